@@ -1,0 +1,136 @@
+"""Everything that agentkit raises.
+
+AgentkitError
+├── EngineError              whoever wrote the engine or an around can mend it
+│   └── Diverged                 a replay reached a step that was not recorded
+├── UsageError               whoever called can mend it
+│   ├── Unknown                  no engine, model, tool or option of that name
+│   ├── Busy                     somebody else is driving this run
+│   ├── Undecided                the step waits for a person
+│   ├── Ended                    the run is over
+│   ├── ReadOnly                 the run was opened without what it needs to go on
+│   └── NotRecorded              a recording does not hold what was asked of it
+├── ModelError               the model or its provider failed; the step can be tried again
+├── ToolError                a tool could not do its work; the model is told
+│   ├── ArgumentsError           the arguments do not fit the tool
+│   └── ToolTimeout              it took too long
+└── JournalError             the store of runs
+    ├── JournalInUse             another process holds this run
+    ├── JournalDamaged           a row was changed or is missing
+    └── JournalTooNew            written by a newer agentkit
+
+Control flow derives from BaseException, so that no `except Exception` in a tool turns it into an observation:
+
+Control
+├── Finish                   an around ends the run with an answer
+├── Stopped                  a person stopped the run
+└── Fenced                   another process took the run over
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class AgentkitError(Exception):
+    """Any error of agentkit."""
+
+
+class EngineError(AgentkitError):
+    """An engine or an around broke the protocol of steps."""
+
+
+class Diverged(EngineError):
+    """The engine, run again, asked for another step than the recorded one."""
+
+
+class UsageError(AgentkitError):
+    """A call that cannot be carried out; the message says what to do instead."""
+
+
+class Unknown(UsageError):
+    """A name that nobody knows; the message offers the nearest."""
+
+    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(str(name), names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
+        super().__init__(f"unknown {what} {name!r}; {hint}")
+
+
+class Busy(UsageError):
+    """Somebody else is driving this run."""
+
+
+class Undecided(UsageError):
+    """The pending step waits for a person: approve, edit, reject or respond."""
+
+
+class Ended(UsageError):
+    """The run is over; fork it, or undo, to go on from an earlier step."""
+
+
+class ReadOnly(UsageError):
+    """The run was opened without something that it needs to go on."""
+
+
+class NotRecorded(UsageError):
+    """A recording does not hold what was asked of it; the message shows the nearest."""
+
+
+class ModelError(AgentkitError):
+    """A model call failed; the step stays pending and can be tried again."""
+
+
+class ToolError(AgentkitError):
+    """A tool could not do its work; its text is what the model is told."""
+
+
+class ArgumentsError(ToolError):
+    """The arguments do not fit the tool; the text names each field, for the model to mend."""
+
+
+class ToolTimeout(ToolError):
+    """The tool took longer than it may."""
+
+
+class JournalError(AgentkitError):
+    """The store of runs could not be read or written."""
+
+
+class JournalInUse(JournalError):
+    """Another process has this run open."""
+
+
+class JournalDamaged(JournalError):
+    """A row was changed, or is missing; the message names it."""
+
+
+class JournalTooNew(JournalError):
+    """The file was written by a newer agentkit."""
+
+
+class Control(BaseException):
+    """Control flow, not an error."""
+
+
+class Finish(Control):
+    """Raised by an around: end the run with `answer`."""
+
+    def __init__(self, answer: str, reason: str = "") -> None:
+        super().__init__(answer)
+        self.answer = answer
+        self.reason = reason
+
+
+class Stopped(Control):
+    """A person stopped the run."""
+
+
+class Fenced(Control):
+    """Another process took this run over; nothing more may be written by this one."""
+
+    def __init__(self, run: str, holder: Any = None) -> None:
+        super().__init__(f"run {run} was taken over by {holder or 'another process'}; nothing more is written from here")

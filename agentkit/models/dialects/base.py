@@ -1,0 +1,27 @@
+"""What a dialect is: how a model is asked to act, and how its reply is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agentkit.messages import Chat, Reply
+
+if TYPE_CHECKING:
+    from agentkit.tools.tool import Tool
+
+
+class Dialect(Protocol):
+    """A way to write a chat for a model and to read what comes back. Pure functions; safe to share."""
+
+    name: str
+    stop: tuple[str, ...]
+    json_mode: bool
+
+    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
+        """Write the chat as messages for the wire. What each message becomes is cached on the message."""
+
+    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
+        """Give the schemas for the wire's `tools`, or nothing."""
+
+    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
+        """Read a reply: calls to perform, or an answer, and what was wrong with it."""
