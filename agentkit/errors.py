@@ -105,7 +105,13 @@ class JournalInUse(JournalError):
 
 
 class JournalDamaged(JournalError):
-    """A row was changed, or is missing; the message names it."""
+    """A row was changed, or is missing; the message names it. `sound` holds the rows before `row`, which are as written."""
+
+    def __init__(self, message: str, *, run: str = "", row: int = 0, sound: Iterable[Any] = ()) -> None:
+        super().__init__(message)
+        self.run = run
+        self.row = row
+        self.sound = list(sound)
 
 
 class JournalTooNew(JournalError):
