@@ -1,0 +1,33 @@
+"""What every test stands on: a home of its own, no model or key from outside, and the recorded model output."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+collect_ignore = ["benchmarks"]  # scripts that measure, for `make bench`
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep runs in a folder of this test, and let no model be chosen by what the machine has."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("AGENTKIT_HOME", str(folder))
+    for name in os.environ:
+        if name == "AGENTKIT_MODEL" or name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+    return folder
+
+
+@pytest.fixture
+def recorded() -> Callable[[str], list[dict[str, Any]]]:
+    """Give the lines of a file of recorded model output; the environment variable AGENTKIT_RECORDED names its folder."""
+    folder = os.environ.get("AGENTKIT_RECORDED")
+    if not folder:
+        pytest.skip("AGENTKIT_RECORDED names no folder of recorded model output")
+    return lambda name: [json.loads(line) for line in (Path(folder) / name).read_text(encoding="utf-8").splitlines() if line]

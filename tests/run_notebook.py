@@ -1,0 +1,58 @@
+"""Execute a notebook as a reader would, print what its cells print, and fail when a cell fails.
+
+    python tests/run_notebook.py notebooks/00_quickstart.ipynb
+
+The file is not changed. Runs are kept in a folder that goes away, unless AGENTKIT_HOME names another.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def main(path: Path) -> int:
+    """Give the exit code: 0 when every cell ran, 1 at the first that failed."""
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}})
+    client.on_cell_executed = show
+    try:
+        client.execute()
+    except CellExecutionError:
+        print(f"{path}: a cell failed", file=sys.stderr)
+        return 1
+    print(f"{path}: {sum(cell.cell_type == 'code' for cell in notebook.cells)} cells ran")
+    return 0
+
+
+def show(cell: Any, cell_index: int, execute_reply: Any) -> None:
+    """Print the outputs of one cell as text, under its number."""
+    texts = [text(output).rstrip() for output in cell.get("outputs", ())]
+    print(f"[{cell.get('execution_count')}]", *filter(None, texts), sep="\n", end="\n\n", flush=True)
+
+
+def text(output: Any) -> str:
+    """Give the plain text of an output: what was printed, what was shown, or the traceback."""
+    if output.output_type == "stream":
+        return str(output.text)
+    if output.output_type == "error":
+        return COLOUR.sub("", "\n".join(output.traceback))
+    return str(output.data.get("text/plain", ""))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory() as home:
+        os.environ.setdefault("AGENTKIT_HOME", home)
+        sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,34 @@
+"""Importing agentkit is cheap: what is heavy waits until it is used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+PROGRAM = """
+import json, sys, time
+start = time.perf_counter()
+from agentkit import Agent, tool
+print(json.dumps({"seconds": time.perf_counter() - start, "modules": sorted(sys.modules)}))
+"""
+LATE = {
+    "IPython",
+    "anywidget",
+    "httpx2",
+    "ipywidgets",
+    "json_repair",
+    "nbformat",
+    "requests",
+    "rich",
+    "sqlite3",
+    "traitlets",
+    "typer",
+}
+
+
+def test_importing_agent_and_tool_loads_nothing_of_jupyter_http_the_terminal_or_a_database() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=60)
+    found = json.loads(done.stdout)
+    print(f"import agentkit: {found['seconds']:.3f} s")
+    assert LATE.isdisjoint(found["modules"])
