@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -144,6 +144,16 @@ class Reply:
     model: str = ""
     finish: str = ""
     opaque: Any = None
+
+    def __add__(self, later: Reply) -> Reply:
+        """Let a later reply take this one's place, and keep what was heard, spent and found wrong on the way to it."""
+        return replace(
+            later,
+            attempts=self.attempts + later.attempts,
+            heard=self.heard + later.heard,
+            problems=self.problems + later.problems,
+            cut=self.cut + later.cut,
+        )
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -1,0 +1,1 @@
+"""agentkit: a debugger and a classroom for agent loops, inside the notebook."""

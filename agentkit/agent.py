@@ -1,0 +1,230 @@
+"""An agent: a model, tools and an engine, from which runs are started, listed and resumed."""
+
+from __future__ import annotations
+
+import inspect
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from agentkit.around.ends_turn import ends_turn
+from agentkit.around.nudge import nudge
+from agentkit.around.reformat import reformat
+from agentkit.control import Control
+from agentkit.desk import Desk
+from agentkit.edits import info
+from agentkit.engines import registry
+from agentkit.errors import UsageError
+from agentkit.events import Event
+from agentkit.gates import Gate, approval
+from agentkit.history import History
+from agentkit.host import Host, name_of
+from agentkit.journal import open_journal
+from agentkit.journal.base import Entry, Journal
+from agentkit.messages import Chat, message_from_json, message_to_json, system
+from agentkit.models import dialects, resolve
+from agentkit.run import Result, Run
+from agentkit.secrets import mask_json
+from agentkit.stepper import Around
+from agentkit.tools.sources import ToolSet
+
+SETTINGS = (
+    "instructions",
+    "dialect",
+    "journal",
+    "arounds",
+    "approve",
+    "approver",
+    "roles",
+    "settings",
+    "repair",
+    "raise_errors",
+    "on_event",
+)
+
+
+class Agent:
+    """A model, tools and an engine.
+
+    `model` is a name ("offline", "echo"), a model, or any function of a request; None chooses one. `tools` are functions,
+    `Tool`s, toolboxes and tool sources. `engine` is a name or a generator function, and `options` are its parameters,
+    such as `max_iterations`. `approve` says which calls need a person's yes: True, tool names, or a predicate of the
+    call; `approver(call)` decides for `run()`, where nobody is there to be asked: True or "allow", anything else denies,
+    a dict means yes with these arguments. `roles` names other models by role. `journal` is "sqlite" (the default), a
+    path, "memory", or None. `repair=0` takes an unreadable reply as the answer at once.
+
+    Raises `Unknown` for an option, engine or dialect that nobody knows, `ValueError` for a value out of range.
+    """
+
+    def __init__(self, model: Any = None, tools: Iterable[Any] = (), *, engine: Any = "react", **options: Any) -> None:
+        self.engine, self.engine_name = registry.find(engine)
+        own = {name: options.pop(name) for name in SETTINGS if name in options}
+        registry.check(self.engine, options, SETTINGS)
+        self._spelled = {"model": model, "tools": tools, "engine": engine, **own, **options}
+        self.options = options
+        self.model = resolve.find(model)
+        self.tools = ToolSet.of(tools if not callable(tools) else [tools])
+        self.instructions: str = own.get("instructions", "")
+        self.dialect = dialects.get(own["dialect"]) if own.get("dialect") else None
+        self.roles = {role: resolve.find(other) for role, other in own.get("roles", {}).items()}
+        self.settings: dict[str, Any] = own.get("settings", {})
+        self.raise_errors: bool = own.get("raise_errors", False)
+        self.approver: Callable[[Any], Any] | None = own.get("approver")
+        self.on_event: Callable[[Event], Any] | None = own.get("on_event")
+        self._approve = own.get("approve")
+        self._journal = own.get("journal", "sqlite")
+        self.arounds: tuple[Around, ...] = self._stack(tuple(own.get("arounds", ())), own.get("repair", 1))
+
+    def _stack(self, own: tuple[Around, ...], repair: int) -> tuple[Around, ...]:
+        if repair not in (0, 1):
+            raise ValueError(f"repair is 0 or 1 (how often a reply is asked for again), not {repair!r}")
+        last = frozenset(tool.name for tool in self.tools.tools if tool.ends_turn)
+        return (*own, *([ends_turn(last)] if last else []), nudge, *([reformat] if repair else []))
+
+    @property
+    def journal(self) -> Journal | None:
+        """Where runs are recorded; opened when it is needed first."""
+        if isinstance(self._journal, str):
+            self._journal = open_journal(self._journal)
+        return open_journal(self._journal) if self._journal is not None else None
+
+    def using(self, **changes: Any) -> Agent:
+        """Give an agent like this one with some things changed; the names are those of `Agent(...)`."""
+        return Agent(**{**self._spelled, "journal": self._journal, **changes})
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def run(self, task: Any, *, timeout: float | None = None) -> Result:
+        """Run a task in this thread to its end, and give the result.
+
+        Nobody is asked anything here: a call that needs a yes is decided by `approver`, or else refused. A model that
+        fails gives a `Result` with `.error` (raised instead with `raise_errors=True`); its run can be tried again.
+        """
+        run = self.start(task, paused=True)
+        result = run.drive(timeout)
+        while run.waiting and not result.reason == "timeout":
+            self._decide(run)
+            result = run.drive(timeout)
+        if result.error and self.raise_errors:
+            raise result.error
+        return result
+
+    def start(self, task: Any, *, paused: bool = False) -> Run:
+        """Begin a run and return at once; it goes on in the background unless it is to begin `paused`."""
+        run = self.attach(self._spec(task))
+        if not paused:
+            run.play()
+        return run
+
+    def _decide(self, run: Run) -> None:
+        pending, verdict = run.waiting[0]
+        call = pending.step.calls[0] if pending.step.kind == "act" else None  # type: ignore[union-attr]
+        said = self.approver(call) if self.approver and call else None
+        if isinstance(said, dict):
+            run.approve(arguments=said)
+        elif said is True or said in ("allow", "remember"):
+            run.approve(remember=said == "remember")
+        elif call:
+            run.reject(verdict.why if self.approver is None else "denied")
+        else:
+            run.respond("Nobody is there to answer.")
+
+    # -- making runs -------------------------------------------------------------------------------------------------
+
+    def _spec(self, task: Any) -> dict[str, Any]:
+        """Give what is needed to begin again in another kernel, as JSON data."""
+        chat = Chat.of(task)
+        if self.instructions:
+            chat = Chat.of([system(self.instructions), *chat])
+        source = registry.source(self.engine)
+        return {
+            "task": [mask_json(message_to_json(message)) for message in chat],
+            "engine": self.engine_name,
+            **source,
+            "options": self.options,
+            "tools": {tool.name: tool.digest for tool in self.tools.tools},
+            "model": name_of(self.model),
+            "dialect": self.dialect.name if self.dialect else None,
+            "version": 1,
+        }
+
+    def attach(
+        self,
+        spec: dict[str, Any],
+        *,
+        entries: dict[int, Entry] | None = None,
+        parent: Run | None = None,
+        gates: tuple[Gate, ...] = (),
+        name: str = "",
+        new: bool = True,
+    ) -> Run:
+        """Make the run of a spec: a new one, a fork of `parent`, or, with its `name`, one that is in the journal."""
+        journal = self.journal
+        history = History(name or uuid.uuid4().hex[:12], self._maker(spec), self.arounds, journal, entries)
+        if self._approve:
+            gates = (*gates, approval(self._needed))
+        host = Host(self.model, self.tools, self.dialect, self.roles, self.settings)
+        desk = Desk(history, host, gates)
+        if self.on_event:
+            desk.listeners.append(self.on_event)
+        run = Run(self, desk, Control(desk), spec)
+        if new:
+            if journal is not None:
+                journal.create(info(run, parent.desk.tree if parent else run.id, parent.id if parent else ""))
+            desk.tree = parent.desk.tree if parent else run.id
+            if parent is None:
+                history.root(spec)
+        return run
+
+    def _maker(self, spec: dict[str, Any]) -> Callable[[], Any]:
+        task = Chat.of([message_from_json(message) for message in spec["task"]])
+        options = dict(spec["options"])
+        if "tools" in inspect.signature(self.engine).parameters:
+            options["tools"] = self.tools.tools
+        return lambda: self.engine(task, **options)
+
+    def _needed(self, call: Any) -> bool:
+        if callable(self._approve):
+            return bool(self._approve(call))
+        return self._approve is True or call.name in self._approve
+
+    def resume(self, name: str, *, strict: bool = False) -> Run:
+        """Open a run of the journal where it stood when its kernel ended, and hold it there, paused.
+
+        A tool that is missing opens it read-only, and `run.missing` says which. Raises `Unknown`, `JournalInUse` where
+        another process has it open, and `Diverged` with `strict` where the engine now asks for something else.
+        """
+        journal = self.journal
+        if journal is None:
+            raise UsageError("an agent with journal=None has nothing to resume from")
+        journal.claim(name)
+        try:
+            return self._reopen(journal, name, strict)
+        except BaseException:
+            journal.release(name)
+            raise
+
+    def _reopen(self, journal: Journal, name: str, strict: bool) -> Run:
+        rows = journal.rows(name)
+        begin = next(row for row in rows if isinstance(row, Entry) and row.kind == "begin")
+        spec = begin.result
+        missing = tuple(f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None)
+        run = self.attach(spec, name=name, new=False)
+        run.missing = missing
+        run.desk.history.load(rows)
+        run.desk.history.rebuild(strict=strict)
+        run.desk.count()
+        return run
+
+    def __repr__(self) -> str:
+        tools = ", ".join(tool.name for tool in self.tools.tools)
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"Agent(model={name_of(self.model)!r}, engine={self.engine_name.rpartition(':')[2]!r}, tools=[{tools}]{options})"
+
+
+def runs(journal: Any = "sqlite") -> list[Any]:
+    """List all recorded runs, the newest first."""
+    opened = open_journal(journal)
+    return opened.runs() if opened else []
+
+

@@ -1,0 +1,145 @@
+"""Who may touch a run: one baton, an inbox for everybody else, and the task that plays the run in the background."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from agentkit import background, drive
+from agentkit.desk import Desk
+from agentkit.errors import Busy, Fenced
+
+DRIVING: contextvars.ContextVar[Any] = contextvars.ContextVar("agentkit_driving", default=None)
+"""The control whose tools and listeners are running in this context."""
+
+
+class Control:
+    """Give the baton to one driver at a time, and apply what others asked for when nobody holds it.
+
+    Raises `Busy` where a second driver comes, `RuntimeError` where a tool drives the run that is running it.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.stopping = ""
+        self.playing: Future[Any] | None = None
+        self._baton = threading.Lock()
+        self._inbox: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+
+    @property
+    def running(self) -> bool:
+        """Whether somebody holds the baton."""
+        return self._baton.locked()
+
+    # -- driving -----------------------------------------------------------------------------------------------------
+
+    def acquire(self) -> Any:
+        """Take the baton for the caller's thread; a background task is asked to pause first. Gives what `release` needs."""
+        if DRIVING.get() is self:
+            raise RuntimeError("a tool cannot drive the run that is running it; run.inject(...) and run.pause() are safe there")
+        if not self._baton.acquire(False):
+            playing = self.playing
+            if playing is None:
+                raise Busy("this run is being driven by another thread; wait for it, or pause it first")
+            self.pause()
+            background.wait(background.quiet(playing))
+            if not self._baton.acquire(False):
+                raise Busy("this run was taken up again by another driver")
+        return DRIVING.set(self)
+
+    def release(self, token: Any) -> None:
+        """Give the baton back, and apply what came in meanwhile."""
+        DRIVING.reset(token)
+        self._baton.release()
+        if self._inbox:
+            self.serve()
+
+    def drive(self) -> None:
+        """Perform steps in the caller's thread until the run ends, pauses or waits for a person."""
+        token = self.acquire()
+        try:
+            self.stopping = ""
+            drive.blocking(self.desk, self._until)
+            while self._inbox and not self.stopping:
+                self._apply()
+                drive.blocking(self.desk, self._until)
+        finally:
+            self.release(token)
+
+    def play(self) -> Future[Any]:
+        """Perform steps in the background, in a copy of the caller's context; gives the future of the task."""
+        if DRIVING.get() is self:
+            raise RuntimeError("a tool cannot drive the run that is running it")
+        if not self._baton.acquire(False):
+            if self.playing is None:
+                raise Busy("this run is being driven by another thread")
+            self.stopping = ""
+            return self.playing
+        self.stopping = ""
+        self.playing = contextvars.copy_context().run(background.submit, self._play())
+        return self.playing
+
+    async def _play(self) -> None:
+        token = DRIVING.set(self)
+        try:
+            await drive.awaiting(self.desk, self._until)
+            while self._inbox and not self.stopping:
+                self._apply()
+                await drive.awaiting(self.desk, self._until)
+        except Fenced as fenced:
+            self.desk.hold = str(fenced)
+        finally:
+            self.playing = None
+            self.release(token)
+            self.desk.emit("paused", why=self.desk.hold or self.stopping)
+
+    def pause(self) -> None:
+        """Ask whoever drives to pause; what is under way ends and is recorded first."""
+        self.stopping = self.stopping or "pause"
+
+    def stop(self, reason: str) -> None:
+        """Ask whoever drives to stop: what can be cancelled is cancelled at once."""
+        self.stopping = reason
+
+    def _until(self) -> str:
+        """Between two steps: apply the inbox as soon as nothing is under way, and say why to stop, if there is a reason."""
+        return self.stopping or ("pause" if self._inbox else "")
+
+    # -- the inbox ---------------------------------------------------------------------------------------------------
+
+    def ask(self, command: Callable[[], Any]) -> Future[Any]:
+        """Apply a command at once if nobody drives, else as soon as whoever drives comes to it."""
+        future: Future[Any] = Future()
+        self._inbox.append((command, future))
+        self.serve()
+        return future
+
+    def do(self, command: Callable[[], Any]) -> Any:
+        """Apply a command and wait until it is done. Raises what the command raises."""
+        if DRIVING.get() is self:
+            raise RuntimeError("a tool or a listener cannot change the run that is running it; run.inject(...) is safe there")
+        if self.running and background.on_loop():
+            raise Busy("wait for the run to pause: its own loop cannot wait for it")
+        return background.wait(self.ask(command))
+
+    def serve(self) -> None:
+        """Apply the inbox if the baton is free."""
+        while self._inbox and self._baton.acquire(False):
+            token = DRIVING.set(self)
+            try:
+                self._apply()
+            finally:
+                DRIVING.reset(token)
+                self._baton.release()
+
+    def _apply(self) -> None:
+        while self._inbox:
+            command, future = self._inbox.popleft()
+            try:
+                future.set_result(command())
+            except BaseException as error:
+                future.set_exception(error)

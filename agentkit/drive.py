@@ -1,0 +1,273 @@
+"""The two drivers, side by side: the blocking one and the awaiting one. Nothing else in agentkit comes twice.
+
+Each carries out the effects that the host's jobs yield. `Works` is what they share: which jobs are under way, and what
+to do when one of them moves on.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from agentkit import background, interrupts
+from agentkit.desk import Desk, Work
+from agentkit.errors import Control, ToolTimeout
+from agentkit.host import Effect
+from agentkit.journal.base import Entry
+from agentkit.messages import Reply
+from agentkit.steps import Conclude
+from agentkit.stepper import Pending
+
+GRACE = 1.0
+"""Seconds that a stop waits for synchronous tools that are still running."""
+
+Outcome = tuple[bool, Any]
+"""Whether an effect came back, and its value or its exception."""
+
+
+class Works:
+    """The jobs under way; `moves` sends one of them the outcome of its last effect and gives its next effect, if any."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.busy: dict[Pending, Work] = {}
+        self.entries: list[Entry] = []
+
+    def begin(self, pending: Pending) -> tuple[Work, Effect] | None:
+        """Start a step and give its first effect, or None when it needed none."""
+        if type(pending.step) is Conclude:
+            self.entries.append(self.desk.conclude(pending))
+            return None
+        work = self.busy[pending] = self.desk.start(pending)
+        effect = self.move(work, (True, None))
+        return (work, effect) if effect else None
+
+    def move(self, work: Work, outcome: Outcome) -> Effect | None:
+        """Send an outcome in. A job that ends is recorded; one that raises has failed, and its step stays pending."""
+        came, value = outcome
+        try:
+            return work.job.send(value) if came else work.job.throw(value)
+        except StopIteration as end:
+            del self.busy[work.pending]
+            if entry := self.desk.save(work, end.value):
+                self.entries.append(entry)
+        except Exception as error:
+            del self.busy[work.pending]
+            self.desk.fail(error)
+        return None
+
+
+def call(effect: Effect, desk: Desk) -> Any:
+    """Carry an effect out in this thread; what must be awaited is awaited on the private loop."""
+    value = interrupts.foreign(effect.function, effect.args, effect.kwargs)
+    if type(value) is Reply or type(value) is str:
+        return value
+    if hasattr(value, "__await__") or hasattr(value, "__aiter__"):
+        future = background.submit(settle(value, effect, desk))
+        try:
+            return interrupts.foreign(background.wait, (future,), {})
+        except BaseException:
+            future.cancel()
+            raise
+    if effect.model and hasattr(value, "__iter__"):
+        from agentkit.models.adapt import collect
+
+        return interrupts.foreign(collect, (value, lambda chunk: chunk_event(desk, chunk)), {})
+    return value
+
+
+async def settle(value: Any, effect: Effect, desk: Desk) -> Any:
+    """Wait for an awaitable or an asynchronous stream, at most for the effect's timeout."""
+    import asyncio
+
+    async def whole() -> Any:
+        if hasattr(value, "__aiter__"):
+            from agentkit.models.adapt import acollect
+
+            return await acollect(value, lambda chunk: chunk_event(desk, chunk))
+        return await value
+
+    try:
+        return await asyncio.wait_for(whole(), effect.timeout)
+    except TimeoutError as error:
+        raise late(effect) from error
+
+
+def late(effect: Effect) -> Exception:
+    """Say that an effect took too long."""
+    if effect.model:
+        return TimeoutError(f"the model gave no reply within {effect.timeout:g} s")
+    return ToolTimeout(f"tool timed out after {effect.timeout:g}s")
+
+
+def chunk_event(desk: Desk, chunk: Any) -> None:
+    """Tell the listeners of a piece of a reply."""
+    desk.emit("model_chunk", text=chunk.text, reasoning=chunk.reasoning)
+
+
+def step(desk: Desk, pending: Pending) -> Entry | None:
+    """Perform one step in the caller's thread, without time limits: a debugger may sit in the tool for an hour.
+
+    Gives its entry, or None when it failed (`desk.error` says how).
+    """
+    works = Works(desk)
+    with interrupts.deferred() as guard:
+        begun = works.begin(pending)
+        while begun:
+            work, effect = begun
+            try:
+                outcome: Outcome = (True, call(effect, desk))
+            except (Control, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                outcome = (False, error)
+            following = works.move(work, outcome)
+            begun = (work, following) if following else None
+        guard.release()
+    return works.entries[-1] if works.entries else None
+
+
+def blocking(desk: Desk, until: Callable[[], str]) -> None:
+    """Perform steps until none may start, or `until()` gives a reason to stop; lanes and parallel calls run in threads."""
+    works = Works(desk)
+    back: queue.SimpleQueue[tuple[Work, Effect, Outcome | None]] = queue.SimpleQueue()
+    limits: dict[Work, float] = {}
+
+    def launch(work: Work, effect: Effect) -> None:
+        future = background.in_thread(lambda: call(effect, desk))
+        future.add_done_callback(lambda done: back.put((work, effect, outcome_of(done))))
+        if effect.timeout is not None:
+            limits[work] = time.monotonic() + effect.timeout
+
+    with interrupts.deferred() as guard:
+        while True:
+            reason = until()
+            due = [] if reason else desk.due(works.busy)
+            if not works.busy and len(due) == 1 and type(due[0].step) is not Conclude and _unlimited(desk, due[0]):
+                step(desk, due[0])
+                guard.release()
+                continue
+            for pending in due:
+                if begun := works.begin(pending):
+                    launch(*begun)
+            if not works.busy:
+                if not due or reason:
+                    return
+                continue
+            if reason and reason != "pause":
+                _abandon(works, back, GRACE)
+                return
+            _await_one(works, back, limits, launch)
+            if guard.hit:
+                _abandon(works, back, GRACE)
+                guard.release()
+
+
+def _await_one(works: Works, back: Any, limits: dict[Work, float], launch: Callable[[Work, Effect], None]) -> None:
+    """Wait, 0.1 s at the most, for one effect to come back or to be too late."""
+    try:
+        work, effect, outcome = back.get(timeout=0.1)
+    except queue.Empty:
+        now = time.monotonic()
+        overdue = [work for work, limit in limits.items() if limit <= now and work.pending in works.busy]
+        for work in overdue:
+            del limits[work]
+            works.move(work, (False, ToolTimeout("tool timed out")))
+        return
+    if works.busy.get(work.pending) is not work:
+        return works.desk.late(work)
+    limits.pop(work, None)
+    if following := works.move(work, outcome):
+        launch(work, following)
+
+
+def _abandon(works: Works, back: Any, grace: float) -> None:
+    """Wait a moment for what is still running, record what comes back, and leave the rest marked as begun."""
+    end = time.monotonic() + grace
+    while works.busy and (left := end - time.monotonic()) > 0:
+        try:
+            work, _, outcome = back.get(timeout=left)
+        except queue.Empty:
+            break
+        if works.busy.get(work.pending) is work:
+            works.move(work, outcome)
+
+
+def _unlimited(desk: Desk, pending: Pending) -> bool:
+    if pending.step.kind != "act":
+        return True  # a model limits its own time, and in this thread an interrupt reaches it at once
+    tool = desk.host.tools.find(pending.step.calls[0].name)  # type: ignore[union-attr]
+    return tool is None or tool.timeout is None
+
+
+async def awaiting(desk: Desk, until: Callable[[], str]) -> None:
+    """The same on an event loop: asynchronous effects are awaited here, the others run in threads."""
+    import asyncio
+
+    works = Works(desk)
+    tasks: dict[Any, tuple[Work, Effect]] = {}
+
+    def launch(work: Work, effect: Effect) -> None:
+        tasks[asyncio.ensure_future(_carry_out(effect, desk))] = (work, effect)
+
+    while True:
+        reason = until()
+        due = [] if reason else desk.due(works.busy)
+        for pending in due:
+            if begun := works.begin(pending):
+                launch(*begun)
+        if not works.busy:
+            if not due or reason:
+                return
+            await asyncio.sleep(0)
+            continue
+        if reason and reason != "pause":
+            await _cancel(works, tasks)
+            return
+        done, _ = await asyncio.wait(tasks, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            work, _ = tasks.pop(task)
+            if following := works.move(work, outcome_of(task)):
+                launch(work, following)
+
+
+async def _carry_out(effect: Effect, desk: Desk) -> Any:
+    """Await an asynchronous function here, and run any other in a thread of its own."""
+    import asyncio
+
+    if asyncio.iscoroutinefunction(effect.function) or asyncio.iscoroutinefunction(getattr(effect.function, "__call__", None)):  # noqa: B004
+        return await settle(effect.function(*effect.args, **effect.kwargs), effect, desk)
+    future = background.in_thread(lambda: call(effect, desk))
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(future), effect.timeout)
+    except TimeoutError as error:
+        if future.done() and not future.cancelled():
+            return future.result()  # it was the function itself that raised
+        raise late(effect) from error
+
+
+async def _cancel(works: Works, tasks: dict[Any, tuple[Work, Effect]]) -> None:
+    """Cancel what can be cancelled at once, give threads a moment, record what came back."""
+    import asyncio
+
+    waiting = {task for task, (_, effect) in tasks.items() if not asyncio.iscoroutinefunction(effect.function)}
+    for task in tasks.keys() - waiting:
+        task.cancel()
+    if waiting:
+        await asyncio.wait(waiting, timeout=GRACE)
+    for task, (work, _) in tasks.items():
+        if task.done() and not task.cancelled():
+            works.move(work, outcome_of(task))
+        else:
+            task.cancel()
+
+
+def outcome_of(future: Future[Any] | Any) -> Outcome:
+    """Give what a finished future holds."""
+    if future.cancelled():
+        return False, ToolTimeout("cancelled")
+    error = future.exception()
+    return (True, future.result()) if error is None else (False, error)

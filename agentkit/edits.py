@@ -1,0 +1,271 @@
+"""What a person changes: the verbs of a run that put something in the place of something else."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from agentkit.errors import Unknown, UsageError
+from agentkit.gates import forked
+from agentkit.history import History
+from agentkit.journal.base import Entry, Row, RunInfo
+from agentkit.messages import Call, Reply
+from agentkit.models import dialects
+from agentkit.models.base import Request
+from agentkit.secrets import mask
+from agentkit.steps import Act, replace
+from agentkit.stepper import Pending
+from agentkit.tools import observe
+from agentkit.tree import HIDDEN
+
+if TYPE_CHECKING:
+    from agentkit.run import Receipt, Run
+
+CHANGES = {
+    "think": ("text", "answer", "calls", "arguments"),
+    "act": ("text", "arguments"),
+    "ask": ("text",),
+}
+"""What may be edited, by kind of step."""
+
+
+def edit(run: Run, entry: int | Entry | None, change: dict[str, Any], reason: str, author: str) -> Entry:
+    """Edit a recorded result, or answer the pending step."""
+    if entry is None:
+        pending = _pending(run)
+        if "arguments" in change and type(pending.step) is Act:
+            return _edit_call(run, pending.step.calls[0], change["arguments"], reason, author)
+        _check(pending.step.kind, change)
+        return _answer(run, pending, _changed(_blank(pending), change), author, reason)
+    recorded = run._entry(entry)
+    _check(recorded.kind, change)
+    if recorded.kind == "act" and "arguments" in change:
+        return _edit_call(run, recorded.step.calls[0], change["arguments"], reason, author)  # type: ignore[union-attr]
+    return _put(run, recorded, _changed(recorded.result, change), reason, author)
+
+
+def _check(kind: str, change: dict[str, Any]) -> None:
+    if kind not in CHANGES:
+        raise UsageError(f"an entry of kind {kind} cannot be edited; edit the thought or the observation before it")
+    for name in change:
+        if name not in CHANGES[kind]:
+            raise Unknown(f"change of a step of kind {kind}", name, CHANGES[kind])
+    if not change:
+        raise UsageError(f"say what to change: {', '.join(CHANGES[kind])}")
+
+
+def _put(run: Run, recorded: Entry, result: Any, reason: str, author: str) -> Entry:
+    def put() -> Entry:
+        fresh = run.desk.history.edit(recorded, result, author=author, reason=reason, at=time.time())
+        run._settled()
+        return fresh
+
+    return run.control.do(put)
+
+
+def _edit_call(run: Run, call: Call, arguments: dict[str, Any], reason: str, author: str) -> Entry:
+    """Edit the arguments of a call where they were decided: in the thought that asked for it."""
+    for thought in reversed(run.entries):
+        if thought.kind == "think" and any(asked is call or asked == call for asked in thought.result.calls):
+            fresh = replace(call, arguments=arguments, raw=None, problem="", coerced=())
+            calls = tuple(fresh if asked == call else asked for asked in thought.result.calls)
+            return _put(run, thought, _changed(thought.result, {"calls": calls}), reason, author)
+    raise UsageError(f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place")
+
+
+def _changed(result: Any, change: dict[str, Any]) -> Any:
+    """Apply a change to a result; what a model wrote word by word is dropped, the rest says it anew."""
+    if isinstance(result, Reply):
+        return _changed_reply(result, change)
+    text = mask(change["text"])
+    if isinstance(result, tuple):
+        return (replace(result[0], text=text, value=None, ok=True), *result[1:])
+    return text
+
+
+def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
+    calls = reply.calls
+    if "arguments" in change:
+        if len(calls) != 1:
+            raise UsageError(f"this thought asks for {len(calls)} tools; change calls=... instead")
+        calls = (replace(calls[0], arguments=change["arguments"], raw=None, problem="", coerced=()),)
+    if "calls" in change:
+        calls = tuple(change["calls"])
+    answer = reply.answer
+    if "answer" in change:
+        answer, calls = mask(change["answer"]), ()
+    text = mask(change["text"]) if "text" in change else reply.text if answer is None else answer
+    if "text" in change and "answer" not in change and not calls:
+        answer = text
+    return replace(reply, text=text, calls=calls, answer=answer, raw="", dialect="", cut="", problems=(), readable=True, opaque=None)
+
+
+def _blank(pending: Pending) -> Any:
+    if pending.step.kind == "think":
+        return Reply()
+    if pending.step.kind == "act":
+        return (observe.observation(pending.step.calls[0], ""),)  # type: ignore[union-attr]
+    return ""
+
+
+def _pending(run: Run) -> Pending:
+    if not run.pending:
+        raise UsageError("no step is pending: the run is over; undo() or fork() first")
+    return run.pending[0]
+
+
+def _answer(run: Run, pending: Pending, result: Any, author: str, reason: str = "") -> Entry:
+    return run.control.do(lambda: run.desk.answer(pending, result, author=author, reason=reason))
+
+
+def inject(run: Run, text: str, to: str) -> Receipt:
+    """Leave a message for the model; recorded at once when nobody drives, else before the next step."""
+    from agentkit.run import Receipt
+
+    if not text.strip():
+        raise UsageError("an injected message needs some text")
+    key, text = uuid.uuid4().hex[:12], mask(text)
+    run.control.ask(lambda: run.desk.history.inject(key, text, to, time.time()))
+    return Receipt(key, text, run)
+
+
+def rewind(run: Run, to: int | Entry) -> None:
+    """Move the head so that `to` is the last performed step."""
+    entry = run._entry(to)
+
+    def go() -> None:
+        history = run.desk.history
+        history.move(history.tips_at(entry), "rewind", at=time.time())
+        run._settled()
+
+    run.control.do(go)
+
+
+# -- decisions -----------------------------------------------------------------------------------------------------------
+
+
+def approve(run: Run, which: int, arguments: dict[str, Any] | None, remember: bool) -> None:
+    """Let a waiting call pass."""
+    pending = _waiting(run, which)
+    if pending.step.kind != "act":
+        raise UsageError("this step is a question: answer it with respond(text)")
+    call = pending.step.calls[0]  # type: ignore[union-attr]
+
+    def allow() -> None:
+        run.desk.waiting.clear()
+        places = {(p.path, p.index) for p in run.pending} & {(pending.path, pending.index)}
+        run.desk.allowed.update(p for p in run.pending if (p.path, p.index) in places)
+        if remember:
+            run.desk.remembered.add(call.name)
+
+    if arguments is not None:
+        _edit_call(run, call, arguments, "approved with other arguments", "human")
+    run.control.do(allow)
+
+
+def reject(run: Run, comment: str, which: int) -> Entry:
+    """Refuse a waiting or pending call, in words that the model sees."""
+    pending = _waiting(run, which)
+    if pending.step.kind != "act":
+        raise UsageError("this step is a question: answer it with respond(text)")
+    result = (observe.rejected(pending.step.calls[0], mask(comment)),)  # type: ignore[union-attr]
+    return _answer(run, pending, result, "human", "rejected")
+
+
+def respond(run: Run, value: Any, which: int) -> Entry:
+    """Answer a waiting question or a pending call."""
+    pending = _waiting(run, which)
+    if pending.step.kind == "ask":
+        return _answer(run, pending, mask(str(value)), "human")
+    if pending.step.kind != "act":
+        raise UsageError("respond() answers a question or stands in for a tool; edit(text=...) writes a thought")
+    message = observe.observation(pending.step.calls[0], value)  # type: ignore[union-attr]
+    return _answer(run, pending, (replace(message, text=mask(message.text)),), "human", "answered in the tool's place")
+
+
+def _waiting(run: Run, which: int) -> Pending:
+    known = list(run.desk.waiting) or run.pending
+    if not 0 <= which < len(known):
+        raise UsageError(f"nothing waits under number {which}; {len(known)} steps are pending")
+    return known[which]
+
+
+# -- other lines ---------------------------------------------------------------------------------------------------------
+
+
+def fork(run: Run, at: int | Entry | None, changes: dict[str, Any]) -> Run:
+    """Begin a second run over the same tree."""
+    entry = run.entries[-1] if at is None else run._entry(at)
+    agent = run.agent.using(**changes) if changes else run.agent
+    source = run.desk.history
+    tips = dict(source.tips) if at is None else source.tips_at(entry)
+    other = agent.attach(source.entries[_root(source)].result, entries=source.entries, parent=run, gates=(forked,))
+    other.desk.history.move(tips, "fork", at=time.time())
+    other.desk.usage, other.forecast = replace(run.usage), _forecast(other)
+    return other
+
+
+def _root(history: History) -> int:
+    return history.line[0].id
+
+
+def _forecast(run: Run) -> str:
+    reused = [entry for entry in run.entries if entry.kind != "begin"]
+    following = ", ".join(describe(pending, run) for pending in run.pending) or "nothing: the run is over"
+    return f"{len(reused)} recorded steps are re-used, no call is made for them; next: {following}"
+
+
+def describe(pending: Pending, run: Run) -> str:
+    """Say in a few words what a pending step would do."""
+    step: Any = pending.step
+    if step.kind == "act":
+        return f"{step.calls[0].name}({', '.join(f'{k}={v!r}' for k, v in step.calls[0].arguments.items())}) [{run.desk.effect(pending)}]"
+    return f"{step.kind} ({step.role})"
+
+
+def branches(run: Run) -> list[list[Entry]]:
+    """All lines of the tree, the present one first."""
+    entries = run.desk.history.entries
+    parents = {entry.parent for entry in entries.values()}
+    lines = [run.entries]
+    on_line = {entry.id for entry in run.desk.history.line}
+    for leaf in sorted(entries.keys() - parents - on_line):
+        line, at = [], leaf
+        while at:
+            line.append(entries[at])
+            at = entries[at].parent
+        lines.append([entry for entry in reversed(line) if entry.kind not in HIDDEN])
+    return lines
+
+
+def request(run: Run, entry: Entry) -> dict[str, Any]:
+    """Rebuild what was sent for a recorded model call."""
+    if entry.kind != "think":
+        raise UsageError(f"entry {entry.id} is no model call but {entry.kind}")
+    step: Any = entry.performed or entry.step
+    dialect = dialects.get(entry.dialect) if entry.dialect else run.desk.host.dialect_for(run.desk.host.model)
+    return Request(step.chat, dialect, step.tools, step.role, step.choice, run.desk.host.settings).to_dict()
+
+
+def rows(run: Run) -> list[Row]:
+    """All rows of the run's tree; without a journal, its entries."""
+    history = run.desk.history
+    return history.journal.rows(run.id) if history.journal else list(history.entries.values())
+
+
+def save_status(run: Run) -> None:
+    """Let the list of runs know how this one stands, when that has changed."""
+    journal, status = run.desk.history.journal, run.status
+    if journal is not None and status != run.saved_status and not run.missing:
+        run.saved_status = status
+        journal.set_status(run.id, status)
+
+
+def info(run: Run, tree: str, parent: str) -> RunInfo:
+    """Give the run's line in the list of runs."""
+    spec, now = run.task, time.time()
+    text = next((m["text"] for m in reversed(spec["task"]) if m["role"] == "user"), "")
+    return RunInfo(run.id, tree, text, spec["engine"], spec["model"], "paused", 0, now, now, parent)
+
+

@@ -1,0 +1,112 @@
+"""Events: what happened, typed, in order, with a cursor.
+
+A durable event is one row of the journal, and its `cursor` is the row's number; reading again after a cursor gives
+exactly the later ones. An event with cursor 0 is told only while it happens (a chunk of a reply, a pause).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentkit.journal.base import Entry, Note, Row
+from agentkit.messages import Message, Reply, call_to_json
+
+KINDS = {
+    "started": "task, engine, model",
+    "thought": "path, index, role, text, reasoning, calls, answer, usage, model",
+    "tool_call": "path, index, name, id",
+    "tool_result": "path, index, name, id, ok, text, seconds",
+    "asked": "path, index, question, text",
+    "concluding": "path, index, answer, more (an injected message to be answered first)",
+    "edited": "entry, of, author, reason",
+    "injected": "id, text, to",
+    "recalled": "id",
+    "moved": "tips, why",
+    "error": "type, text, retry",
+    "warning": "text",
+    "completed": "answer, interrupted",
+    "model_chunk": "text, reasoning",
+    "waiting": "why",
+    "playing": "",
+    "paused": "why",
+    "resume_done": "",
+}
+"""Every kind of event, and the keys of its data; the last five are not kept."""
+
+
+@dataclass(slots=True)
+class Event:
+    """Something that happened in a run."""
+
+    kind: str
+    run: str
+    cursor: int = 0
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the event as JSON data."""
+        return {"kind": self.kind, "run": self.run, "cursor": self.cursor, **self.data}
+
+
+_NOTES = {"call": "tool_call", "inject": "injected", "recall": "recalled", "head": "moved", "completed": "completed", "error": "error", "warning": "warning"}
+
+
+def event_of(row: Row) -> Event | None:
+    """Give the event that a row of the journal stands for; None for rows that only hold the tree together."""
+    if isinstance(row, Note):
+        kind = _NOTES.get(row.kind)
+        return Event(kind, row.run, row.id, dict(row.data)) if kind else None
+    if row.original:
+        data = {"entry": row.id, "of": row.original, "author": row.author, "reason": row.reason}
+        return Event("edited", row.run, row.id, data)
+    kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)
+    return Event(kind, row.run, row.id, data) if kind else None
+
+
+def _nothing(entry: Entry) -> tuple[str, dict[str, Any]]:
+    return "", {}
+
+
+def _started(entry: Entry) -> tuple[str, dict[str, Any]]:
+    spec = entry.result
+    return "started", {"task": spec["task"], "engine": spec["engine"], "model": spec["model"]}
+
+
+def _thought(entry: Entry) -> tuple[str, dict[str, Any]]:
+    reply: Reply = entry.result
+    usage = entry.usage
+    return "thought", {
+        **_place(entry),
+        "role": entry.step.role if entry.step else "",
+        "text": reply.text,
+        "reasoning": reply.reasoning,
+        "calls": [call_to_json(call) for call in reply.calls],
+        "answer": reply.answer,
+        "usage": {"input": usage.input, "output": usage.output, "cost": usage.cost, "calls": usage.calls} if usage else None,
+        "model": entry.model,
+    }
+
+
+def _result(entry: Entry) -> tuple[str, dict[str, Any]]:
+    message: Message = entry.result[0]
+    seconds = round(entry.ended - entry.started, 6)
+    more = {"name": message.name, "id": message.call_id, "ok": message.ok, "text": message.text, "seconds": seconds}
+    return "tool_result", {**_place(entry), **more}
+
+
+def _asked(entry: Entry) -> tuple[str, dict[str, Any]]:
+    step: Any = entry.step
+    return "asked", {**_place(entry), "question": step.question, "text": entry.result}
+
+
+def _concluding(entry: Entry) -> tuple[str, dict[str, Any]]:
+    step: Any = entry.step
+    return "concluding", {**_place(entry), "answer": step.answer, "more": entry.result.text if entry.result else None}
+
+
+def _place(entry: Entry) -> dict[str, Any]:
+    return {"path": entry.path, "index": entry.index}
+
+
+_OF_ENTRY = {"begin": _started, "think": _thought, "act": _result, "ask": _asked, "conclude": _concluding}

@@ -1,0 +1,120 @@
+"""Gates decide before a step is performed: let it pass, pause, ask a person, or answer in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentkit.errors import UsageError
+from agentkit.journal.base import Entry
+from agentkit.steps import Act, Ask
+from agentkit.stepper import Pending
+
+if TYPE_CHECKING:
+    from agentkit.desk import Desk
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What a gate says: "pause" before the step, "ask" a person about it, or "answer" it with `result`, unperformed."""
+
+    kind: Literal["pause", "ask", "answer"]
+    why: str
+    result: Any = None
+
+
+Gate = Callable[[Pending, "Desk"], "Verdict | None"]
+"""Looks at a pending step; None lets it pass."""
+
+
+def uncertain(pending: Pending, desk: Desk) -> Verdict | None:
+    """Ask about a call that began and never ended: it may have run already. Tools that may run twice just run again."""
+    if not desk.history.begun or type(pending.step) is not Act or not desk.history.uncertain(pending):
+        return None
+    name = pending.step.calls[0].name
+    if desk.effect(pending) != "irreversible":
+        return None
+    why = f"{name} began and never ended: it may have run"
+    return Verdict("ask", f"{why}. Approve to run it again, respond with its result, or reject")
+
+
+def question(pending: Pending, desk: Desk) -> Verdict | None:
+    """Leave a question of the engine to a person."""
+    return Verdict("ask", pending.step.question) if type(pending.step) is Ask else None
+
+
+def forked(pending: Pending, desk: Desk) -> Verdict | None:
+    """Ask, in a fork, before a tool whose effect cannot be taken back."""
+    if type(pending.step) is not Act or desk.effect(pending) != "irreversible":
+        return None
+    name = pending.step.calls[0].name
+    why = f"this is a fork, and {name} may do again what it did: approve, reject or respond"
+    return Verdict("ask", f'{why} (a tool declared effect="pure" is not asked about)')
+
+
+def approval(needed: Callable[[Any], bool]) -> Gate:
+    """Ask before each call for which `needed(call)` is true."""
+
+    def approve(pending: Pending, desk: Desk) -> Verdict | None:
+        if type(pending.step) is Act and needed(pending.step.calls[0]):
+            return Verdict("ask", f"{pending.step.calls[0].name} needs your approval")
+        return None
+
+    return approve
+
+
+@dataclass(slots=True)
+class Breakpoint:
+    """Pause where something happens; exactly one condition is set.
+
+    `tool` and `role` are names, `line` is a line of the engine's file, `error` a tool or model that failed, `repeat` a
+    call with the same tool and arguments as an earlier one, `when` a predicate of the entry that was just made.
+    """
+
+    tool: str | None = None
+    role: str | None = None
+    line: int | None = None
+    error: bool = False
+    repeat: bool = False
+    when: Callable[[Any], bool] | None = None
+    enabled: bool = True
+    hits: int = 0
+    _seen: set[str] = field(default_factory=set, repr=False)
+
+    def __post_init__(self) -> None:
+        conditions = [self.tool, self.role, self.line, self.error or None, self.repeat or None, self.when]
+        if sum(condition is not None for condition in conditions) != 1:
+            raise UsageError("a breakpoint has exactly one condition: tool=, role=, line=, error=True, repeat=True or when=")
+
+    def before(self, pending: Pending, desk: Desk) -> str:
+        """Say why to pause before a step, or nothing."""
+        step = pending.step
+        if self.role is not None and step.role == self.role:
+            return f"role {self.role}"
+        if self.line is not None and any(place.line == self.line for place in desk.history.stepper.where() if not place.around):
+            return f"line {self.line}"
+        if type(step) is Act:
+            call = step.calls[0]
+            if self.tool is not None and call.name == self.tool:
+                return f"tool {self.tool}"
+            if self.repeat and self._again(f"{call.name}{call.arguments}"):
+                return f"{call.name} is called again with the same arguments"
+        return ""
+
+    def after(self, entry: Entry) -> str:
+        """Say why to pause after a step, or nothing."""
+        if self.error and entry.kind == "act" and not all(message.ok for message in entry.result):
+            return f"{entry.result[0].name} failed"
+        if self.when is None:
+            return ""
+        try:
+            return "the condition holds" if self.when(entry) else ""
+        except Exception as error:
+            return f"the condition raised {type(error).__name__}: {error}"
+
+    def _again(self, key: str) -> bool:
+        if key in self._seen:
+            return True
+        self._seen.add(key)
+        return False

@@ -1,0 +1,339 @@
+"""A run's line through its tree of entries, and the stepper that stands at the end of it.
+
+Rule 1: nothing is overwritten: an edit is a sibling, an undo is a record.
+Rule 2: the stepper is always where the line ends; after a change to the line the engine is run again and replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from agentkit.errors import Diverged, UsageError
+from agentkit.journal.base import Entry, Journal, Note, Row
+from agentkit.messages import Message, Reply
+from agentkit.steps import Engine, Step, Think, replace
+from agentkit.stepper import Around, Pending, Stepper
+from agentkit.tree import HIDDEN, Tips, before, chain, extend, lane_of, recordings, tips_at
+
+
+class History:
+    """Hold what a run has done, and what it will do next.
+
+    `entries` are all entries of the tree, also of other branches and forks; `line` are those on the way to the head.
+    Not safe for two threads at once: whoever holds the run's baton uses it.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        make: Callable[[], Engine],
+        arounds: tuple[Around, ...] = (),
+        journal: Journal | None = None,
+        entries: dict[int, Entry] | None = None,
+    ) -> None:
+        self.run = run
+        self.journal = journal
+        self.entries: dict[int, Entry] = {} if entries is None else entries
+        self.tips: Tips = {"": 0}
+        self.injected: dict[str, Note] = {}
+        self.heard: set[str] = set()
+        self.begun: dict[tuple[int, str, int], Note] = {}
+        self.moves: list[tuple[Tips, Tips]] = []
+        self.undone: list[Tips] = []
+        self.proposed: dict[int, Step] = {}
+        self._make, self._arounds = make, arounds
+        self._line: list[Entry] | None = []
+        self._next = 0
+        self.on_row: Callable[[Row], None] | None = None
+        self.stepper = Stepper(make(), arounds)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> list[Pending]:
+        """The steps that could be performed now, the lowest lane first."""
+        return self.stepper.pending
+
+    @property
+    def line(self) -> list[Entry]:
+        """The entries from the root to the head, lanes in their order; do not change the list."""
+        if self._line is None:
+            self._line = self._walk(self.tips)
+        return self._line
+
+    @property
+    def visible(self) -> list[Entry]:
+        """The line without the entries that only hold the tree together."""
+        return [entry for entry in self.line if entry.kind not in HIDDEN]
+
+    def uncertain(self, pending: Pending) -> Note | None:
+        """Give the record of a call that began here and never ended: it may have run."""
+        return self.begun.get((self.tips[pending.lane.path], pending.path, pending.index))
+
+    def unheard(self) -> list[Note]:
+        """The injected messages on this line that no model has seen yet."""
+        return [note for note in self._live() if note.data["id"] not in self.heard]
+
+    def drifted(self, entry: Entry) -> bool:
+        """Say whether the engine, replayed, sent another request than the recorded one (a new prompt, another docstring)."""
+        now, then = self.proposed.get(entry.id), entry.step
+        if not isinstance(now, Think) or not isinstance(then, Think):
+            return False
+        return now.chat.digest != then.chat.digest or _names(now) != _names(then)
+
+    # -- going on ----------------------------------------------------------------------------------------------------
+
+    def performed(self, pending: Pending) -> Step:
+        """Give the step as it is to be performed: with the injected messages that its chat does not hold yet."""
+        step = pending.step
+        if not self.injected or not isinstance(step, Think) or not step.hears:
+            return step
+        lane = pending.lane.path
+        missing = [n for n in self._live() if n.data.get("to", "") == lane and n.data["id"] not in step.chat.notes]
+        return replace(step, chat=step.chat + interrupt(missing)) if missing else step
+
+    def begin(self, pending: Pending, at: float, *, sync: bool) -> Note:
+        """Record that a tool is about to run; with `sync` that is on the disk before this returns."""
+        step: Any = pending.step
+        call = step.calls[0]
+        lane = pending.lane.path
+        data = {"parent": self.tips[lane], "path": pending.path, "index": pending.index, "name": call.name, "id": call.id}
+        note = self.begun[self.tips[lane], pending.path, pending.index] = self.note("call", data, at=at, sync=sync)
+        return note
+
+    def commit(self, pending: Pending, step: Step, result: Any, entry: Entry) -> Entry:
+        """Record a result and send it to the engine; `entry` holds what else is known (author, times, cost)."""
+        lane = pending.lane.path
+        if step is not pending.step:
+            entry.performed = step
+            if isinstance(step, Think) and isinstance(result, Reply):
+                new = step.chat.notes - pending.step.chat.notes  # type: ignore[union-attr]
+                result = replace(result, heard=tuple(m for m in _tail(step, pending.step) if new.intersection(m.notes)))
+        if self.injected:
+            self._hear(result)
+        entry.parent, entry.kind, entry.path, entry.index = self.tips[lane], pending.step.kind, pending.path, pending.index
+        entry.step, entry.result = pending.step, result
+        if self.begun:
+            self.begun.pop((entry.parent, entry.path, entry.index), None)
+        self._add(entry, lane)
+        self.undone.clear()
+        self.stepper.feed(pending, result)
+        self.settle()
+        return entry
+
+    def settle(self) -> None:
+        """Open the lanes of parallel steps and join those that are done: records only, nothing is performed."""
+        while True:
+            due = [p for p in self.pending if p.opens or p.joins]
+            if not due:
+                return
+            for pending in due:
+                self._settle(pending)
+
+    def _settle(self, pending: Pending) -> None:
+        lane = pending.lane.path
+        entry = Entry(self.tips[lane], "batch", pending.path, pending.index, pending.step, run=self.run)
+        if pending.joins:
+            ends = {branch.path: self.tips.pop(branch.path) for branch in pending.lane.branches}
+            entry.kind, entry.result = "join", ends
+            self._add(entry, lane)
+            self.stepper.feed(pending, self.stepper.join(pending))
+        else:
+            self._add(entry, lane)
+            self.stepper.open(pending)
+            self.tips.update({branch.path: entry.id for branch in pending.lane.branches})
+
+    def note(self, kind: str, data: dict[str, Any], *, at: float = 0.0, sync: bool = True) -> Note:
+        """Record something beside the steps."""
+        note = Note(kind, data, at, self.run)
+        note.id = self._append(note, sync=sync)
+        self._tell(note)
+        return note
+
+    def root(self, spec: dict[str, Any], at: float = 0.0) -> None:
+        """Record the beginning: what is needed to begin again."""
+        self._add(Entry(0, "begin", result=spec, author="human", started=at, ended=at, run=self.run), "")
+        self.settle()
+
+    # -- injection ---------------------------------------------------------------------------------------------------
+
+    def inject(self, key: str, text: str, to: str = "", at: float = 0.0) -> None:
+        """Anchor a message at the head; the next Think that listens will hear it. `key` names it, for `recall`."""
+        anchor = self.tips.get(to, self.tips[""])
+        self.injected[key] = self.note("inject", {"id": key, "text": text, "to": to, "anchor": anchor}, at=at)
+
+    def recall(self, key: str, at: float = 0.0) -> None:
+        """Take an injected message back. Raises `UsageError` when a model has seen it already."""
+        if key not in self.injected:
+            raise UsageError(f"no injected message {key!r} waits here")
+        if key in self.heard:
+            raise UsageError("the model has seen this message already; undo to before that, or inject a correction")
+        del self.injected[key]
+        self.note("recall", {"id": key}, at=at)
+
+    def answer_first(self) -> Message | None:
+        """Give a Conclude the injected messages that no model has seen: they are to be answered first."""
+        waiting = [note for note in self.unheard() if not note.data.get("to")]
+        return interrupt(waiting) if waiting else None
+
+    def _live(self) -> list[Note]:
+        if not self.injected:
+            return []
+        on_line = {entry.id for entry in self.line}
+        return [n for n in self.injected.values() if not n.data["anchor"] or n.data["anchor"] in on_line]
+
+    def _hear(self, result: Any) -> None:
+        for message in getattr(result, "heard", ()) or ((result,) if isinstance(result, Message) else ()):
+            self.heard.update(message.notes)
+
+    # -- changing the line -------------------------------------------------------------------------------------------
+
+    def edit(self, entry: Entry, result: Any, *, author: str, reason: str, at: float) -> Entry:
+        """Put another result in the place of a recorded one: a sibling of it, to which the head moves."""
+        tips = self.tips_at(entry)
+        lane = lane_of(entry.path)
+        fresh = replace(entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, run=self.run, id=0)
+        fresh.usage = None
+        fresh.id = self._append(fresh)
+        self.entries[fresh.id] = fresh
+        tips[lane] = fresh.id
+        self._tell(fresh)
+        self.move(tips, "edit", at=at)
+        return fresh
+
+    def tips_at(self, entry: Entry) -> Tips:
+        """Give the tips at which `entry` is the last one of its lane."""
+        return tips_at(self.entries, self.line, self.tips, entry)
+
+    def move(self, tips: Tips, why: str, *, at: float = 0.0, strict: bool = False) -> None:
+        """Move the head, record that, and bring the engine there by replay."""
+        if why not in ("undo", "redo"):
+            self.moves.append((dict(self.tips), dict(tips)))
+            self.undone.clear()
+        self.note("head", {"tips": tips, "why": why}, at=at)
+        self.tips = dict(tips)
+        self.rebuild(strict=strict)
+
+    def undo(self, at: float = 0.0) -> None:
+        """Go back to before the last change of the line: an edit, a move, or else the last step."""
+        if self.moves and self.moves[-1][1] == self.tips:
+            tips = self.moves.pop()[0]
+        else:
+            tips = before(self.entries, self.line, self.tips)
+            if tips is None:
+                raise UsageError("there is nothing to undo: the run has not taken a step")
+        self.undone.append(dict(self.tips))
+        self.move(tips, "undo", at=at)
+
+    def redo(self, at: float = 0.0) -> None:
+        """Take the last undo back."""
+        if not self.undone:
+            raise UsageError("there is nothing to redo")
+        tips = self.undone.pop()
+        self.moves.append((dict(self.tips), dict(tips)))
+        self.move(tips, "redo", at=at)
+
+    def rebuild(self, *, strict: bool = False) -> None:
+        """Run the engine again and send it what is recorded on the line.
+
+        Where the engine asks for something else, the line ends there and the rest stays in the tree as a branch. Raises
+        `Diverged` instead with `strict`, before anything is changed.
+        """
+        self._line = None
+        stepper = Stepper(self._make(), self._arounds)
+        done = stepper.replay(recordings(self.line))
+        if stepper.diverged and strict:
+            raise Diverged(stepper.diverged)
+        self.stepper.close()
+        self.stepper = stepper
+        self._replayed(done)
+        if stepper.diverged:
+            tips: Tips = {"": next((entry.id for entry in self.line if entry.kind == "begin"), 0)}
+            for _, entry in done:
+                extend(tips, entry)
+            self.note("head", {"tips": tips, "why": "diverged", "text": stepper.diverged})
+            self.tips, self._line = tips, None
+        self.settle()
+
+    def _replayed(self, done: Iterable[tuple[Pending, Any]]) -> None:
+        self.heard.clear()
+        for pending, entry in done:
+            self.proposed[entry.id] = pending.step
+            if self.injected:
+                self._hear(entry.result)
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def load(self, rows: Iterable[Row]) -> None:
+        """Take over the rows of a journal, in order; `rebuild` then brings the engine to the head."""
+        for row in rows:
+            if isinstance(row, Entry):
+                self.entries[row.id] = row
+                if row.run == self.run and not row.original:
+                    extend(self.tips, row)
+                    self.undone.clear()
+                    self.begun.pop((row.parent, row.path, row.index), None)
+            elif row.run == self.run:
+                self._take(row)
+            self._next = max(self._next, row.id)
+        self._line = None
+
+    def _take(self, note: Note) -> None:
+        data = note.data
+        if note.kind == "call":
+            self.begun[data["parent"], data["path"], data["index"]] = note
+        elif note.kind == "inject":
+            self.injected[data["id"]] = note
+        elif note.kind == "recall":
+            self.injected.pop(data["id"], None)
+        elif note.kind == "head":
+            if data["why"] == "undo":
+                self.undone.append(dict(self.tips))
+                if self.moves and self.moves[-1][1] == self.tips:
+                    self.moves.pop()
+            else:
+                self.moves.append((dict(self.tips), dict(data["tips"])))
+                self.undone = self.undone[:-1] if data["why"] == "redo" else []
+            self.tips = dict(data["tips"])
+
+    def _add(self, entry: Entry, lane: str) -> None:
+        entry.id = self._append(entry)
+        self.entries[entry.id] = entry
+        self.tips[lane] = entry.id
+        if lane or self._line is None or len(self.tips) > 1:
+            self._line = None
+        else:
+            self._line.append(entry)
+        self._tell(entry)
+
+    def _append(self, row: Row, *, sync: bool = True) -> int:
+        if self.journal is not None:
+            self.journal.append(row, sync=sync)
+        else:
+            self._next += 1
+            row.id = self._next
+        return row.id
+
+    def _tell(self, row: Row) -> None:
+        if self.on_row is not None:
+            self.on_row(row)
+
+    def _walk(self, tips: Tips) -> list[Entry]:
+        return chain(self.entries, tips, "", 0)
+
+
+def interrupt(notes: list[Note]) -> Message:
+    """Put injected messages into one user message; several are numbered."""
+    texts = [note.data["text"] for note in notes]
+    body = texts[0] if len(texts) == 1 else "\n".join(f"{i}. {text}" for i, text in enumerate(texts, 1))
+    return Message("user", f"[USER INTERRUPT] {body}", notes=tuple(note.data["id"] for note in notes), pinned=True)
+
+
+def _tail(step: Think, before: Step) -> list[Message]:
+    more = len(step.chat) - len(before.chat)  # type: ignore[union-attr]
+    return list(step.chat)[-more:] if more > 0 else []
+
+
+def _names(step: Think) -> list[str]:
+    return [getattr(tool, "digest", "") for tool in step.tools]

@@ -1,0 +1,416 @@
+"""A run: what a person holds. An ordinary Python object that is stepped, paused, edited, injected into, undone and forked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentkit import background, drive, edits, show
+from agentkit.control import Control
+from agentkit.desk import Desk
+from agentkit.errors import Ended, ReadOnly, Undecided, UsageError
+from agentkit.events import Event, event_of
+from agentkit.gates import Breakpoint, Verdict
+from agentkit.journal.base import Entry
+from agentkit.messages import Usage
+from agentkit.models import dialects
+from agentkit.stepper import Pending, Place
+
+if TYPE_CHECKING:
+    from agentkit.agent import Agent
+
+
+@dataclass(slots=True, eq=False)
+class Result:
+    """What a run came to: the answer, or why there is none.
+
+    `interrupted` says whether it ended before the engine was through, and `reason` why ("max_turns", "timeout",
+    "stopped" …). `pending` are the injected messages that no model has seen.
+    """
+
+    answer: str
+    error: BaseException | None
+    interrupted: bool
+    reason: str
+    usage: Usage
+    run: Run = field(repr=False)
+    step_count: int = 0
+    tool_calls_count: int = 0
+    pending_injections: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.answer
+
+    __repr__ = show.result
+
+
+@dataclass(slots=True)
+class Receipt:
+    """The receipt of an injected message: `seen` becomes true when a model call has carried it."""
+
+    id: str
+    text: str
+    _run: Run = field(repr=False)
+
+    @property
+    def seen(self) -> bool:
+        """Whether a model has seen the message on the run's present line."""
+        return self.id in self._run.desk.history.heard
+
+    def recall(self) -> None:
+        """Take the message back. Raises `UsageError` when a model has seen it already."""
+        self._run.control.do(lambda: self._run.desk.history.recall(self.id, time.time()))
+
+
+class Run:
+    """One run of an agent, held at its pending step.
+
+    `next(run)` performs one step in this thread, `for entry in run` all of them; `play()` goes on in the background and
+    `await run` or `run.wait()` wait for it. `run[3]` is the third entry of the trace; `edit`, `inject`, `undo`, `fork`
+    change what comes next, and nothing that was recorded is ever lost.
+    """
+
+    def __init__(self, agent: Agent, desk: Desk, control: Control, task: Any, missing: tuple[str, ...] = ()) -> None:
+        self.agent = agent
+        self.desk = desk
+        self.control = control
+        self.task = task
+        self.missing = missing
+        self.id = desk.history.run
+        self.forecast = ""
+        self.saved_status = "paused"
+        self._interrupted = ""
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """One of readonly, done, running, waiting, failed, stopped, paused."""
+        if self.missing:
+            return "readonly"
+        if self.desk.history.stepper.answer:
+            return "done"
+        if self.control.running:
+            return "running"
+        if self.desk.waiting:
+            return "waiting"
+        if self.desk.error:
+            return "failed"
+        return "stopped" if self._interrupted else "paused"
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The trace: entry 0 is the task, then one entry per performed step, on the way to where the run stands."""
+        return self.desk.history.visible
+
+    @property
+    def pending(self) -> list[Pending]:
+        """The steps that could be performed now."""
+        return self.desk.history.pending
+
+    @property
+    def waiting(self) -> list[tuple[Pending, Verdict]]:
+        """The steps that wait for a person, each with the reason."""
+        return list(self.desk.waiting.items())
+
+    @property
+    def answer(self) -> str | None:
+        """The final answer, once there is one."""
+        answer = self.desk.history.stepper.answer
+        return answer.text if answer else None
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens, calls and money so far; what an undo leaves behind was spent all the same."""
+        return self.desk.usage
+
+    @property
+    def result(self) -> Result:
+        """How the run stands now, as a value."""
+        answer, desk = self.desk.history.stepper.answer, self.desk
+        reason = answer.interrupted if answer else self._interrupted or desk.hold or "paused"
+        unheard = tuple(note.data["text"] for note in desk.history.unheard())
+        text = answer.text if answer else ""
+        error = None if answer else desk.error
+        return Result(text, error, bool(reason), reason, desk.usage, self, desk.steps, desk.tool_calls, unheard)
+
+    @property
+    def hold(self) -> str:
+        """Why the run does not go on by itself: a breakpoint, an error; empty when nothing is in the way."""
+        return self.desk.hold
+
+    @property
+    def dialect(self) -> str:
+        """The dialect in which the model is asked; may be set at any time, from the next step on."""
+        return self.desk.host.dialect_for(self.desk.host.model).name
+
+    @dialect.setter
+    def dialect(self, name: str | None) -> None:
+        self.desk.host.dialect = dialects.get(name) if name else None
+
+    def where(self) -> list[Place]:
+        """Say where the engine stands: function, file, line, source line and local variables of each frame of each lane."""
+        return self.desk.history.stepper.where()
+
+    def request(self, entry: int | Entry) -> dict[str, Any]:
+        """Rebuild the exact request of a model call, as it was sent."""
+        return edits.request(self, self._entry(entry))
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Give the kept events with a cursor above `after`, in order, and `resume_done` at the end."""
+        for row in edits.rows(self):
+            if row.id > after and row.run == self.id and (event := event_of(row)):
+                yield event
+        yield Event("resume_done", self.id)
+
+    def on_event(self, listener: Callable[[Event], Any]) -> Callable[[Event], Any]:
+        """Call `listener` for each event as it happens, in the thread that drives the run; it should only enqueue."""
+        self.desk.listeners.append(listener)
+        return listener
+
+    def __getitem__(self, index: int) -> Entry:
+        return self.entries[index]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    # -- stepping ----------------------------------------------------------------------------------------------------
+
+    def __next__(self) -> Entry:
+        """Perform one step in this thread and give its entry; a run that plays in the background is paused first.
+
+        Raises `StopIteration` when the run is over, `Undecided` when the step waits for a person, and whatever a model
+        raised: the step then stays pending and can be tried again.
+        """
+        token = self._acquire()
+        try:
+            self.desk.error = None
+            due = self.desk.due(stepping=True)
+            if not due:
+                self._explain()
+            self.desk.hold = ""
+            entry = self.desk.conclude(due[0]) if due[0].step.kind == "conclude" else drive.step(self.desk, due[0])
+            if entry is None:
+                raise self.desk.error or UsageError("the step did not end")
+            return entry
+        finally:
+            self.control.release(token)
+            edits.save_status(self)
+
+    def __iter__(self) -> Generator[Entry, None, None]:
+        """Give one entry after the other, until the run ends, is paused by the loop's own body, or meets a breakpoint."""
+        self.control.stopping = ""
+        while not self.control.stopping:
+            try:
+                entry = next(self)
+            except StopIteration:
+                return
+            yield entry
+            if self.desk.hold:
+                return
+
+    def step(self) -> Entry:
+        """Perform one step and give its entry; the same as `next(run)`, with `Ended` instead of `StopIteration`."""
+        try:
+            return next(self)
+        except StopIteration as end:
+            raise Ended("the run is over; undo() or fork() to go on from an earlier step") from end
+
+    def step_over(self) -> list[Entry]:
+        """Perform everything that is pending now, parallel calls side by side, and give the entries."""
+        before = {entry.id for entry in self.entries}
+        first = set(self.pending)
+        token = self._acquire()
+        try:
+            self.desk.hold, self.desk.error = "", None
+            drive.blocking(self.desk, lambda: "" if first.intersection(self.pending) - set(self.desk.waiting) else "pause")
+        finally:
+            self.control.release(token)
+            edits.save_status(self)
+        return [entry for entry in self.entries if entry.id not in before]
+
+    def drive(self, timeout: float | None = None) -> Result:
+        """Perform steps in this thread until the run ends, pauses, or waits for a person; give how it stands."""
+        self._go()
+        end = background.timer(timeout, lambda: self.stop("timeout"))
+        try:
+            self.control.drive()
+        finally:
+            end()
+            self._after()
+        return self.result
+
+    def play(self) -> Run:
+        """Go on in the background; returns at once."""
+        self._go()
+        if self.status != "done":
+            self.control.play().add_done_callback(lambda _: self._after())
+        return self
+
+    def pause(self) -> Run:
+        """Pause at the next boundary: what is under way ends first and is recorded. Returns at once; `wait()` to be sure."""
+        self.control.pause()
+        return self
+
+    def stop(self, reason: str = "stopped") -> Run:
+        """Stop now: cancel what can be cancelled. The run keeps all it has, and `play()` goes on from there."""
+        self.control.stop(reason)
+        self._interrupted = reason
+        return self
+
+    def wait(self, timeout: float | None = None) -> Result:
+        """Wait for the background task; an interrupt pauses the run. After `timeout` seconds the run is stopped."""
+        playing = self.control.playing
+        if playing is not None:
+            try:
+                background.wait(background.quiet(playing), timeout)
+            except TimeoutError:
+                self.stop("timeout")
+                background.wait(background.quiet(playing))
+            except KeyboardInterrupt:
+                self.pause()
+                raise
+        return self.result
+
+    def __await__(self) -> Generator[Any, None, Result]:
+        """Play the run, if it is not playing, and wait for it without holding the event loop."""
+        return self._wait().__await__()
+
+    async def _wait(self) -> Result:
+        import asyncio
+
+        if self.status in ("paused", "stopped", "failed"):
+            self.play()
+        try:
+            while self.control.playing is not None:
+                await asyncio.sleep(0.02)
+        except asyncio.CancelledError:
+            self.pause()
+            raise
+        return self.result
+
+    async def __aiter__(self) -> Any:
+        """Give one entry after the other without holding the event loop; leaving the loop cancels what is under way."""
+        import asyncio
+
+        try:
+            while self.status not in ("done", "waiting", "readonly") and not self.desk.hold:
+                future = background.in_thread(lambda: next(self, None))
+                entry = await asyncio.wrap_future(future)
+                if entry is None:
+                    return
+                yield entry
+        finally:
+            if self.status == "running":
+                self.stop("abandoned")
+
+    # -- changing what comes next ------------------------------------------------------------------------------------
+
+    def edit(self, entry: int | Entry | None = None, *, reason: str = "", author: str = "human", **change: Any) -> Entry:
+        """Put something else in the place of a recorded result, or of the pending step; the original is kept.
+
+        For a thought: `text=`, `answer=`, `calls=`, `arguments=` (of its only call); for an action: `text=` (the
+        observation), `arguments=` (edits the thought that asked for it); without an entry the pending step is meant.
+        """
+        return edits.edit(self, entry, change, reason, author)
+
+    def inject(self, text: str, to: str = "") -> Receipt:
+        """Say something to the model; it arrives with its next request. Safe at any time, also from a tool."""
+        return edits.inject(self, text, to)
+
+    def undo(self) -> Run:
+        """Go back to before the last edit, move or step; nothing is deleted, `redo()` takes it back."""
+        self.control.do(lambda: self._moved(self.desk.history.undo, time.time()))
+        return self
+
+    def redo(self) -> Run:
+        """Take the last undo back."""
+        self.control.do(lambda: self._moved(self.desk.history.redo, time.time()))
+        return self
+
+    def rewind(self, to: int | Entry) -> Run:
+        """Go back, or over to another branch: `to` becomes the last performed step."""
+        edits.rewind(self, to)
+        return self
+
+    def fork(self, at: int | Entry | None = None, **changes: Any) -> Run:
+        """Begin a second run over the same tree after entry `at`; changes are those of `Agent.using`.
+
+        Nothing is performed; `forecast` says what is re-used and what would run.
+        """
+        return edits.fork(self, at, changes)
+
+    def branches(self) -> list[list[Entry]]:
+        """All lines of the tree that this run's entries lie in, the present one first."""
+        return edits.branches(self)
+
+    def break_at(self, **condition: Any) -> Breakpoint:
+        """Set a breakpoint: `tool=`, `role=`, `line=`, `error=True`, `repeat=True` or `when=predicate`."""
+        point = Breakpoint(**condition)
+        self.desk.breakpoints.append(point)
+        return point
+
+    # -- decisions ---------------------------------------------------------------------------------------------------
+
+    def approve(self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False) -> Run:
+        """Let a waiting call pass, with other `arguments` if given; `remember` lets that tool pass from now on."""
+        edits.approve(self, which, arguments, remember)
+        return self
+
+    def reject(self, comment: str = "", which: int = 0) -> Entry:
+        """Refuse a waiting call; the model is told so, with the comment."""
+        return edits.reject(self, comment, which)
+
+    def respond(self, value: Any, which: int = 0) -> Entry:
+        """Answer a waiting question, or a pending call in the tool's place."""
+        return edits.respond(self, value, which)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _entry(self, entry: int | Entry) -> Entry:
+        if isinstance(entry, Entry):
+            return entry
+        entries = self.entries
+        if not -len(entries) <= entry < len(entries):
+            raise UsageError(f"there is no entry {entry}; the trace has entries 0 to {len(entries) - 1}")
+        return entries[entry]
+
+    def _acquire(self) -> Any:
+        if self.missing:
+            raise ReadOnly(f"this run was opened without {', '.join(self.missing)}; resume it with them")
+        self._interrupted = ""
+        return self.control.acquire()
+
+    def _go(self) -> None:
+        if self.missing:
+            raise ReadOnly(f"this run was opened without {', '.join(self.missing)}; resume it with them")
+        self.desk.hold, self.desk.error, self._interrupted = "", None, ""
+
+    def _after(self) -> None:
+        if self.control.stopping not in ("", "pause") and self.answer is None:
+            self._interrupted = self.control.stopping
+        edits.save_status(self)
+
+    def _moved(self, move: Callable[[float], None], at: float) -> None:
+        move(at)
+        self._settled()
+
+    def _settled(self) -> None:
+        """After the line has changed: what was held or waited belongs to steps that are no more."""
+        self.desk.waiting.clear()
+        self.desk.allowed.clear()
+        self.desk.hold, self.desk.error = "", None
+
+    def _explain(self) -> None:
+        if self.desk.waiting:
+            why = next(iter(self.desk.waiting.values())).why
+            raise Undecided(f"{why}: run.approve(), run.reject(comment) or run.respond(value)")
+        if self.desk.error:
+            raise self.desk.error
+        raise StopIteration
+
+    __repr__ = show.run
+
+

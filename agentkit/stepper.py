@@ -1,0 +1,303 @@
+"""One engine, held at its pending steps.
+
+Rule 1: nothing here performs anything: no I/O, no clock, no thread.
+Rule 2: where a step stands is said by its frame path and index, never by the order in which things completed.
+Rule 3: whatever an engine was sent once it can be sent again; a stepper is never copied, it is built anew and replayed.
+
+Paths: the engine's own frame is "", the n-th generator that it delegates to with `yield from` is ".n", and lane k of the
+parallel step with index i is "[i.k]"; so "[3.0].1" is the first sub-generator within lane 0 of step 3.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agentkit.errors import EngineError, Finish
+from agentkit.messages import EMPTY
+from agentkit.steps import Act, Answer, Engine, Step
+
+Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
+"""A generator of one step: is given the step and a memory, yields it (others before or after), returns the result."""
+
+Recorded = dict[tuple[str, int], Any]
+"""Entries by frame path and index: anything with `kind`, `step` and `result`."""
+
+KINDS = ("think", "act", "ask", "all", "conclude")
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """A step that waits to be performed: where it stands, and in which lane. `opens` is true for a parallel step."""
+
+    lane: Lane
+    path: str
+    index: int
+    step: Step
+    opens: bool = False
+    joins: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """One frame of `where()`: a function that is in the middle of something, its current line and its local variables."""
+
+    function: str
+    file: str
+    line: int
+    source: str
+    locals: dict[str, Any]
+    lane: str
+    around: bool = False
+
+    def __repr__(self) -> str:
+        what = "around" if self.around else "engine"
+        lane = f" lane {self.lane}" if self.lane else ""
+        return f"{what}{lane} {self.function}, line {self.line}: {self.source}"
+
+
+class Frame:
+    """One generator of an engine: its path, the number of its steps so far, and the memories of the arounds."""
+
+    __slots__ = ("children", "generator", "index", "memories", "path")
+
+    def __init__(self, generator: Any, path: str) -> None:
+        self.generator = generator
+        self.path = path
+        self.index = 0
+        self.children = 0
+        self.memories: dict[int, dict[str, Any]] = {}
+
+
+class Lane:
+    """A line of steps: the whole run is one, and each part of a parallel step is one more."""
+
+    __slots__ = ("around", "branches", "done", "frames", "joint", "parent", "path", "pending", "result", "wrapped")
+
+    def __init__(self, engine: Engine, path: str, parent: Lane | None, *, wrapped: bool) -> None:
+        self.path = path
+        self.parent = parent
+        self.frames = [Frame(engine, path)]
+        self.around: list[tuple[int, Any]] = []
+        self.wrapped = wrapped
+        self.pending: Pending | None = None
+        self.branches: list[Lane] = []
+        self.joint: Pending | None = None
+        self.done = False
+        self.result: Any = None
+
+
+class Stepper:
+    """Hold an engine at its pending steps; `feed` sends a result in and moves on to the next ones.
+
+    At the end `answer` holds the engine's `Answer`; when the engine or an around raised or broke the protocol, `error`
+    holds an `EngineError` and nothing is pending any more.
+    """
+
+    def __init__(self, engine: Engine, arounds: tuple[Around, ...] = ()) -> None:
+        self.answer: Answer | None = None
+        self.error: EngineError | None = None
+        self.diverged = ""
+        self._arounds = {
+            kind: tuple((i, around) for i, around in enumerate(arounds) if kind in getattr(around, "kinds", KINDS)) for kind in KINDS
+        }
+        self.root = Lane(engine, "", None, wrapped=True)
+        self._advance(self.root, None)
+
+    @property
+    def pending(self) -> list[Pending]:
+        """All steps that could be performed now, the lowest lane first."""
+        root = self.root
+        if self.error:
+            return []
+        if not root.branches:
+            return [root.pending] if root.pending else []
+        return [lane.pending for lane in _leaves(root) if lane.pending]
+
+    def feed(self, pending: Pending, result: Any) -> None:
+        """Send the result of a pending step to its engine and move on."""
+        lane = pending.lane
+        if lane.pending is not pending:
+            raise EngineError("this step is not pending any more")
+        lane.pending = None
+        lane.branches = []
+        self._advance(lane, result)
+
+    def open(self, pending: Pending) -> None:
+        """Start the lanes of a parallel step."""
+        lane, step = pending.lane, pending.step
+        parts: tuple[Any, ...] = tuple(Act((call,), step.role, step.tags) for call in step.calls) if type(step) is Act else step.parts  # type: ignore[union-attr]
+        wrapped = type(step) is not Act
+        lane.pending = None
+        lane.branches = [
+            Lane(part if hasattr(part, "send") else _single(part), f"{pending.path}[{pending.index}.{k}]", lane, wrapped=wrapped)
+            for k, part in enumerate(parts)
+        ]
+        joint = Pending(lane, pending.path, pending.index, step, joins=True)
+        for branch in lane.branches:
+            branch.pending = None
+            self._advance(branch, None)
+        if all(branch.done for branch in lane.branches):
+            lane.pending = joint
+        else:
+            lane.joint = joint
+
+    def join(self, pending: Pending) -> Any:
+        """Give the result of a parallel step all of whose lanes are done, to be fed."""
+        results = [branch.result for branch in pending.lane.branches]
+        if type(pending.step) is Act:
+            return tuple(message for result in results for message in result)
+        return tuple(results)
+
+    def replay(self, recorded: Recorded) -> list[tuple[Pending, Any]]:
+        """Feed recorded results until only steps are pending that have none; give the steps that were replayed.
+
+        A lane stops at the first step whose identity is not the recorded one; `diverged` then says where.
+        """
+        done: list[tuple[Pending, Any]] = []
+        while due := [(p, e) for p in self.pending if (e := recorded.get((p.path, ~p.index if p.joins else p.index)))]:
+            for pending, entry in due:
+                if not same(pending.step, entry):
+                    self.diverged = _difference(pending, entry)
+                    del recorded[pending.path, ~pending.index if pending.joins else pending.index]
+                    continue
+                done.append((pending, entry))
+                if pending.opens:
+                    self.open(pending)
+                else:
+                    self.feed(pending, self.join(pending) if pending.joins else entry.result)
+        return done
+
+    def where(self) -> list[Place]:
+        """Say where each lane stands: its engine frames, innermost last, then the arounds in the middle of something."""
+        return [place for lane in _leaves(self.root, inner=True) for place in _places(lane)]
+
+    def close(self) -> None:
+        """Let the generators go."""
+        for lane in _leaves(self.root, inner=True):
+            for _, generator in lane.around:
+                _close(generator)
+            _close(lane.frames[0].generator)
+
+    # -- moving on ---------------------------------------------------------------------------------------------------
+
+    def _advance(self, lane: Lane, value: Any) -> None:
+        """Send `value` to whoever waits for it in this lane, until a step is pending or the lane is done."""
+        try:
+            while True:
+                if lane.around:
+                    position, generator = lane.around[-1]
+                    try:
+                        step = generator.send(value)
+                    except StopIteration as end:
+                        lane.around.pop()
+                        value = end.value
+                        continue
+                else:
+                    position = -1
+                    try:
+                        step = lane.frames[0].generator.send(value)
+                    except StopIteration as end:
+                        self._finish(lane, end.value)
+                        return
+                    if lane.frames[0].generator.gi_yieldfrom is not None or len(lane.frames) > 1:
+                        _follow(lane)
+                frame = lane.frames[-1]
+                kind = getattr(step, "kind", None)
+                if kind not in self._arounds:
+                    raise EngineError(f"an engine yields steps (Think, Act, Ask, All, Conclude), not {step!r:.200}")
+                if kind == "conclude" and (len(lane.frames) > 1 or lane.parent is not None):
+                    value = None
+                    continue
+                if lane.wrapped:
+                    for i, around in self._arounds[kind]:
+                        if i > position:
+                            generator = around(step, frame.memories.setdefault(i, {}))
+                            lane.around.append((i, generator))
+                            step = next(generator)
+                opens = kind == "all" or (kind == "act" and len(step.calls) != 1)
+                lane.pending = Pending(lane, frame.path, frame.index, step, opens)
+                frame.index += 1
+                return
+        except Finish as finish:
+            self._end(Answer(finish.answer, EMPTY, finish.reason or "finished"))
+        except EngineError as error:
+            self.error = error
+        except Exception as error:
+            self.error = EngineError(f"{lane.frames[-1].generator.__name__} raised {type(error).__name__}: {error}")
+            self.error.__cause__ = error
+
+    def _finish(self, lane: Lane, value: Any) -> None:
+        lane.done, lane.result = True, value
+        if lane.parent is None:
+            if type(value) is not Answer:
+                raise EngineError(f"an engine returns an Answer, not {value!r:.200}")
+            self.answer = value
+        elif lane.parent.joint is not None and all(branch.done for branch in lane.parent.branches):
+            lane.parent.pending, lane.parent.joint = lane.parent.joint, None
+
+    def _end(self, answer: Answer) -> None:
+        self.answer = answer
+        self.root.pending, self.root.branches, self.root.done = None, [], True
+
+
+def same(step: Step, entry: Any) -> bool:
+    """Say whether a step has the identity of a recorded one: kind and role, and for an Act its calls."""
+    recorded = entry.step
+    if recorded is None or step.kind != recorded.kind or step.role != recorded.role:
+        return False
+    return type(step) is not Act or step.calls == recorded.calls
+
+
+def _difference(pending: Pending, entry: Any) -> str:
+    now, then = pending.step, entry.step
+    return (
+        f"the engine now asks for {now.kind} ({now.role}) at {pending.path or 'the engine'} step {pending.index}, "
+        f"where {getattr(then, 'kind', None)} ({getattr(then, 'role', None)}) was recorded"
+    )
+
+
+def _single(step: Step) -> Generator[Step, Any, Any]:
+    return (yield step)
+
+
+def _follow(lane: Lane) -> None:
+    """Bring the list of frames up to date with who delegates to whom by `yield from`."""
+    frames, depth = lane.frames, 0
+    inner = frames[0].generator.gi_yieldfrom
+    while hasattr(inner, "gi_yieldfrom"):
+        depth += 1
+        if len(frames) <= depth or frames[depth].generator is not inner:
+            parent = frames[depth - 1]
+            parent.children += 1
+            frames[depth:] = [Frame(inner, f"{parent.path}.{parent.children}")]
+        inner = inner.gi_yieldfrom
+    del frames[depth + 1 :]
+
+
+def _leaves(lane: Lane, *, inner: bool = False) -> Iterator[Lane]:
+    if inner or not lane.branches or lane.pending:
+        yield lane
+    for branch in lane.branches if not lane.pending or inner else ():
+        yield from _leaves(branch, inner=inner)
+
+
+def _places(lane: Lane) -> Iterator[Place]:
+    if lane.done:
+        return
+    for generator, around in [(f.generator, False) for f in lane.frames] + [(g, True) for _, g in lane.around]:
+        frame = generator.gi_frame
+        if frame is None:
+            continue
+        code = frame.f_code
+        source = linecache.getline(code.co_filename, frame.f_lineno).strip()
+        yield Place(code.co_name, code.co_filename, frame.f_lineno, source, dict(frame.f_locals), lane.path, around)
+
+
+def _close(generator: Any) -> None:
+    try:
+        generator.close()
+    except RuntimeError:
+        pass  # it yielded once more while being closed: its last word does not matter

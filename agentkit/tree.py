@@ -1,0 +1,87 @@
+"""The tree of entries, read: lanes, lines and tips. Pure functions over `Entry` objects.
+
+A run's line is said by its tips: the last entry of each open lane, by lane path ("" is the run's own lane).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from agentkit.journal.base import Entry
+from agentkit.stepper import Recorded
+
+Tips = dict[str, int]
+
+HIDDEN = ("batch", "join")
+"""Kinds of entries that only hold the tree together."""
+
+
+def lane_of(path: str) -> str:
+    """Give the lane that a frame path lies in."""
+    return path[: path.rfind("]") + 1]
+
+
+def recordings(line: Iterable[Entry]) -> Recorded:
+    """Put entries where a replay looks for them: by frame path and index, joins under the complement of the index."""
+    return {(e.path, ~e.index if e.kind == "join" else e.index): e for e in line if e.kind != "begin"}
+
+
+def extend(tips: Tips, entry: Entry) -> None:
+    """Move the tips on by one entry: into the lanes of a batch, out of them at its join."""
+    lane = lane_of(entry.path)
+    tips[lane] = entry.id
+    if entry.kind == "join":
+        for branch in entry.result:
+            tips.pop(branch, None)
+    elif entry.kind == "batch":
+        step: Any = entry.step
+        parts = step.calls if step.kind == "act" else step.parts
+        tips.update({f"{entry.path}[{entry.index}.{k}]": entry.id for k in range(len(parts))})
+
+
+def chain(entries: dict[int, Entry], tips: Tips, lane: str, stop: int) -> list[Entry]:
+    """Walk one lane from its tip back to `stop`, and put the lanes of each batch in their order behind it."""
+    chain: list[Entry] = []
+    at = tips[lane]
+    while at != stop and at:
+        chain.append(entries[at])
+        at = entries[at].parent
+    found: list[Entry] = []
+    for i in range(len(chain) - 1, -1, -1):
+        entry = chain[i]
+        found.append(entry)
+        if entry.kind == "batch":
+            prefix = f"{entry.path}[{entry.index}."
+            ends = chain[i - 1].result if i else {k: v for k, v in tips.items() if k.startswith(prefix) and "]" not in k[len(prefix) : -1]}
+            for branch in sorted(ends, key=lambda path: int(path[len(prefix) : -1])):
+                found += chain(entries, {**tips, **ends}, branch, entry.id)
+    return found
+
+
+def tips_at(entries: dict[int, Entry], line: list[Entry], tips: Tips, entry: Entry) -> Tips:
+    """Give the tips at which `entry` is the last one of its lane, and the other lanes of its batch stay as they are."""
+    lane = lane_of(entry.path)
+    if not lane:
+        return {"": entry.id}
+    batch = entries[entry.parent]
+    while batch.kind != "batch" or not lane.startswith(f"{batch.path}[{batch.index}."):
+        batch = entries[batch.parent]
+    joins = (e for e in reversed(line) if e.kind == "join" and (e.path, e.index) == (batch.path, batch.index))
+    join = next(joins, None)
+    prefix = f"{batch.path}[{batch.index}."
+    siblings = join.result if join else {k: v for k, v in tips.items() if k.startswith(prefix)}
+    return {**tips_at(entries, line, tips, batch), **siblings, lane: entry.id}
+
+
+def before(entries: dict[int, Entry], line: list[Entry], tips: Tips) -> Tips | None:
+    """Give the tips without the last step of the line, or None where there is no step to go back over."""
+    steps = [entry for entry in line if entry.kind not in ("begin", *HIDDEN)]
+    if not steps:
+        return None
+    last = max(steps, key=lambda entry: entry.id)
+    found = tips_at(entries, line, tips, last)
+    found[lane_of(last.path)] = last.parent
+    while found.keys() == {""} and entries[found[""]].kind in HIDDEN:
+        found = {"": entries[found[""]].parent}
+    return found
