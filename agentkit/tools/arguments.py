@@ -40,11 +40,12 @@ def fit(tool: str, form: Form, arguments: Any) -> tuple[dict[str, Any], tuple[st
         except ValidationError as error:
             fitted = form.validate(given := _mended(form, arguments, error, notes), strict=False)
     except ValidationError as error:
-        raise ArgumentsError(_misfit(tool, form, error)) from None
+        raise ArgumentsError(_misfit(tool, form, given, error)) from None
     except RecursionError:
         raise ArgumentsError(f"The arguments of {tool!r} are nested too deeply.") from None
     except Exception as error:
-        raise ArgumentsError(_short(f"The arguments of {tool!r} were refused: {type(error).__name__}: {error}", _LONGEST_TEXT)) from error
+        reason = f"The arguments of {tool!r} were refused: {type(error).__name__}: {error}"
+        raise ArgumentsError(_short(reason, _LONGEST_TEXT)) from error
     _compare("", given, fitted[form.whole] if form.whole else fitted, notes)
     return fitted, tuple(notes[:_MOST_FAULTS])
 
@@ -89,13 +90,13 @@ def _compare(path: str, given: Any, read: Any, notes: list[str]) -> None:
         notes.append(f"{_short(path, 100)}: {_shown(given)} was read as {_shown(read)}")
 
 
-def _misfit(tool: str, form: Form, error: Any) -> str:
+def _misfit(tool: str, form: Form, given: Any, error: Any) -> str:
     """Say which fields are wrong and what the tool expects."""
     properties = form.parameters.get("properties", {})
     lines = [f"The arguments do not fit {_short(tool, 100)!r}:"]
     faults = error.errors(include_url=False, include_context=False)
     for fault in faults[:_MOST_FAULTS]:
-        where = _path(fault["loc"])
+        where = _path(fault["loc"], given)
         if fault["type"] == "missing":
             lines.append(f"- {where}: is missing")
         elif fault["type"] == "extra_forbidden":
@@ -106,7 +107,7 @@ def _misfit(tool: str, form: Form, error: Any) -> str:
     if len(faults) > _MOST_FAULTS:
         lines.append(f"- and {len(faults) - _MOST_FAULTS} more")
     lines.append(f"Expected: {outline(form.parameters) or 'no arguments'}.")
-    return _short("\n".join(lines), _LONGEST_TEXT)
+    return _short("\n".join(dict.fromkeys(lines)), _LONGEST_TEXT)
 
 
 def outline(parameters: dict[str, Any]) -> str:
@@ -133,8 +134,15 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _path(parts: Iterable[str | int]) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+def _path(parts: tuple[str | int, ...], given: Any) -> str:
+    """Write where a fault is: the keys and indices, without the names that pydantic gives to the parts of a union."""
+    text = ""
+    for at, part in enumerate(parts):
+        if (isinstance(given, dict) and part in given) or (isinstance(given, list) and isinstance(part, int) and part < len(given)):
+            given = given[part]  # type: ignore[index]
+        elif at not in (0, len(parts) - 1) or not isinstance(given, dict):
+            continue
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
     return _short(text.removeprefix("."), 100)
 
 

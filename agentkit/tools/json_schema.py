@@ -19,6 +19,8 @@ def form_of_json(parameters: dict[str, Any], returns: dict[str, Any]) -> Form:
     """Make the form of a tool that is described by JSON schemas; one that cannot be read lets every object through."""
     from pydantic_core import CoreConfig, SchemaError, SchemaValidator, core_schema
 
+    if not isinstance(parameters.get("properties", {}), dict) or not isinstance(parameters.get("required", []), list):
+        parameters = _UNTYPED
     config = CoreConfig(allow_inf_nan=False, coerce_numbers_to_str=True)
     try:
         shapes = {**parameters.get("definitions", {}), **parameters.get("$defs", {})}

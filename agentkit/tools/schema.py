@@ -8,17 +8,17 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import sys
-import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from agentkit.errors import UsageError
-from agentkit.tools import docstring
+from agentkit.tools.signature import Signature, hints_of
+
+Validate = Callable[..., dict[str, Any]]
+"""Called with the arguments and `strict=True` or `strict=False`."""
 
 _SCALARS = {"string", "integer", "number", "boolean", "null"}
-_MOST_FRAMES = 20
 
 
 @dataclass(slots=True)
@@ -32,78 +32,16 @@ class Form:
 
     parameters: dict[str, Any]
     returns: dict[str, Any]
-    validate: Callable[..., dict[str, Any]]
+    validate: Validate
     whole: str = ""
     nested: bool = True
 
 
-@dataclass(slots=True)
-class Signature:
-    """The signature of a function, read when the tool is made; its types may wait until they are defined."""
-
-    name: str
-    function: Callable[..., Any]
-    parameters: tuple[inspect.Parameter, ...]
-    open: bool
-    hints: dict[str, Any] | None
-    about: str
-    said: dict[str, str]
-
-    @property
-    def is_method(self) -> bool:
-        """Whether it was written as a method, to be bound to its toolbox."""
-        return bool(self.parameters) and self.parameters[0].name == "self"
-
-    @property
-    def taken(self) -> tuple[inspect.Parameter, ...]:
-        """The parameters that a model fills in."""
-        return self.parameters[1:] if self.is_method else self.parameters
-
-
-def signature_of(function: Callable[..., Any], name: str) -> Signature:
-    """Read a signature and its docstring. Raises `UsageError` where a model could not call such a function."""
-    try:
-        parameters = tuple(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"tool {name!r} has no readable signature ({error}); wrap it in a function with named parameters") from None
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        raise UsageError(f"tool {name!r} takes *args, which a model cannot name; give it named parameters, or one list")
-    is_open = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    named = tuple(p for p in parameters if p.kind is not p.VAR_KEYWORD)
-    about, said = docstring.read(inspect.getdoc(function) if not isinstance(function, functools.partial) else function.func.__doc__)
-    return Signature(name, function, named, is_open, _hints(function), about, said)
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any] | None:
-    """Resolve the annotations, with the local names of the functions around it; None where a name is not defined yet."""
-    inner = inspect.unwrap(function.func if isinstance(function, functools.partial) else function)
-    if inspect.isclass(inner):
-        inner = inner.__init__
-    elif not inspect.isroutine(inner):
-        inner = type(inner).__call__  # type: ignore[operator]
-    try:
-        return typing.get_type_hints(inner, include_extras=True)
-    except NameError:
-        pass
-    known: dict[str, Any] = {}
-    frame = sys._getframe(1)
-    for _ in range(_MOST_FRAMES):
-        if frame.f_globals is getattr(inner, "__globals__", None):
-            known = {**frame.f_locals, **known}
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    try:
-        return typing.get_type_hints(inner, localns=known, include_extras=True)
-    except NameError:
-        return None
-
-
 def form_of_signature(signature: Signature) -> Form:
     """Make the form of a Python function."""
-    hints = signature.hints if signature.hints is not None else _hints(signature.function)
+    hints = signature.hints if signature.hints is not None else hints_of(signature.function)
     if hints is None:
-        raise UsageError(f"an annotation of tool {signature.name!r} names a type that is not defined; define it before the tool is used")
+        raise UsageError(f"an annotation of tool {signature.name!r} names a type that is not defined; define it before")
     returns = _returns(hints.get("return", Any))
     taken = signature.taken
     if len(taken) == 1 and not signature.open and taken[0].default is inspect.Parameter.empty:
@@ -117,7 +55,7 @@ def _fields(signature: Signature, hints: dict[str, Any], returns: dict[str, Any]
     """Each parameter is a field; an argument that is left out is left to the function's own default."""
     from pydantic import ConfigDict
     from pydantic.fields import FieldInfo
-    from typing_extensions import NotRequired, TypedDict
+    from typing_extensions import TypedDict  # pydantic refuses typing's before Python 3.12
 
     fields: dict[str, Any] = {}
     factories: dict[str, Callable[[], Any]] = {}
@@ -132,9 +70,9 @@ def _fields(signature: Signature, hints: dict[str, Any], returns: dict[str, Any]
             hint = Annotated[hint, _default_note(default)]
         hint = _described(hint, signature.said.get(parameter.name, ""))
         fields[parameter.name] = hint if required else NotRequired[hint]
-    shape = TypedDict("Arguments", fields)  # type: ignore[operator]
-    extra = "allow" if signature.open else "forbid"
-    shape.__pydantic_config__ = ConfigDict(extra=extra, allow_inf_nan=False, coerce_numbers_to_str=True)  # type: ignore[attr-defined]
+    shape: Any = TypedDict("Arguments", fields)  # type: ignore[misc]
+    config = ConfigDict(extra="allow" if signature.open else "forbid", allow_inf_nan=False, coerce_numbers_to_str=True)
+    shape.__pydantic_config__ = config
     adapter = _adapter(shape, signature.name)
     parameters = _json_schema(adapter, signature.name)
     parameters.setdefault("properties", {})
@@ -143,7 +81,9 @@ def _fields(signature: Signature, hints: dict[str, Any], returns: dict[str, Any]
     return Form(parameters, returns, _with_factories(validate, factories) if factories else validate, nested=nested)
 
 
-def _with_factories(validate: Callable[..., dict[str, Any]], factories: dict[str, Callable[[], Any]]) -> Callable[..., dict[str, Any]]:
+def _with_factories(validate: Validate, factories: dict[str, Callable[[], Any]]) -> Validate:
+    """Fill in the defaults that `Field(…)` states in place of the function's own."""
+
     def filled(arguments: Any, *, strict: bool) -> dict[str, Any]:
         given = validate(arguments, strict=strict)
         return {**{name: factory() for name, factory in factories.items() if name not in given}, **given}

@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args, overload
 
 from agentkit.errors import ArgumentsError, Unknown, UsageError
 from agentkit.messages import Call, canonical, digest
-from agentkit.tools.schema import Form, Signature, form_of_signature, signature_of
+from agentkit.tools.schema import Form, form_of_signature
+from agentkit.tools.signature import Signature, by_name, called, signature_of
 
 Effect = Literal["pure", "idempotent", "irreversible"]
 TIMEOUT = 120.0
@@ -67,16 +68,16 @@ class Tool:
         self.effect: Effect = effect
         self.timeout = timeout
         self.ends_turn = ends_turn
-        self.is_async = inspect.iscoroutinefunction(_called(function)) if is_async is None else is_async
+        self.is_async = inspect.iscoroutinefunction(called(function)) if is_async is None else is_async
         self._signature: Signature | None = None if parameters is not None else signature_of(function, name)
         self._stated = (parameters or {}, returns or {})
-        self.function = function if self._signature is None else _by_name(function, self._signature)
+        self.function = function if self._signature is None else by_name(function, self._signature)
         self.description = (self._signature.about if self._signature else "") if description is None else description
         self._form: Form | None = None
         self._schema: dict[str, Any] | None = None
         self._native: dict[str, Any] | None = None
         self._digest: str | None = None
-        self._sole_text: str | None | Literal[False] = False
+        self._sole_text: str | Literal[False] | None = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -206,7 +207,7 @@ def tool(function: Callable[..., Any] | None = None, /, *, name: str | None = No
         function = function.__func__
     if not callable(function):
         raise UsageError(f"a tool is made of a function, not of {function!r}")
-    named = name or getattr(_called(function), "__name__", None) or type(function).__name__
+    named = name or getattr(called(function), "__name__", None) or type(function).__name__
     if named == "<lambda>":
         raise UsageError("a lambda has no name for the model; write tool(lambda …, name=…), or a function")
     return Tool(named, function=function, **options)
@@ -260,31 +261,6 @@ class ToolBox:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name or type(self).__name__}: {', '.join(each.name for each in self) or 'empty'}>"
-
-
-def _called(function: Any) -> Any:
-    """Give what really runs: the function in a partial, or the `__call__` of an object."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    return function if inspect.isroutine(function) or inspect.isclass(function) else type(function).__call__
-
-
-def _by_name(function: Callable[..., Any], signature: Signature) -> Callable[..., Any]:
-    """Let positional-only parameters be given by name."""
-    positional = [p for p in signature.parameters if p.kind is p.POSITIONAL_ONLY]
-    if not positional:
-        return function
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        given = list(args)
-        for parameter in positional[len(args) :]:
-            if parameter.name not in kwargs and parameter.default is parameter.empty:
-                break
-            given.append(kwargs.pop(parameter.name, parameter.default))
-        return function(*given, **kwargs)
-
-    return call
 
 
 def _copied(arguments: dict[str, Any], name: str) -> Any:
