@@ -70,9 +70,9 @@ def _fields(signature: Signature, hints: dict[str, Any], returns: dict[str, Any]
             hint = Annotated[hint, _default_note(default)]
         hint = _described(hint, signature.said.get(parameter.name, ""))
         fields[parameter.name] = hint if required else NotRequired[hint]
-    shape: Any = TypedDict("Arguments", fields)  # type: ignore[misc]
+    shape = TypedDict("Arguments", fields)  # type: ignore[misc]
     config = ConfigDict(extra="allow" if signature.open else "forbid", allow_inf_nan=False, coerce_numbers_to_str=True)
-    shape.__pydantic_config__ = config
+    shape.__pydantic_config__ = config  # type: ignore[attr-defined]
     adapter = _adapter(shape, signature.name)
     parameters = _json_schema(adapter, signature.name)
     parameters.setdefault("properties", {})

@@ -62,7 +62,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any] | None:
     elif not inspect.isroutine(inner):
         inner = type(inner).__call__
     try:
-        return typing.get_typehints_of(inner, include_extras=True)
+        return typing.get_type_hints(inner, include_extras=True)
     except NameError:
         pass
     known: dict[str, Any] = {}
@@ -74,7 +74,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any] | None:
             break
         frame = frame.f_back
     try:
-        return typing.get_typehints_of(inner, localns=known, include_extras=True)
+        return typing.get_type_hints(inner, localns=known, include_extras=True)
     except NameError:
         return None
 
