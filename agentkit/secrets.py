@@ -81,23 +81,38 @@ def mask(text: str) -> str:
 
 
 def mask_json(value: Any, mask: Callable[[str], str] = mask) -> Any:
-    """Mask every text in nested data, keys included; what needs no change is given back as it is."""
+    """Mask every text in nested data, keys included; what needs no change is given back as it is.
+
+    What lies deeper than 100 levels, or holds itself, becomes "…".
+    """
+    return _mask_json(value, mask, set())
+
+
+def _mask_json(value: Any, mask: Callable[[str], str], above: set[int]) -> Any:
     if isinstance(value, str):
         return mask(value)
+    if not isinstance(value, dict | list | tuple):
+        return value
+    if len(above) >= 100 or id(value) in above:
+        return "…"
+    above.add(id(value))
     if isinstance(value, dict):
-        masked = {mask_json(key, mask): _mask_item(key, item, mask) for key, item in value.items()}
-        same = all(a is b and x is y for (a, x), (b, y) in zip(value.items(), masked.items(), strict=False))
-        return value if same and len(value) == len(masked) else masked
-    if isinstance(value, list | tuple):
-        items = [mask_json(item, mask) for item in value]
-        return value if all(a is b for a, b in zip(value, items, strict=True)) else type(value)(items)
-    return value
+        masked: Any = {_mask_json(key, mask, above): _mask_item(key, item, mask, above) for key, item in value.items()}
+        same = len(value) == len(masked) and all(
+            a is b and x is y for (a, x), (b, y) in zip(value.items(), masked.items(), strict=True)
+        )
+    else:
+        masked = [_mask_json(item, mask, above) for item in value]
+        same = all(a is b for a, b in zip(value, masked, strict=True))
+        masked = tuple(masked) if isinstance(value, tuple) else masked
+    above.discard(id(value))
+    return value if same else masked
 
 
-def _mask_item(key: Any, value: Any, mask: Callable[[str], str]) -> Any:
+def _mask_item(key: Any, value: Any, mask: Callable[[str], str], above: set[int]) -> Any:
     if isinstance(key, str) and isinstance(value, str) and _IS_NAME.search(key) and _is_value(value, quoted=True):
         return f"[secret {key.lower()[-24:]}]"
-    return mask_json(value, mask)
+    return _mask_json(value, mask, above)
 
 
 def _mask_named(text: str) -> str:

@@ -1,0 +1,108 @@
+"""The SQLite file under a journal: where it is, how it is made, and what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from agentkit.errors import JournalDamaged, JournalError, JournalTooNew
+
+VERSION = 1
+APPLICATION = 0x61676B74  # "agkt", in the head of the file
+
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+CREATE TABLE trees (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, sealed_row INTEGER NOT NULL, sealed_hash BLOB NOT NULL);
+CREATE TABLE runs (run TEXT PRIMARY KEY, tree INTEGER NOT NULL, epoch INTEGER NOT NULL, holder TEXT NOT NULL, status TEXT NOT NULL,
+  updated REAL NOT NULL, info TEXT NOT NULL);
+CREATE TABLE rows (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL, hash BLOB NOT NULL);
+"""
+
+
+def connect(path: Path, timeout: float) -> sqlite3.Connection:
+    """Open the file, or make it: readable by its owner only, in WAL mode, with the tables of this version."""
+    with errors(path):
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite gives -wal and -shm the mode of the file itself
+        except OSError as error:
+            raise JournalError(f"cannot write the journal {path}: {error.strerror}. {_ELSEWHERE}") from error
+        db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+        try:
+            _prepare(db, path)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    version, application = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id"))
+    if application == APPLICATION and version > VERSION:
+        raise JournalTooNew(
+            f"{path} has format {version}, and this agentkit reads up to {VERSION}: upgrade agentkit, or set AGENTKIT_HOME to "
+            "another folder to start a new journal beside it"
+        )
+    if application != APPLICATION:
+        if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise JournalError(f"{path} is a database of another program, not a journal. {_ELSEWHERE}")
+        db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn has less than two kB
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA secure_delete = ON")
+    if application != APPLICATION:
+        with transaction(db):
+            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:  # nobody else was quicker
+                for statement in SCHEMA.split(";"):
+                    db.execute(statement)
+
+
+@contextlib.contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Do all of it or nothing, with no other writer in between."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                db.execute("ROLLBACK")
+        raise
+
+
+@contextlib.contextmanager
+def errors(path: Path) -> Iterator[None]:
+    """Turn what SQLite raises into what the caller can do about it."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+
+
+def explain(error: sqlite3.Error, path: Path) -> JournalError:
+    """Say in words what went wrong with the file, and what to do."""
+    code = (getattr(error, "sqlite_errorname", None) or "").removeprefix("SQLITE_")
+    if code in ("CORRUPT", "NOTADB") or code.startswith("CORRUPT_"):
+        what = "is not a journal" if code == "NOTADB" else "is damaged"
+        kind = JournalError if code == "NOTADB" else JournalDamaged
+        return kind(f"{path} {what} ({error}). Move it away to begin anew. {_ELSEWHERE}")
+    for start, what in _MEANING.items():
+        if code.startswith(start):
+            return JournalError(f"cannot write the journal {path}: {what} ({error}). What was not written can be tried again.")
+    return JournalError(f"the journal {path} failed: {error} ({code})")
+
+
+_ELSEWHERE = 'Set AGENTKIT_HOME to another folder, or use journal="memory".'
+_MEANING = {
+    "FULL": "the disk is full, free some space",
+    "IOERR": "the disk reports an error, check that it has space and is there",
+    "BUSY": "another program keeps it locked, close that program",
+    "LOCKED": "another program keeps it locked, close that program",
+    "READONLY": "it may only be read, check the permissions of the file and its folder",
+    "CANTOPEN": "it cannot be opened, check the permissions of its folder",
+    "PERM": "it may not be opened, check its permissions",
+}

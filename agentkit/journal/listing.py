@@ -1,0 +1,32 @@
+"""The list of runs in the file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from agentkit.journal.base import RunInfo
+from agentkit.journal.chain import TREE
+
+_ROWS = f"FROM rows WHERE rows.id BETWEEN runs.tree << {TREE} AND (runs.tree + 1 << {TREE}) - 1"
+_LIST = f"""
+SELECT run, status, updated, info, trees.name, (SELECT max(rows.id) {_ROWS}) - (runs.tree << {TREE}),
+  (SELECT at {_ROWS} AND rows.run = runs.run ORDER BY rows.id DESC LIMIT 1)
+FROM runs JOIN trees ON trees.id = runs.tree"""
+
+
+def infos(db: sqlite3.Connection, run: str = "") -> list[RunInfo]:
+    """Give the list of runs, or of the one named, the newest first."""
+    found = db.execute(f"{_LIST} WHERE run = ?", (run,)) if run else db.execute(_LIST)
+    lines = [_info(*line) for line in found]
+    return sorted(lines, key=lambda info: info.updated, reverse=True)
+
+
+def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int | None, at: float | None) -> RunInfo:
+    try:
+        data: dict[str, Any] = json.loads(info)
+        line = RunInfo(**data, run=run, tree=tree, status=status, rows=rows or 0, updated=max(updated, at or 0.0))
+    except (ValueError, TypeError):  # the others are listed all the same
+        line = RunInfo(run, tree, "", "", "", "damaged", rows or 0, 0.0, updated)
+    return line

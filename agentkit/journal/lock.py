@@ -1,0 +1,112 @@
+"""One lock of the operating system per run: whoever holds it may write; when its process dies, it is free again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import weakref
+from pathlib import Path
+
+from agentkit.errors import JournalError, JournalInUse
+
+_BYTE = 1 << 30  # on Windows a locked byte cannot be read, so lock one that lies behind the text
+
+
+class RunLock:
+    """Holds the run named `run`, by a lock on the file `<folder>/<run>.lock`, which names process and host.
+
+    Raises `JournalInUse` where it is held already, by this process or another one.
+    """
+
+    def __init__(self, folder: Path, run: str) -> None:
+        self.path = folder / f"{run}.lock"
+        self._file: int | None = None
+        while self._file is None:
+            file = self._open()
+            try:
+                _lock(file)
+            except OSError as error:
+                holder = _read(file)
+                os.close(file)
+                if isinstance(error, BlockingIOError | PermissionError):
+                    raise JournalInUse(_in_use(run, holder)) from None
+                raise JournalError(
+                    f"cannot lock {self.path} ({error}); keep the journal on a local disk, set AGENTKIT_HOME"
+                ) from error
+            if _still_there(file, self.path):
+                self._file = file
+            else:  # its last holder took the file away between our open and our lock
+                os.close(file)
+        os.ftruncate(self._file, 0)
+        os.write(self._file, f"{os.getpid()} {socket.gethostname()}\n".encode())
+        _held.add(self)
+
+    def _open(self) -> int:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise JournalError(f"cannot write {self.path}: {error.strerror}; check its folder, or set AGENTKIT_HOME") from error
+
+    def release(self) -> None:
+        """Let the run go, and take the file away."""
+        if self._file is not None:
+            if sys.platform != "win32":
+                with contextlib.suppress(OSError):
+                    self.path.unlink()
+            self.forget()
+
+    def forget(self) -> None:
+        """Close the file without freeing the lock of a parent process, with which it may be shared."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.close(self._file)
+            self._file = None
+
+
+def _lock(file: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(file, _BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(file, 0, os.SEEK_SET)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _still_there(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _read(file: int) -> str:
+    os.lseek(file, 0, os.SEEK_SET)
+    return os.read(file, 300).decode(errors="replace").strip()
+
+
+def _in_use(run: str, holder: str) -> str:
+    process, _, host = holder.partition(" ")
+    if process == str(os.getpid()) and host == socket.gethostname():
+        return f"run {run} is held by this process ({process}) already; go on with that Run object, or release it first"
+    return f"run {run} is held by process {process or 'unknown'} on {host or 'this host'}; close it there first, or fork it here"
+
+
+_held: weakref.WeakSet[RunLock] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for lock in list(_held):
+        lock.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,52 @@
+"""Which journal is meant: none, this process's memory, the file in the user's data directory, or a file."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentkit.errors import UsageError
+from agentkit.journal.memory import memory
+
+if TYPE_CHECKING:
+    from agentkit.journal.base import Journal
+
+_opened: dict[tuple[Path, int], Any] = {}
+_guard = threading.Lock()
+
+
+def home() -> Path:
+    """Give the directory of agentkit's own data: `AGENTKIT_HOME`, or the user's data directory."""
+    chosen = os.environ.get("AGENTKIT_HOME")
+    if chosen:
+        return Path(chosen).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("agentkit", appauthor=False))
+
+
+def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Journal | None:
+    """Give the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, or a journal, which is taken as it is.
+
+    The same file is opened once per process. Raises `JournalError` where it cannot be opened.
+    """
+    if spec is None:
+        return None
+    if spec == "memory":
+        return memory
+    if not isinstance(spec, str | os.PathLike):
+        if not callable(getattr(spec, "append", None)) or not callable(getattr(spec, "rows", None)):
+            raise UsageError(f'a journal is None, "memory", "sqlite", a path or a Journal, not {spec!r}')
+        return spec
+    if not spec:
+        raise UsageError('a journal is None, "memory", "sqlite", a path or a Journal, not an empty text')
+    from agentkit.journal.sqlite import SqliteJournal
+
+    path = (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
+    with _guard:
+        found = _opened.get((path, os.getpid()))
+        if found is None or found.closed:
+            found = _opened[path, os.getpid()] = SqliteJournal(path)
+        return found
