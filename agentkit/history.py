@@ -135,14 +135,12 @@ class History:
         lane = pending.lane.path
         entry = Entry(self.tips[lane], "batch", pending.path, pending.index, pending.step, run=self.run)
         if pending.joins:
-            ends = {branch.path: self.tips.pop(branch.path) for branch in pending.lane.branches}
-            entry.kind, entry.result = "join", ends
+            entry.kind, entry.result = "join", {branch.path: self.tips[branch.path] for branch in pending.lane.branches}
             self._add(entry, lane)
             self.stepper.feed(pending, self.stepper.join(pending))
         else:
             self._add(entry, lane)
             self.stepper.open(pending)
-            self.tips.update({branch.path: entry.id for branch in pending.lane.branches})
 
     def note(self, kind: str, data: dict[str, Any], *, at: float = 0.0, sync: bool = True) -> Note:
         """Record something beside the steps."""
@@ -271,8 +269,9 @@ class History:
             if isinstance(row, Entry):
                 self.entries[row.id] = row
                 if row.run == self.run and not row.original:
-                    extend(self.tips, row)
-                    self.undone.clear()
+                    self._extend(row, lane_of(row.path))
+                    if row.kind not in HIDDEN:
+                        self.undone.clear()
                     self.begun.pop((row.parent, row.path, row.index), None)
             elif row.run == self.run:
                 self._take(row)
@@ -300,12 +299,22 @@ class History:
     def _add(self, entry: Entry, lane: str) -> None:
         entry.id = self._append(entry)
         self.entries[entry.id] = entry
-        self.tips[lane] = entry.id
+        self._extend(entry, lane)
         if lane or self._line is None or len(self.tips) > 1:
             self._line = None
         else:
             self._line.append(entry)
         self._tell(entry)
+
+    def _extend(self, entry: Entry, lane: str) -> None:
+        """Move the tips on; what only holds the tree together belongs to the move before it, for an undo."""
+        if entry.kind not in HIDDEN:
+            self.tips[lane] = entry.id
+            return
+        settles = bool(self.moves) and self.moves[-1][1] == self.tips
+        extend(self.tips, entry)
+        if settles:
+            self.moves[-1] = (self.moves[-1][0], dict(self.tips))
 
     def _append(self, row: Row, *, sync: bool = True) -> int:
         if self.journal is not None:

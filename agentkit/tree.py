@@ -42,18 +42,18 @@ def extend(tips: Tips, entry: Entry) -> None:
 
 def chain(entries: dict[int, Entry], tips: Tips, lane: str, stop: int) -> list[Entry]:
     """Walk one lane from its tip back to `stop`, and put the lanes of each batch in their order behind it."""
-    chain: list[Entry] = []
+    back: list[Entry] = []
     at = tips[lane]
     while at != stop and at:
-        chain.append(entries[at])
+        back.append(entries[at])
         at = entries[at].parent
     found: list[Entry] = []
-    for i in range(len(chain) - 1, -1, -1):
-        entry = chain[i]
+    for i in range(len(back) - 1, -1, -1):
+        entry = back[i]
         found.append(entry)
         if entry.kind == "batch":
             prefix = f"{entry.path}[{entry.index}."
-            ends = chain[i - 1].result if i else {k: v for k, v in tips.items() if k.startswith(prefix) and "]" not in k[len(prefix) : -1]}
+            ends = back[i - 1].result if i else {k: v for k, v in tips.items() if k.startswith(prefix) and "]" not in k[len(prefix) : -1]}
             for branch in sorted(ends, key=lambda path: int(path[len(prefix) : -1])):
                 found += chain(entries, {**tips, **ends}, branch, entry.id)
     return found
@@ -82,6 +82,4 @@ def before(entries: dict[int, Entry], line: list[Entry], tips: Tips) -> Tips | N
     last = max(steps, key=lambda entry: entry.id)
     found = tips_at(entries, line, tips, last)
     found[lane_of(last.path)] = last.parent
-    while found.keys() == {""} and entries[found[""]].kind in HIDDEN:
-        found = {"": entries[found[""]].parent}
     return found

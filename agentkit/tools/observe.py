@@ -111,9 +111,10 @@ def invalid(call: Call, error: ArgumentsError) -> Message:
     return _failed(call, f"Error: tool '{_name(call)}' was not run. {error}")
 
 
-def timed_out(call: Call, seconds: float) -> Message:
+def timed_out(call: Call, seconds: float | None) -> Message:
     """Tell that a tool took too long; whether it did its work is not known."""
-    return _failed(call, f"Error: tool '{_name(call)}' failed: tool timed out after {seconds:g}s")
+    after = "" if seconds is None else f" after {seconds:g}s"
+    return _failed(call, f"Error: tool '{_name(call)}' failed: tool timed out{after}")
 
 
 def rejected(call: Call, comment: str = "") -> Message:

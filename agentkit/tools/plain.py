@@ -45,7 +45,7 @@ def _valid(text: str) -> str:
 
 def words(value: Any) -> str:
     """Give what `str` says of an object, without its address, whatever its `__repr__` does."""
-    kind = type(value)
+    kind: Any = type(value)
     if isinstance(value, BaseException):
         return clean(f"{kind.__name__}: {_said(value)}")
     if kind.__repr__ is object.__repr__ and kind.__str__ is object.__str__:

@@ -1,0 +1,79 @@
+"""ReAct by hand: the reader is the driver."""
+
+from __future__ import annotations
+
+from agentkit.engines.react import ASK_NOW, react
+from agentkit.messages import Call, Chat, Message, Reply, user
+from agentkit.steps import Act, Answer, Conclude, Think
+
+CALL = Call("add", {"a": 1, "b": 2}, "c1")
+
+
+def done(engine: object, result: object) -> Answer:
+    try:
+        engine.send(result)  # type: ignore[attr-defined]
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("the engine went on")
+
+
+def test_think_act_observe_and_conclude() -> None:
+    engine = react("1 + 2?")
+    assert next(engine) == Think(Chat.of("1 + 2?"))
+    assert engine.send(Reply("I add", (CALL,))) == Act((CALL,))
+    thought = engine.send((Message("tool", "3", (), "c1", "add"),))
+    assert [message.role for message in thought.chat] == ["user", "assistant", "tool"]
+    assert engine.send(Reply("It is 3", answer="3")) == Conclude("3")
+    answer = done(engine, None)
+    assert (answer.text, answer.interrupted) == ("3", "")
+
+
+def test_an_injected_message_is_answered_before_the_end() -> None:
+    engine = react("q")
+    next(engine)
+    engine.send(Reply("", answer="first"))
+    again = engine.send(user("and now?"))
+    assert [message.text for message in again.chat] == ["q", "", "and now?"]
+
+
+def test_after_the_last_iteration_one_answer_is_asked_for() -> None:
+    engine = react("q", max_iterations=2)
+    next(engine)
+    for _ in range(2):
+        engine.send(Reply("again", (CALL,)))
+        step = engine.send((Message("tool", "3", (), "c1", "add"),))
+    assert (step.role, step.choice, step.chat[-1].text) == ("answer", "none", ASK_NOW)
+    answer = done(engine, Reply("best guess", raw="best guess"))
+    assert (answer.text, answer.interrupted) == ("best guess", "max_turns")
+
+
+def test_without_a_forced_answer_it_stays_open() -> None:
+    engine = react("q", max_iterations=1, force_answer=False)
+    next(engine)
+    engine.send(Reply("again", (CALL,)))
+    answer = done(engine, (Message("tool", "3", (), "c1", "add"),))
+    assert (answer.text, answer.interrupted) == ("", "max_turns")
+
+
+def test_when_even_the_forced_answer_is_empty_the_trace_is_summed_up() -> None:
+    engine = react("q", max_iterations=1)
+    next(engine)
+    engine.send(Reply("again", (CALL,)))
+    engine.send((Message("tool", "no", (), "c1", "add", False),))
+    assert done(engine, Reply("")).text == "No answer was reached. What was done:\nadd failed: no"
+
+
+def test_a_reformatted_reply_counts_as_an_iteration() -> None:
+    engine = react("q", max_iterations=2)
+    next(engine)
+    engine.send(Reply("again", (CALL,), attempts=2))
+    assert engine.send((Message("tool", "3", (), "c1", "add"),)).role == "answer"
+
+
+def test_the_callers_messages_are_not_touched() -> None:
+    mine = [{"role": "user", "content": "q"}]
+    engine = react(mine)
+    next(engine)
+    engine.send(Reply("x", answer="x"))
+    assert mine == [{"role": "user", "content": "q"}]
+

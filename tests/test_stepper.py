@@ -1,0 +1,214 @@
+"""The stepper, driven by hand: no model, no tool, no journal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentkit.engines.react import react
+from agentkit.errors import EngineError, Finish
+from agentkit.messages import Call, Chat, Message, Reply
+from agentkit.stepper import Stepper
+from agentkit.steps import Act, All, Answer, Conclude, Think
+
+
+class Recorded:
+    def __init__(self, step: Any, result: Any) -> None:
+        self.step, self.result = step, result
+
+
+def answer(chat: Any = "q") -> Answer:
+    return Answer("done", Chat.of(chat))
+
+
+def observe(step: Act, text: str = "obs") -> tuple[Message, ...]:
+    return tuple(Message("tool", f"{text} {call.name}", (), call.id, call.name) for call in step.calls)
+
+
+def test_a_step_is_pending_until_it_is_fed_and_nothing_else_moves() -> None:
+    stepper = Stepper(react("hello"))
+    (first,) = stepper.pending
+    assert type(first.step) is Think and stepper.pending == [first]
+    stepper.feed(first, Reply("I add", (Call("add", {"a": 1}, "c1"),)))
+    assert type(stepper.pending[0].step) is Act
+
+
+def test_feeding_a_step_twice_is_an_error_and_changes_nothing() -> None:
+    stepper = Stepper(react("hello"))
+    (first,) = stepper.pending
+    stepper.feed(first, Reply("x", answer="x"))
+    with pytest.raises(EngineError, match="not pending"):
+        stepper.feed(first, Reply("y", answer="y"))
+    assert stepper.pending[0].step == Conclude("x")
+
+
+def test_several_calls_become_lanes_whose_results_come_back_in_call_order() -> None:
+    stepper = Stepper(react("hello"))
+    stepper.feed(stepper.pending[0], Reply("", (Call("a", {}, "1"), Call("b", {}, "2"))))
+    stepper.open(stepper.pending[0])
+    first, second = stepper.pending
+    assert [first.path, second.path] == ["[1.0]", "[1.1]"]
+    stepper.feed(second, observe(second.step))
+    stepper.feed(first, observe(first.step))
+    (joint,) = stepper.pending
+    assert joint.joins and [message.name for message in stepper.join(joint)] == ["a", "b"]
+
+
+def sub(name: str) -> Any:
+    reply = yield Think(Chat.of(name))
+    return Answer(f"{name}:{reply.text}", Chat.of(name))
+
+
+def outer() -> Any:
+    first = yield from sub("one")
+    second = yield from sub("two")
+    lanes = yield All((sub("l0"), Think(Chat.of("l1")), sub("l2")))
+    return Answer(f"{first.text} {second.text} {lanes[0].text} {lanes[1].text} {lanes[2].text}", Chat.of("x"))
+
+
+def play(stepper: Stepper, backwards: bool = False) -> dict[tuple[str, int], Recorded]:
+    recorded: dict[tuple[str, int], Recorded] = {}
+    while stepper.pending:
+        pending = stepper.pending[-1 if backwards else 0]
+        key = (pending.path, ~pending.index if pending.joins else pending.index)
+        if pending.opens:
+            recorded[key] = Recorded(pending.step, None)
+            stepper.open(pending)
+            continue
+        result = stepper.join(pending) if pending.joins else Reply(f"r{pending.path}")
+        recorded[key] = Recorded(pending.step, result)
+        stepper.feed(pending, result)
+    return recorded
+
+
+def test_nested_engines_and_lanes_have_paths_of_their_own() -> None:
+    stepper = Stepper(outer())
+    recorded = play(stepper)
+    assert list(recorded) == [(".1", 0), (".2", 0), ("", 0), ("[0.0]", 0), ("[0.1]", 0), ("[0.2]", 0), ("", -1)]
+    assert stepper.answer is not None and stepper.answer.text == "one:r.1 two:r.2 l0:r[0.0] r[0.1] l2:r[0.2]"
+
+
+def test_a_replay_gives_the_same_answer_whatever_the_order_of_completion() -> None:
+    recorded = play(Stepper(outer()), backwards=True)
+    again = Stepper(outer())
+    again.replay(dict(reversed(recorded.items())))
+    assert again.answer is not None and again.answer.text == "one:r.1 two:r.2 l0:r[0.0] r[0.1] l2:r[0.2]"
+
+
+def test_a_replay_stops_at_the_first_step_of_another_identity_and_says_where() -> None:
+    recorded = play(Stepper(outer()))
+    recorded[(".2", 0)].step = Think(Chat.of("two"), role="plan")
+    again = Stepper(outer())
+    done = again.replay(recorded)
+    assert len(done) == 1 and again.pending[0].path == ".2"
+    assert "plan" in again.diverged and ".2" in again.diverged
+
+
+def test_where_names_every_frame_of_every_lane_with_its_line_and_locals() -> None:
+    stepper = Stepper(outer())
+    play_until_lanes(stepper)
+    places = stepper.where()
+    assert [(place.lane, place.function) for place in places] == [("", "outer"), ("[0.0]", "sub"), ("[0.1]", "_single"), ("[0.2]", "sub")]
+    assert places[1].locals["name"] == "l0" and "yield Think" in places[1].source
+    assert places[0].file.endswith("test_stepper.py")
+
+
+def play_until_lanes(stepper: Stepper) -> None:
+    for _ in range(2):
+        stepper.feed(stepper.pending[0], Reply("r"))
+    stepper.open(stepper.pending[0])
+
+
+def twice(step: Any, memory: dict[str, Any]) -> Any:
+    memory["seen"] = memory.get("seen", 0) + 1
+    first = yield step
+    return first + (yield Think(step.chat + first, role=f"again {memory['seen']}"))
+
+
+def test_an_around_may_take_further_steps_and_keeps_a_memory_for_each_frame() -> None:
+    def engine() -> Any:
+        for _ in range(2):
+            yield Think(Chat.of("q"))
+        yield from sub("inner")
+        return answer()
+
+    stepper, roles = Stepper(engine(), (twice,)), []
+    while stepper.pending:
+        roles.append(stepper.pending[0].step.role)
+        stepper.feed(stepper.pending[0], Reply("r"))
+    assert roles == ["thought", "again 1", "thought", "again 2", "thought", "again 1"]
+
+
+def test_an_extra_step_of_an_outer_around_passes_through_the_inner_ones() -> None:
+    seen = []
+
+    def inner(step: Any, memory: dict[str, Any]) -> Any:
+        seen.append(step.role)
+        return (yield step)
+
+    def engine() -> Any:
+        yield Think(Chat.of("q"))
+        return answer()
+
+    stepper = Stepper(engine(), (twice, inner))
+    while stepper.pending:
+        stepper.feed(stepper.pending[0], Reply("r"))
+    assert seen == ["thought", "again 1"]
+
+
+def test_an_around_can_finish_the_run_early() -> None:
+    def stop(step: Any, memory: dict[str, Any]) -> Any:
+        yield step
+        raise Finish("enough", "why")
+
+    stepper = Stepper(react("q"), (stop,))
+    stepper.feed(stepper.pending[0], Reply("r", answer="r"))
+    assert stepper.answer is not None and (stepper.answer.text, stepper.answer.interrupted) == ("enough", "why")
+    assert stepper.pending == []
+
+
+def bad_step() -> Any:
+    yield "not a step"
+
+
+def bad_end() -> Any:
+    yield Think(Chat.of("q"))
+    return "no Answer"
+
+
+def raises() -> Any:
+    yield Think(Chat.of("q"))
+    raise KeyError("k")
+
+
+@pytest.mark.parametrize(("engine", "says"), [(bad_step, "yields steps"), (bad_end, "returns an Answer"), (raises, "KeyError")])
+def test_an_engine_that_breaks_the_protocol_is_an_error_that_says_how(engine: Any, says: str) -> None:
+    stepper = Stepper(engine())
+    for pending in stepper.pending:
+        stepper.feed(pending, Reply("r"))
+    assert says in str(stepper.error) and stepper.pending == []
+
+
+def test_only_the_outermost_conclude_is_live() -> None:
+    def wrapped() -> Any:
+        inner = yield from react("q")
+        assert (yield Conclude(inner.text)) is None
+        return inner
+
+    stepper = Stepper(wrapped())
+    stepper.feed(stepper.pending[0], Reply("yes", answer="yes"))
+    assert (stepper.pending[0].path, stepper.pending[0].step.kind) == ("", "conclude")
+
+
+def test_values_that_cross_the_yield_are_never_changed() -> None:
+    stepper = Stepper(react("hello"))
+    reply = Reply("t", (Call("a", {"x": [1]}, "1"),))
+    step = stepper.pending[0].step
+    before = (step.chat.digest, repr(reply))
+    stepper.feed(stepper.pending[0], reply)
+    act = stepper.pending[0]
+    kept = repr(act.step)
+    stepper.feed(act, observe(act.step))
+    assert (step.chat.digest, repr(reply), repr(act.step)) == (*before, kept)
+    assert len(step.chat) == 1 and len(stepper.pending[0].step.chat) == 3
