@@ -17,14 +17,17 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from traitlets.config import Config
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def main(path: Path) -> int:
-    """Give the exit code: 0 when every cell ran, 1 at the first that failed."""
+def main(path: Path, scratch: str) -> int:
+    """Give the exit code: 0 when every cell ran, 1 at the first that failed. `scratch` is an empty folder."""
+    os.environ.setdefault("AGENTKIT_HOME", scratch)
     notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}})
+    files_not_ports = Config(KernelManager={"transport": "ipc", "ip": f"{scratch}/kernel"})  # needs not even a loopback
+    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}, config=files_not_ports)
     client.on_cell_executed = show
     try:
         client.execute()
@@ -38,7 +41,8 @@ def main(path: Path) -> int:
 def show(cell: Any, cell_index: int, execute_reply: Any) -> None:
     """Print the outputs of one cell as text, under its number."""
     texts = [text(output).rstrip() for output in cell.get("outputs", ())]
-    print(f"[{cell.get('execution_count')}]", *filter(None, texts), sep="\n", end="\n\n", flush=True)
+    if any(texts):
+        print(f"[{cell.get('execution_count')}]", *filter(None, texts), sep="\n", end="\n\n", flush=True)
 
 
 def text(output: Any) -> str:
@@ -53,6 +57,5 @@ def text(output: Any) -> str:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    with tempfile.TemporaryDirectory() as home:
-        os.environ.setdefault("AGENTKIT_HOME", home)
-        sys.exit(main(Path(sys.argv[1])))
+    with tempfile.TemporaryDirectory() as folder:
+        sys.exit(main(Path(sys.argv[1]), folder))

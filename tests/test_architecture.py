@@ -13,15 +13,16 @@ ROOT = Path(__file__).parents[1]
 # From the ground up. A module imports from lines above its own, never from its own line, and freely within its own package.
 LAYERS = """
     errors
-    messages secrets background
+    messages secrets background interrupts
     steps
     tools engines around
     stepper
     models
     journal
-    tree
+    tree events
     history gates
     host
+    desk
     drive
     run
     agent
