@@ -102,6 +102,10 @@ class _Copy:
         self.characters = max(0, self.characters - len(value))
         return value if value.isascii() else _valid(value)
 
+    @property
+    def is_full(self) -> bool:
+        return self.values <= 0 or self.characters <= 0
+
     def container(self, value: Any, depth: int) -> Any:
         if isinstance(value, Mapping):
             return self.mapping(value.items(), len(value), depth)
@@ -115,18 +119,19 @@ class _Copy:
     def mapping(self, items: Iterable[tuple[Any, Any]], size: int, depth: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for name, item in items:
-            if self.values <= 0:
+            if self.is_full:
                 result["[not stored]"] = f"{size - len(result):,} more entries"
                 break
             self.values -= 1
             key = name if type(name) is str else str(name) if type(name) is int else self.copy(name, depth)
-            result[self.text(key if isinstance(key, str) else json.dumps(key))] = self.copy(item, depth)
+            key = self.text(key if isinstance(key, str) else json.dumps(key))
+            result[key] = self.copy(item, depth)
         return result
 
     def sequence(self, items: Iterable[Any], size: int, depth: int) -> list[Any]:
         result: list[Any] = []
         for item in items:
-            if self.values <= 0:
+            if self.is_full:
                 result.append(f"[{size - len(result):,} more values were not stored]")
                 break
             self.values -= 1
