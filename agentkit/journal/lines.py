@@ -48,7 +48,7 @@ def encoded(message: Message) -> bytes:
     """Give the canonical bytes of a message, also where a tool's value is no JSON data."""
     try:
         return message.encoded
-    except (ValueError, TypeError, RecursionError):
+    except Exception:  # a cycle, too deep, keys of several types, or whatever an object's own `__str__` raised
         message._encoded = canonical(tame(message_to_json(message)))
         return message._encoded
 

@@ -1,0 +1,120 @@
+"""A run's rows, as an engine would leave them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from agentkit.journal import Entry, Note, RunInfo
+from agentkit.journal.sqlite import SqliteJournal
+from agentkit.messages import Call, Chat, Message, Reply, Usage, system, user
+from agentkit.steps import Act, Think
+
+
+def info(run: str = "r1", tree: str = "t1", **more) -> RunInfo:
+    settled = {"task": "a task", "engine": "react", "model": "m", "status": "running", "rows": 0, "created": 1.0}
+    return RunInfo(run=run, tree=tree, **(settled | {"updated": time.time()} | more))
+
+
+def turn(chat: Chat, number: int, run: str = "r1", tools: tuple = (), parent: int = 0) -> tuple[list, Chat]:
+    """Give the three rows of a turn of ReAct, and the chat after it."""
+    call = Call("search", {"query": f"q{number}"}, id=f"c{number}")
+    reply = Reply(
+        f"thought {number}", (call,), raw=f"Thought: thought {number}", dialect="text", usage=Usage(10, 2, calls=1), finish="stop"
+    )
+    observed = (Message("tool", f"result {number}", (), f"c{number}", "search", value={"n": number}),)
+    rows = [
+        Entry(
+            parent,
+            "think",
+            "",
+            2 * number,
+            Think(chat, tools),
+            None,
+            reply,
+            "model",
+            started=1.5,
+            ended=2.5,
+            usage=reply.usage,
+            run=run,
+        ),
+        Note("call", {"parent": parent, "path": "", "index": 2 * number + 1, "name": "search"}, 2.5, run),
+        Entry(parent, "act", "", 2 * number + 1, Act(reply.calls), None, observed, "tool", run=run),
+    ]
+    return rows, chat + reply + observed
+
+
+def write_turns(journal, count: int, run: str = "r1", chat: Chat | None = None) -> Chat:
+    chat = chat or Chat.of([system("be brief"), user("the task")])
+    for number in range(count):
+        rows, chat = turn(chat, number, run)
+        for row in rows:
+            journal.append(row, sync=False)
+    return chat
+
+
+@pytest.fixture
+def make():
+    """Ways to make what a journal holds: `info`, `turn`, `write`."""
+    return SimpleNamespace(info=info, turn=turn, write=write_turns)
+
+
+@pytest.fixture
+def journal(tmp_path):
+    journal = SqliteJournal(tmp_path / "runs.db")
+    yield journal
+    journal.close()
+
+
+@pytest.fixture
+def start_python():
+    """Start another Python process with `journal` open on a path, `make`, and the given code; gives the Popen."""
+    started = []
+
+    def start(code: str, path: Path, **more) -> subprocess.Popen:
+        lines = _PRELUDE.format(here=str(Path(__file__)), path=str(path)) + textwrap.dedent(code)
+        command = [sys.executable, "-c", lines]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_ROOT, **more)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+@pytest.fixture
+def run_python(start_python):
+    """Run code in another process to its end, and give what it printed."""
+
+    def run(code: str, path: Path) -> str:
+        process = start_python(code, path)
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, out
+        return out
+
+    return run
+
+
+_ROOT = Path(__file__).parents[2]
+_PRELUDE = """
+import importlib.util, os, sys
+spec = importlib.util.spec_from_file_location("helpers", {here!r})
+helpers = importlib.util.module_from_spec(spec); spec.loader.exec_module(helpers)
+from types import SimpleNamespace
+make = SimpleNamespace(info=helpers.info, turn=helpers.turn, write=helpers.write_turns)
+from agentkit.errors import *
+from agentkit.journal import *
+from agentkit.journal.sqlite import SqliteJournal
+from agentkit.messages import *
+journal = SqliteJournal({path!r})
+"""
