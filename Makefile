@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 NOTEBOOK := notebooks/00_quickstart.ipynb
 
 # Nothing leaves the machine unasked: JupyterLab shall not look for news or updates. Root and no display: a container.
-LAB := --ServerApp.root_dir=. --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url=None
+LAB := --LabApp.default_url=/lab/tree/$(NOTEBOOK) --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url=None
 ifeq ($(shell id -u),0)
 LAB += --allow-root
 endif
@@ -21,7 +21,7 @@ help: ## say what can be made
 
 lab: $(VENV)/lab ## open the first notebook in JupyterLab; HEADLESS=1 executes it here instead
 ifeq ($(filter-out 0,$(HEADLESS)),)
-	$(RUN) -m jupyterlab $(LAB) $(NOTEBOOK)
+	$(RUN) -m jupyterlab $(LAB)
 else
 	$(RUN) tests/run_notebook.py $(NOTEBOOK)
 endif
