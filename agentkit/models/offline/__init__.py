@@ -66,7 +66,7 @@ def _answer(question: str, is_aside: bool, desk: Desk) -> str:
     except Unclear as reason:
         return f"I do not answer {_quoted(question)}, for {reason}."
     except Cannot as reason:
-        found = _sentence(desk.findings[before:])
+        found = f"{_sentence(desk.findings[before:])}. " if desk.findings[before:] else ""
         return f"I cannot answer {_quoted(question)}: {reason}. {found}{WHO} {HOW}"
     return _sentence(desk.findings[before:]) or f"{_quoted(question)}: {value.text}, as said above."
 

@@ -31,7 +31,7 @@ _NO_SUBJECT = frozenset(
 )  # fmt: skip
 _NO_ATTRIBUTE = _NO_SUBJECT - set("from in at per by".split()) | set(
     "what's whats who's whos find tell square root half twice double cube log ln sum difference product quotient ratio average mean "
-    "plus minus times divided percent number".split()
+    "plus minus times divided percent".split()
 )
 _OPERATORS = frozenset(("plus", "minus", "times", "divided", "multiplied", "over", "modulo", "squared", "cubed"))
 _MOST_TOKENS = 200

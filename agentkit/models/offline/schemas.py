@@ -20,8 +20,8 @@ _HARM = (
     "charg translat execut run install subscrib notif remind schedul search_web summar draw render play regist insert append creat"
 ).split()
 _CALCULATES = "calculat comput evaluat solv reckon work determin figur perform do arithmetic math find result".split()
-_EXPRESSIONS = "arithmetic expression formula math calculation sum equation numeric".split()
-_STRANGE = "regular regex xpath sql python javascript facial sentiment gene cron currenc money loan mortgage tax chemical boolean".split()
+_EXPRESSIONS = "arithmetic expression formula math calculation".split()
+_STRANGE = "regular regex xpath sql python javascript facial sentiment emotion genes genetic cron currenc money loan mortgage tax chemical molecul compound boolean logical spreadsheet".split()
 _CONVERTS = "conver transform chang express turn switch recalculat re-express".split()
 _UNITS = "unit measur dimension quantit".split()
 _NO_UNITS = "currenc money exchang encod format file document image zone calendar case temperature_only".split()
@@ -155,10 +155,7 @@ def _calculator(tool: Schema) -> int:
     if len(names) != 1 or len(tool.required) != 1 or "enum" in tool.fields[names[0]]:
         return 0
     all_told = f"{tool.name} {tool.description} {told(names[0], tool.fields[names[0]])}"
-    head = headline(tool)
-    if hits(head, _STRANGE):
-        return 0
-    return hits(head, _EXPRESSIONS) and hits(all_told, _CALCULATES) and hits(all_told, _EXPRESSIONS)
+    return 0 if hits(all_told, _STRANGE) else hits(all_told, _CALCULATES) and hits(all_told, _EXPRESSIONS)
 
 
 def _calculation(tool: Schema, given: Given) -> list[Given]:

@@ -160,26 +160,26 @@ def _literal(plan: Number | Date, desk: Desk) -> Value:
     return Value(plan.text)
 
 
-def _number(plan: Any, desk: Desk) -> str:
-    value = work(plan, desk)
-    if not value.number:
-        raise Cannot(f"“{one_line(value.text)}” is not a plain number, so that nothing can be worked out with it")
-    return value.number
-
-
-def _pieces(plan: Any, desk: Desk) -> Iterator[str]:
+def _pieces(plan: Sum, desk: Desk, units: set[str]) -> Iterator[str]:
+    """Write a sum with the numbers that were observed, and gather their units."""
     for part in plan.parts:
         if isinstance(part, str):
             yield part
         elif isinstance(part, Sum):
-            yield from _pieces(part, desk)
+            yield from _pieces(part, desk, units)
         else:
-            number = _number(part, desk)
-            yield f"({number})" if number.startswith("-") else number
+            value = work(part, desk)
+            if not value.number:
+                raise Cannot(f"“{one_line(value.text)}” is not a plain number, so that nothing can be worked out with it")
+            units |= {value.unit} - {""}
+            yield f"({value.number})" if value.number.startswith("-") else value.number
 
 
 def _sum(plan: Sum, desk: Desk) -> Value:
-    expression = "".join(_pieces(plan, desk))
+    units: set[str] = set()
+    expression = "".join(_pieces(plan, desk, units))
+    if len(units) > 1 and (" + " in expression or " - " in expression):
+        raise Cannot(f"amounts in {' and '.join(sorted(units))} cannot be added or subtracted as they are")
     spellings = [expression]
     if expression.startswith("sqrt(") and expression.endswith(")") and expression.count("(") == 1:
         spellings.append(f"{expression[4:]} ** 0.5")
@@ -197,7 +197,7 @@ def _convert(plan: Convert, desk: Desk) -> Value:
         raise Cannot(f"{amount.number} is too large to convert")
     given = {"value": number, "sources": _spellings(source), "targets": _spellings(plan.target)}
     value, changed = desk.use("convert", given, "convert units")
-    return desk.find_out(changed or f"{amount.number} {source} in {plan.target}", Value(value.text, value.unit and ""))
+    return desk.find_out(changed or f"{amount.number} {source} in {plan.target}", Value(value.text))
 
 
 def _spellings(unit: str) -> list[str]:
