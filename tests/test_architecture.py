@@ -24,9 +24,12 @@ LAYERS = """
     host
     desk
     drive
+    control
+    edits
+    show
     run
     agent
-    export
+    export log
     notebook serve
     cli integrations
     __init__
