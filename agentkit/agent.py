@@ -26,6 +26,7 @@ from agentkit.models import dialects, resolve
 from agentkit.run import Result, Run
 from agentkit.secrets import mask_json
 from agentkit.stepper import Around
+from agentkit.tools import builtin
 from agentkit.tools.sources import ToolSet
 
 SETTINGS = (
@@ -47,7 +48,7 @@ class Agent:
     """A model, tools and an engine.
 
     `model` is a name ("offline", "echo"), a model, or any function of a request; None chooses one. `tools` are functions,
-    `Tool`s, toolboxes and tool sources. `engine` is a name or a generator function, and `options` are its parameters,
+    `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts"). `engine` is a name or a generator function, and `options` are its parameters,
     such as `max_iterations`. `approve` says which calls need a person's yes: True, tool names, or a predicate of the
     call; `approver(call)` decides for `run()`, where nobody is there to be asked: True or "allow", anything else denies,
     a dict means yes with these arguments. `roles` names other models by role. `journal` is "sqlite" (the default), a
@@ -63,7 +64,7 @@ class Agent:
         self._spelled = {"model": model, "tools": tools, "engine": engine, **own, **options}
         self.options = options
         self.model = resolve.find(model)
-        self.tools = ToolSet.of(tools if not callable(tools) else [tools])
+        self.tools = ToolSet.of([builtin.box(tool) if isinstance(tool, str) else tool for tool in tools])
         self.instructions: str = own.get("instructions", "")
         self.dialect = dialects.get(own["dialect"]) if own.get("dialect") else None
         self.roles = {role: resolve.find(other) for role, other in own.get("roles", {}).items()}

@@ -18,7 +18,7 @@ from agentkit.host import Host, Job
 from agentkit.journal.base import Entry, Row
 from agentkit.messages import Message, Usage
 from agentkit.steps import Act, Step
-from agentkit.stepper import Pending
+from agentkit.stepper import KINDS, Pending
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +41,7 @@ class Desk:
         self.history = history
         self.host = host
         self.tree = history.run
-        self.gates: tuple[Gate, ...] = (question, uncertain, *gates)
+        self.gates = {kind: tuple(g for g in (question, uncertain, *gates) if kind in getattr(g, "kinds", KINDS)) for kind in KINDS}
         self.breakpoints: list[Breakpoint] = []
         self.hold = ""
         self.unsaved: list[tuple[Work, Any]] = []
@@ -49,11 +49,16 @@ class Desk:
         self.waiting: dict[Pending, Verdict] = {}
         self.allowed: set[Pending] = set()
         self.remembered: set[str] = set()
-        self.usage = Usage()
+        self._usage = Usage()
         self.steps = 0
         self.tool_calls = 0
         self.listeners: list[Callable[[Event], Any]] = []
         history.on_row = self._row
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens, money and model calls so far."""
+        return self._usage + Usage(calls=self.steps)
 
     # -- what may start ----------------------------------------------------------------------------------------------
 
@@ -65,10 +70,11 @@ class Desk:
         if (self.hold and not stepping) or not self._all_saved():
             return []
         found = []
-        for pending in self.history.pending:
+        for pending in self.history.stepper.pending:
             if pending in busy or pending in self.waiting:
                 continue
-            verdict = None if pending in self.allowed else self._verdict(pending, stepping)
+            gated = self.breakpoints or self.gates[pending.step.kind]
+            verdict = self._verdict(pending, stepping) if gated and pending not in self.allowed else None
             if verdict is None:
                 found.append(pending)
             elif verdict.kind == "ask":
@@ -84,7 +90,7 @@ class Desk:
         return found
 
     def _verdict(self, pending: Pending, stepping: bool) -> Verdict | None:
-        for gate in self.gates:
+        for gate in self.gates[pending.step.kind]:
             verdict = gate(pending, self)
             if verdict is not None and not self._remembered(pending):
                 return verdict
@@ -155,9 +161,10 @@ class Desk:
         if self.allowed:
             self.allowed.discard(pending)
         self.history.commit(pending, work.step, result, entry)
-        if entry.usage is not None:
-            self.usage += entry.usage
+        if entry.kind == "think" and entry.author == "model":
             self.steps += 1
+            if entry.usage is not None:
+                self._usage += entry.usage
         elif entry.kind == "act" and entry.author == "tool":
             self.tool_calls += 1
         stepper = self.history.stepper
@@ -181,8 +188,8 @@ class Desk:
     def count(self) -> None:
         """Count anew what this run has spent, from its entries: after it was loaded."""
         own = [entry for entry in self.history.entries.values() if entry.run == self.history.run and not entry.original]
-        self.usage = sum((entry.usage for entry in own if entry.usage), Usage())
-        self.steps = sum(entry.usage is not None for entry in own)
+        self._usage = sum((entry.usage for entry in own if entry.usage), Usage())
+        self.steps = sum(entry.kind == "think" and entry.author == "model" for entry in own)
         self.tool_calls = sum(entry.kind == "act" and entry.author == "tool" for entry in own)
 
     # -- events ------------------------------------------------------------------------------------------------------

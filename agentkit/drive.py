@@ -29,17 +29,16 @@ Outcome = tuple[bool, Any]
 
 
 class Works:
-    """The jobs under way; `moves` sends one of them the outcome of its last effect and gives its next effect, if any."""
+    """The jobs under way; `move` sends one of them the outcome of its last effect and gives its next effect, if any."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.busy: dict[Pending, Work] = {}
-        self.entries: list[Entry] = []
 
     def begin(self, pending: Pending) -> tuple[Work, Effect] | None:
         """Start a step and give its first effect, or None when it needed none."""
         if type(pending.step) is Conclude:
-            self.entries.append(self.desk.conclude(pending))
+            self.desk.conclude(pending)
             return None
         work = self.busy[pending] = self.desk.start(pending)
         effect = self.move(work, (True, None))
@@ -52,8 +51,7 @@ class Works:
             return work.job.send(value) if came else work.job.throw(value)
         except StopIteration as end:
             del self.busy[work.pending]
-            if entry := self.desk.save(work, end.value):
-                self.entries.append(entry)
+            self.desk.save(work, end.value)
         except Exception as error:
             del self.busy[work.pending]
             self.desk.fail(error)
@@ -111,23 +109,27 @@ def chunk_event(desk: Desk, chunk: Any) -> None:
 def step(desk: Desk, pending: Pending) -> Entry | None:
     """Perform one step in the caller's thread, without time limits: a debugger may sit in the tool for an hour.
 
-    Gives its entry, or None when it failed (`desk.error` says how).
+    Gives its entry, or None when it failed or could not be saved (`desk.error` says how).
     """
-    works = Works(desk)
-    with interrupts.deferred() as guard:
-        begun = works.begin(pending)
-        while begun:
-            work, effect = begun
-            try:
-                outcome: Outcome = (True, call(effect, desk))
-            except (Control, KeyboardInterrupt):
-                raise
-            except BaseException as error:
-                outcome = (False, error)
-            following = works.move(work, outcome)
-            begun = (work, following) if following else None
-        guard.release()
-    return works.entries[-1] if works.entries else None
+    with interrupts.deferred():
+        if type(pending.step) is Conclude:
+            return desk.conclude(pending)
+        work = desk.start(pending)
+        proceed, value = work.job.send, None
+        try:
+            while True:
+                effect = proceed(value)
+                try:
+                    value, proceed = call(effect, desk), work.job.send
+                except (Control, KeyboardInterrupt):
+                    raise
+                except BaseException as error:
+                    value, proceed = error, work.job.throw
+        except StopIteration as end:
+            return desk.save(work, end.value)
+        except Exception as error:
+            desk.fail(error)
+            return None
 
 
 def blocking(desk: Desk, until: Callable[[], str]) -> None:
@@ -146,9 +148,10 @@ def blocking(desk: Desk, until: Callable[[], str]) -> None:
         while True:
             reason = until()
             due = [] if reason else desk.due(works.busy)
-            if not works.busy and len(due) == 1 and type(due[0].step) is not Conclude and _unlimited(desk, due[0]):
+            if len(due) == 1 and not works.busy and _unlimited(desk, due[0]):
                 step(desk, due[0])
-                guard.release()
+                if guard.hit:
+                    guard.release()
                 continue
             for pending in due:
                 if begun := works.begin(pending):

@@ -202,7 +202,7 @@ def fork(run: Run, at: int | Entry | None, changes: dict[str, Any]) -> Run:
     tips = dict(source.tips) if at is None else source.tips_at(entry)
     other = agent.attach(source.entries[_root(source)].result, entries=source.entries, parent=run, gates=(forked,))
     other.desk.history.move(tips, "fork", at=time.time())
-    other.desk.usage, other.forecast = replace(run.usage), _forecast(other)
+    other.forecast = _forecast(other)
     return other
 
 

@@ -28,27 +28,40 @@ Gate = Callable[[Pending, "Desk"], "Verdict | None"]
 """Looks at a pending step; None lets it pass."""
 
 
+def gate(*kinds: Any) -> Callable[[Any], Any]:
+    """Mark a gate with the step classes that it looks at; unmarked, it looks at every step."""
+
+    def mark(function: Any) -> Any:
+        function.kinds = tuple(kind.kind for kind in kinds)
+        return function
+
+    return mark
+
+
+@gate(Act)
 def uncertain(pending: Pending, desk: Desk) -> Verdict | None:
     """Ask about a call that began and never ended: it may have run already. Tools that may run twice just run again."""
-    if not desk.history.begun or type(pending.step) is not Act or not desk.history.uncertain(pending):
+    if not desk.history.begun or not desk.history.uncertain(pending):
         return None
-    name = pending.step.calls[0].name
+    name = pending.step.calls[0].name  # type: ignore[union-attr]
     if desk.effect(pending) != "irreversible":
         return None
     why = f"{name} began and never ended: it may have run"
     return Verdict("ask", f"{why}. Approve to run it again, respond with its result, or reject")
 
 
+@gate(Ask)
 def question(pending: Pending, desk: Desk) -> Verdict | None:
     """Leave a question of the engine to a person."""
-    return Verdict("ask", pending.step.question) if type(pending.step) is Ask else None
+    return Verdict("ask", pending.step.question)  # type: ignore[union-attr]
 
 
+@gate(Act)
 def forked(pending: Pending, desk: Desk) -> Verdict | None:
     """Ask, in a fork, before a tool whose effect cannot be taken back."""
-    if type(pending.step) is not Act or desk.effect(pending) != "irreversible":
+    if desk.effect(pending) != "irreversible":
         return None
-    name = pending.step.calls[0].name
+    name = pending.step.calls[0].name  # type: ignore[union-attr]
     why = f"this is a fork, and {name} may do again what it did: approve, reject or respond"
     return Verdict("ask", f'{why} (a tool declared effect="pure" is not asked about)')
 
@@ -56,10 +69,10 @@ def forked(pending: Pending, desk: Desk) -> Verdict | None:
 def approval(needed: Callable[[Any], bool]) -> Gate:
     """Ask before each call for which `needed(call)` is true."""
 
+    @gate(Act)
     def approve(pending: Pending, desk: Desk) -> Verdict | None:
-        if type(pending.step) is Act and needed(pending.step.calls[0]):
-            return Verdict("ask", f"{pending.step.calls[0].name} needs your approval")
-        return None
+        call = pending.step.calls[0]  # type: ignore[union-attr]
+        return Verdict("ask", f"{call.name} needs your approval") if needed(call) else None
 
     return approve
 

@@ -124,10 +124,7 @@ class History:
 
     def settle(self) -> None:
         """Open the lanes of parallel steps and join those that are done: records only, nothing is performed."""
-        while True:
-            due = [p for p in self.pending if p.opens or p.joins]
-            if not due:
-                return
+        while due := [pending for pending in self.stepper.pending if pending.opens or pending.joins]:
             for pending in due:
                 self._settle(pending)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from agentkit.errors import ArgumentsError, Control, ToolTimeout
 from agentkit.journal.base import Entry
-from agentkit.messages import Call, Message, Reply, Usage
+from agentkit.messages import Call, Message, Reply
 from agentkit.models import dialects
 from agentkit.models.base import Abilities, Model, Request
 from agentkit.models.dialects.base import Dialect
@@ -70,7 +70,7 @@ class Host:
         if not isinstance(reply, Reply):
             raise TypeError(f"a model gives a Reply, a text or chunks, not {type(reply).__name__}")
         entry.author, entry.model, entry.dialect = "model", name_of(model), dialect.name
-        entry.usage = (reply.usage or Usage()) + Usage(calls=1) if reply.usage else Usage(calls=1)
+        entry.usage = reply.usage
         return dialect.read(_masked_reply(reply), step.tools)
 
     def _act(self, call: Call, entry: Entry) -> Job:

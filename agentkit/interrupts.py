@@ -5,11 +5,13 @@ An interrupt that arrives between the return of a tool and its entry waits until
 
 from __future__ import annotations
 
-import signal
+import _signal  # the module `signal` wraps each call of it in enums, which costs more than a step
 import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
+
+_main = threading.main_thread().ident
 
 
 def foreign(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -17,13 +19,27 @@ def foreign(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return function(*args, **kwargs)
 
 
-class Guard:
-    """What `deferred` gives: whether an interrupt waits; `release` raises it."""
+class deferred:
+    """Hold interrupts back while agentkit's own code runs in the main thread; leaving raises the one that waits.
 
-    __slots__ = ("hit",)
+    `hit` says whether one waits; `release` raises it earlier. Where a program has a handler of its own, or in another
+    thread, nothing is held back.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_mine", "hit")
+
+    def __enter__(self) -> deferred:
         self.hit = False
+        self._mine = threading.get_ident() == _main and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+        if self._mine:
+            _signal.signal(_signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self._mine:
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+        if self.hit and kind is None:
+            self.release()
 
     def release(self) -> None:
         """Raise the interrupt that was held back, if there was one."""
@@ -31,36 +47,14 @@ class Guard:
             self.hit = False
             raise KeyboardInterrupt
 
-
-class deferred:
-    """Hold interrupts back while agentkit's own code runs in the main thread; leaving raises the one that waits."""
-
-    __slots__ = ("guard", "previous")
-
-    def __enter__(self) -> Guard:
-        self.guard = Guard()
-        self.previous: Any = None
-        if threading.current_thread() is threading.main_thread():
-            previous = signal.getsignal(signal.SIGINT)
-            if previous is signal.default_int_handler:
-                self.previous = previous
-                signal.signal(signal.SIGINT, self._handle)
-        return self.guard
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if self.previous is not None:
-            signal.signal(signal.SIGINT, self.previous)
-        if kind is None:
-            self.guard.release()
-
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if _in_foreign_code(frame):
             raise KeyboardInterrupt
-        self.guard.hit = True
+        self.hit = True
 
 
 def _in_foreign_code(frame: FrameType | None) -> bool:
-    """Say whether the interrupted frame was called by `foreign`, or waits in a lock of the standard library."""
+    """Say whether the interrupted frame was called by `foreign`; the line of `foreign` itself is still ours."""
     if frame is None or frame.f_code is foreign.__code__:
         return False
     while frame is not None:

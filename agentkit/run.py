@@ -191,7 +191,7 @@ class Run:
             if not due:
                 self._explain()
             self.desk.hold = ""
-            entry = self.desk.conclude(due[0]) if due[0].step.kind == "conclude" else drive.step(self.desk, due[0])
+            entry = drive.step(self.desk, due[0])
             if entry is None:
                 raise self.desk.error or UsageError("the step did not end")
             return entry

@@ -48,9 +48,9 @@ def _thought(shown: Entry, step: Any) -> str:
     heard = "".join(f"Interrupt    {line(message.text)}\n" for message in reply.heard)
     role = "" if step.role == "thought" else f" ({step.role})"
     said = reply.text or reply.reasoning or reply.raw
-    wants = f" → {', '.join(call(asked) for asked in reply.calls)}" if reply.calls else ""
+    wants = f"→ {', '.join(call(asked) for asked in reply.calls)}" if reply.calls else ""
     cut = f"\n             cut: an invented observation of {len(reply.cut)} characters" if reply.cut else ""
-    return f"{heard}Thought{role:<5} {line(said)}{line(wants)}{cut}"
+    return f"{heard}Thought{role:<5} {line(' '.join(part for part in (said, wants) if part))}{cut}"
 
 
 def _task(spec: dict[str, Any]) -> str:

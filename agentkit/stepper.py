@@ -214,7 +214,10 @@ class Stepper:
                 if lane.wrapped:
                     for i, around in self._arounds[kind]:
                         if i > position:
-                            generator = around(step, frame.memories.setdefault(i, {}))
+                            memory = frame.memories.get(i)
+                            if memory is None:
+                                memory = frame.memories[i] = {}
+                            generator = around(step, memory)
                             lane.around.append((i, generator))
                             step = next(generator)
                 opens = kind == "all" or (kind == "act" and len(step.calls) != 1)

@@ -5,8 +5,9 @@ A step says what, never how: it holds no client, no clock and no callback, and i
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from agentkit.messages import Call, Chat
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Act", "All", "Answer", "Ask", "Conclude", "Engine", "Step", "Think", "replace"]
 
-Tags = dict[str, Any]
+Tags = Mapping[str, Any]
+
+NO_TAGS: Tags = MappingProxyType({})
+
+
+def _no_tags() -> Tags:
+    return NO_TAGS
+
 
 
 @dataclass(slots=True)
@@ -30,7 +38,7 @@ class Think:
     chat: Chat
     tools: tuple[Tool, ...] = ()
     role: str = "thought"
-    tags: Tags = field(default_factory=dict)
+    tags: Tags = field(default_factory=_no_tags)
     choice: Literal["auto", "none"] = "auto"
     hears: bool = True
 
@@ -42,7 +50,7 @@ class Act:
     kind: ClassVar[str] = "act"
     calls: tuple[Call, ...]
     role: str = "action"
-    tags: Tags = field(default_factory=dict)
+    tags: Tags = field(default_factory=_no_tags)
 
 
 @dataclass(slots=True)
@@ -52,7 +60,7 @@ class Ask:
     kind: ClassVar[str] = "ask"
     question: str
     role: str = "question"
-    tags: Tags = field(default_factory=dict)
+    tags: Tags = field(default_factory=_no_tags)
     choices: tuple[str, ...] = ()
 
 
@@ -66,7 +74,7 @@ class All:
     kind: ClassVar[str] = "all"
     parts: tuple[Any, ...]
     role: str = "all"
-    tags: Tags = field(default_factory=dict)
+    tags: Tags = field(default_factory=_no_tags)
 
 
 @dataclass(slots=True)
@@ -76,7 +84,7 @@ class Conclude:
     kind: ClassVar[str] = "conclude"
     answer: str
     role: str = "answer"
-    tags: Tags = field(default_factory=dict)
+    tags: Tags = field(default_factory=_no_tags)
 
 
 Step = Think | Act | Ask | All | Conclude

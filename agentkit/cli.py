@@ -1,0 +1,131 @@
+"""The terminal: `agentkit run`, `runs`, `show`, `resume`, `delete`, `version`."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from agentkit.agent import Agent, runs
+from agentkit.errors import AgentkitError
+from agentkit.journal import open_journal
+from agentkit.log import attach
+from agentkit.tools import builtin
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Step, watch and replay agent loops.")
+
+Name = Annotated[str, typer.Argument(help="the run's id, or the beginning of it")]
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="what the agent shall do")],
+    model: Annotated[str | None, typer.Option("--model", "-m", help="offline, echo …")] = None,
+    engine: Annotated[str, typer.Option("--engine", "-e", help="react, or module:function")] = "react",
+    tools: Annotated[str, typer.Option("--tools", "-t", help="toolboxes, by comma")] = ",".join(builtin.BOXES),
+    max_steps: Annotated[int, typer.Option("--max-steps", "-n", help="model calls, at the most")] = 10,
+    dialect: Annotated[str | None, typer.Option(help="text, json or native")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say each step")] = False,
+) -> None:
+    """Run a task to its end and print the answer."""
+    if verbose:
+        logging.basicConfig(level=logging.DEBUG, format="%(levelname)s: %(message)s", stream=sys.stderr)
+        logging.getLogger("asyncio").setLevel(logging.WARNING)
+    agent = _agent(model, tools, engine=engine, dialect=dialect, max_iterations=max_steps)
+    held = agent.start(task, paused=True)
+    if verbose:
+        attach(held)
+    result = held.drive()
+    if result.error:
+        raise _fail(f"{type(result.error).__name__}: {result.error}\nnothing is lost: agentkit resume {held.id}")
+    typer.echo(result.answer)
+    if held.waiting:
+        raise _fail(f"{held.waiting[0][1].why}\nagentkit resume {held.id}")
+
+
+@app.command("runs")
+def list_runs() -> None:
+    """List the recorded runs, the newest first."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("run", "status", "rows", "engine", "model", "task", box=None)
+    for info in runs():
+        table.add_row(info.run, info.status, str(info.rows), info.engine.rpartition(":")[2], info.model, info.task[:60])
+    Console().print(table)
+
+
+@app.command()
+def show(name: Name) -> None:
+    """Print the trace of a recorded run; nothing is performed."""
+    held = _open(name, "offline")
+    typer.echo(repr(held))
+
+
+@app.command()
+def resume(name: Name, model: Annotated[str | None, typer.Option("--model", "-m")] = None) -> None:
+    """Go on with a run whose process ended."""
+    held = _open(name, model)
+    if held.status == "done":
+        typer.echo(held.answer)
+        return
+    result = held.drive()
+    if result.error:
+        raise _fail(f"{type(result.error).__name__}: {result.error}")
+    typer.echo(result.answer if not held.waiting else repr(held))
+
+
+@app.command()
+def delete(name: Name) -> None:
+    """Forget a recorded run."""
+    journal = open_journal("sqlite")
+    assert journal is not None
+    try:
+        journal.delete(_whole(name))
+    except AgentkitError as error:
+        raise _fail(str(error)) from error
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    from importlib.metadata import version as installed
+
+    typer.echo(installed("jupyter-agentkit"))
+
+
+def _agent(model: str | None, tools: str, **options: Any) -> Agent:
+    try:
+        return Agent(model, builtin.boxes(tools), **options)
+    except (AgentkitError, ValueError) as error:
+        raise _fail(str(error)) from error
+
+
+def _open(name: str, model: str | None) -> Any:
+    try:
+        return _agent(model, ",".join(builtin.BOXES)).resume(_whole(name))
+    except AgentkitError as error:
+        raise _fail(str(error)) from error
+
+
+def _whole(name: str) -> str:
+    found = [info.run for info in runs() if info.run.startswith(name)]
+    if len(found) != 1:
+        raise _fail(f"{len(found)} runs begin with {name!r}; `agentkit runs` lists them")
+    return found[0]
+
+
+def _fail(text: str) -> typer.Exit:
+    typer.echo(text, err=True)
+    return typer.Exit(1)
+
+
+def main() -> None:
+    """Be the console script."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
