@@ -92,8 +92,8 @@ class Message:
     pinned: bool = False
     value: Any = None
     opaque: Any = None
-    _encoded: bytes | None = field(default=None, repr=False, compare=False)
-    _views: dict[Any, Any] | None = field(default=None, repr=False, compare=False)
+    _encoded: bytes | None = field(default=None, init=False, repr=False, compare=False)  # init=False: replace() makes them anew
+    _views: dict[Any, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def encoded(self) -> bytes:

@@ -9,6 +9,9 @@ from agentkit.messages import Chat, Reply
 if TYPE_CHECKING:
     from agentkit.tools.tool import Tool
 
+SECOND = "more than one action:"
+"""How the problem begins that names the actions of a reply which were not performed, because one came before them."""
+
 
 class Dialect(Protocol):
     """A way to write a chat for a model and to read what comes back. Pure functions; safe to share."""
