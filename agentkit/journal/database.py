@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,31 +34,48 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
             raise JournalError(f"cannot write the journal {path}: {error.strerror}. {_ELSEWHERE}") from error
         db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
         try:
-            _prepare(db, path)
+            _prepare_in_turn(db, path, timeout)
         except BaseException:
             db.close()
             raise
         return db
 
 
+def _prepare_in_turn(db: sqlite3.Connection, path: Path, timeout: float) -> None:
+    """Prepare the file; while others are at it, wait. (SQLite itself does not wait with a change to WAL mode.)"""
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            return _prepare(db, path)
+        except sqlite3.OperationalError as error:
+            if not str(error).endswith("is locked") or time.monotonic() > end:
+                raise
+        time.sleep(0.01)
+
+
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    empty = _is_empty(db)  # asked first: another process may be making the tables right now, all at once
     version, application = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id"))
-    if application == APPLICATION and version > VERSION:
+    if not empty and application != APPLICATION:
+        raise JournalError(f"{path} is a database of another program, not a journal. {_ELSEWHERE}")
+    if version > VERSION:
         raise JournalTooNew(
             f"{path} has format {version}, and this agentkit reads up to {VERSION}: upgrade agentkit, or set AGENTKIT_HOME to "
             "another folder to start a new journal beside it"
         )
-    if application != APPLICATION:
-        if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise JournalError(f"{path} is a database of another program, not a journal. {_ELSEWHERE}")
-        db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn has less than two kB
+    if empty:
+        db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn has about two kB
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA secure_delete = ON")
-    if application != APPLICATION:
+    if empty:
         with transaction(db):
-            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:  # nobody else was quicker
+            if _is_empty(db):
                 for statement in SCHEMA.split(";"):
                     db.execute(statement)
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
 @contextlib.contextmanager
@@ -81,6 +99,8 @@ def errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise explain(error, path) from error
+    except UnicodeDecodeError as error:  # what SQLite says quotes a damaged page
+        raise JournalDamaged(f"{path} is damaged ({error.reason}). Move it away to begin anew. {_ELSEWHERE}") from error
 
 
 def explain(error: sqlite3.Error, path: Path) -> JournalError:

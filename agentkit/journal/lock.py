@@ -39,9 +39,10 @@ class RunLock:
                 self._file = file
             else:  # its last holder took the file away between our open and our lock
                 os.close(file)
-        os.ftruncate(self._file, 0)
-        os.write(self._file, f"{os.getpid()} {socket.gethostname()}\n".encode())
         _held.add(self)
+        with contextlib.suppress(OSError):  # on a full disk it is held all the same, by nobody knows whom
+            os.ftruncate(self._file, 0)
+            os.write(self._file, f"{os.getpid()} {socket.gethostname()}\n".encode())
 
     def _open(self) -> int:
         try:

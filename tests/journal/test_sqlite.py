@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sqlite3
 import stat
 import sys
@@ -337,3 +338,65 @@ def test_a_row_of_a_step_that_failed_keeps_its_place(journal, make):
     entry = Entry(0, "begin", run="r1", result={"x": float("nan")})
     assert journal.append(entry) == entry.id == 1
     assert journal.rows("r1")[0].result["x"] != 0
+
+
+def test_two_journals_write_to_one_tree_in_turn(journal, make):
+    other = SqliteJournal(journal.path)
+    journal.create(make.info("r1", "t"))
+    chat = make.write(journal, 1, "r1")
+    other.create(make.info("r2", "t"))
+    for number in range(1, 4):
+        for who, run in ((journal, "r1"), (other, "r2")):
+            rows, longer = make.turn(chat, number, run)
+            for row in rows:
+                who.append(row)
+        chat = longer
+    rows = other.rows("r1")
+    assert rows == journal.rows("r2") and [row.id for row in rows] == list(range(1, 22))
+    assert list(rows[-3].step.chat) == list(rows[-6].step.chat)
+    other.close()
+
+
+def test_several_processes_may_make_the_file_at_the_same_moment(tmp_path, start_python):
+    code = """
+    print("ready", flush=True)
+    sys.stdin.readline()
+    journal = SqliteJournal(os.environ["SHARED"])
+    journal.create(make.info(f"r{os.getpid()}", "t"))
+    print(journal.append(Note("status", run=f"r{os.getpid()}")) > 0)
+    """
+    shared = tmp_path / "shared" / "runs.db"
+    children = [start_python(code, tmp_path / "own.db", env=os.environ | {"SHARED": str(shared)}) for _ in range(4)]
+    for child in children:
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    assert [child.stdout.readline() for child in children] == ["True\n"] * 4
+    journal = SqliteJournal(shared)
+    assert len(journal.runs()) == 4
+    journal.close()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_file_with_overwritten_bytes_reads_as_written_or_as_damaged(journal, make, seed):
+    chance = random.Random(seed)
+    journal.create(make.info())
+    make.write(journal, 5)
+    whole = journal.rows("r1")
+    journal.close()
+    data = bytearray(journal.path.read_bytes())
+    for _ in range(chance.choice((1, 3, 30))):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    journal.path.write_bytes(data)
+    again = None
+    try:
+        again = SqliteJournal(journal.path)
+        assert again.rows("r1") == whole
+    except JournalDamaged as error:
+        assert error.sound == whole[: len(error.sound)]
+    except (JournalError, Unknown):
+        pass  # the head of the file, or the list of runs
+    finally:
+        if again is not None:
+            again.close()
