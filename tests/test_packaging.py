@@ -19,8 +19,8 @@ def build(kind: str, folder: Path) -> Path:
 
 
 def package_files() -> set[str]:
-    files = (path for path in (ROOT / "agentkit").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(ROOT).as_posix() for path in files}
+    files = (path.relative_to(ROOT) for path in (ROOT / "agentkit").rglob("*") if path.is_file())
+    return {file.as_posix() for file in files if not any(part.startswith((".", "__pycache__")) for part in file.parts)}
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
