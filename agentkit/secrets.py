@@ -44,8 +44,8 @@ _PEM_LINES = re.compile(r"(?:(?:\\[nr]|\s)*+[A-Za-z0-9+/=]{16,}+)*+")
 _HEADER = re.compile(
     r"(?i)((?:authorization\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?(?:(?:bearer|basic|token)\s{1,3})?)|bearer\s{1,3})([A-Za-z0-9._~+/=-]{8,})"
 )
-_URL = re.compile(r"(?<=://)([^\s/:@\"'<>\[]{0,256}:)([^\s/@\"'<>\[]{1,256})@")
-_NAME = r"(?:password|passwd|pwd|passphrase|secret|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|token|credentials?)"
+_URL = re.compile(r"(?<=://)([^\s/:@\"'<>\[]{0,256}:)([^\s/\"'<>\[]{1,256})@")
+_NAME = r"(?:password|passwd|pwd|passphrase|secret|api[ _-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|token|credentials?)"
 _NAMED = re.compile(
     rf"(?i)(?P<query>[?&][a-z0-9_-]{{0,32}}?)?(?P<name>{_NAME})"
     r"""(?P<is>\\?["']?\s{0,2}[=:]\s{0,2})(?:(?P<quote>\\?["'])(?P<quoted>[^"'\s\\]{4,256})(?=\\?["'])|(?P<bare>[^\s"'\\&,;<>(){}\[\]]{4,512}))"""
@@ -164,7 +164,7 @@ def _is_value(value: str, *, quoted: bool, query: bool = False, equals: bool = F
         return False
     if quoted or query:
         return True
-    return _has_digit(value) and (equals or len(value) >= 8)
+    return _has_digit(value) and (equals or len(value) >= 6)
 
 
 def _names_a_secret(name: str) -> bool:

@@ -48,6 +48,8 @@ def test_the_usual_shapes_are_masked_wherever_they_stand(token, shown, around):
         ('{"Authorization": "Bearer abcdefgh12345678"}', '{"Authorization": "Bearer [secret authorization]"}'),
         ("sent bearer abcdefgh12345678 to it", "sent bearer [secret bearer] to it"),
         ("postgres://ann:hunter2@db.example/x", "postgres://ann:[secret url password]@db.example/x"),
+        ("https://ann:p@ss@example.org/x", "https://ann:[secret url password]@example.org/x"),
+        ("the API key: abcd1234", "the API key: [secret api key]"),
         ("https://h/?q=1&api_key=abcdefgh&x=2", "https://h/?q=1&api_key=[secret api_key]&x=2"),
         ("GET /?access_token=abcdefgh", "GET /?access_token=[secret token]"),
         ("DB_PASSWORD=hunter2", "DB_PASSWORD=[secret password]"),
