@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -167,7 +166,7 @@ class Agent:
         host = Host(self.model, self.tools, self.dialect, self.roles, self.settings)
         desk = Desk(history, host, gates)
         if self.on_event:
-            desk.listeners.append(self.on_event)
+            desk.listen(self.on_event)
         run = Run(self, desk, Control(desk), spec)
         if new:
             if journal is not None:
@@ -180,7 +179,7 @@ class Agent:
     def _maker(self, spec: dict[str, Any]) -> Callable[[], Any]:
         task = Chat.of([message_from_json(message) for message in spec["task"]])
         options = dict(spec["options"])
-        if "tools" in inspect.signature(self.engine).parameters:
+        if "tools" in registry.parameters(self.engine):
             options["tools"] = self.tools.tools
         return lambda: self.engine(task, **options)
 

@@ -53,7 +53,6 @@ class Desk:
         self.steps = 0
         self.tool_calls = 0
         self.listeners: list[Callable[[Event], Any]] = []
-        history.on_row = self._row
 
     @property
     def usage(self) -> Usage:
@@ -194,13 +193,18 @@ class Desk:
 
     # -- events ------------------------------------------------------------------------------------------------------
 
+    def listen(self, listener: Callable[[Event], Any]) -> None:
+        """Call `listener` for every event from now on; one that raises is called no more, and a warning is recorded."""
+        self.listeners.append(listener)
+        self.history.on_row = self._row
+
     def emit(self, kind: str, **data: Any) -> None:
         """Tell the listeners something that is not kept."""
         if self.listeners:
             self._tell(Event(kind, self.history.run, 0, data))
 
     def _row(self, row: Row) -> None:
-        if self.listeners and (event := event_of(row)):
+        if event := event_of(row):
             self._tell(event)
 
     def _tell(self, event: Event) -> None:

@@ -63,7 +63,7 @@ def call(effect: Effect, desk: Desk) -> Any:
     value = interrupts.foreign(effect.function, effect.args, effect.kwargs)
     if type(value) is Reply or type(value) is str:
         return value
-    if hasattr(value, "__await__") or hasattr(value, "__aiter__"):
+    if hasattr(value, "__await__") or (effect.model and hasattr(value, "__aiter__")):
         future = background.submit(settle(value, effect, desk))
         try:
             return interrupts.foreign(background.wait, (future,), {})
@@ -112,24 +112,28 @@ def step(desk: Desk, pending: Pending) -> Entry | None:
     Gives its entry, or None when it failed or could not be saved (`desk.error` says how).
     """
     with interrupts.deferred():
-        if type(pending.step) is Conclude:
-            return desk.conclude(pending)
-        work = desk.start(pending)
-        proceed, value = work.job.send, None
-        try:
-            while True:
-                effect = proceed(value)
-                try:
-                    value, proceed = call(effect, desk), work.job.send
-                except (Control, KeyboardInterrupt):
-                    raise
-                except BaseException as error:
-                    value, proceed = error, work.job.throw
-        except StopIteration as end:
-            return desk.save(work, end.value)
-        except Exception as error:
-            desk.fail(error)
-            return None
+        return _perform(desk, pending)
+
+
+def _perform(desk: Desk, pending: Pending) -> Entry | None:
+    if type(pending.step) is Conclude:
+        return desk.conclude(pending)
+    work = desk.start(pending)
+    proceed, value = work.job.send, None
+    try:
+        while True:
+            effect = proceed(value)
+            try:
+                value, proceed = call(effect, desk), work.job.send
+            except (Control, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                value, proceed = error, work.job.throw
+    except StopIteration as end:
+        return desk.save(work, end.value)
+    except Exception as error:
+        desk.fail(error)
+        return None
 
 
 def blocking(desk: Desk, until: Callable[[], str]) -> None:
@@ -149,7 +153,7 @@ def blocking(desk: Desk, until: Callable[[], str]) -> None:
             reason = until()
             due = [] if reason else desk.due(works.busy)
             if len(due) == 1 and not works.busy and _unlimited(desk, due[0]):
-                step(desk, due[0])
+                _perform(desk, due[0])
                 if guard.hit:
                     guard.release()
                 continue

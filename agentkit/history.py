@@ -46,6 +46,7 @@ class History:
         self._line: list[Entry] | None = []
         self._next = 0
         self.on_row: Callable[[Row], None] | None = None
+        self._append: Callable[..., int] = journal.append if journal is not None else self._number
         self.stepper = Stepper(make(), arounds)
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -117,7 +118,8 @@ class History:
         if self.begun:
             self.begun.pop((entry.parent, entry.path, entry.index), None)
         self._add(entry, lane)
-        self.undone.clear()
+        if self.undone:
+            self.undone.clear()
         self.stepper.feed(pending, result)
         self.settle()
         return entry
@@ -142,8 +144,9 @@ class History:
     def note(self, kind: str, data: dict[str, Any], *, at: float = 0.0, sync: bool = True) -> Note:
         """Record something beside the steps."""
         note = Note(kind, data, at, self.run)
-        note.id = self._append(note, sync=sync)
-        self._tell(note)
+        self._append(note, sync=sync)
+        if self.on_row is not None:
+            self.on_row(note)
         return note
 
     def root(self, spec: dict[str, Any], at: float = 0.0) -> None:
@@ -190,10 +193,11 @@ class History:
         lane = lane_of(entry.path)
         fresh = replace(entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, run=self.run, id=0)
         fresh.usage = None
-        fresh.id = self._append(fresh)
+        self._append(fresh)
         self.entries[fresh.id] = fresh
         tips[lane] = fresh.id
-        self._tell(fresh)
+        if self.on_row is not None:
+            self.on_row(fresh)
         self.move(tips, "edit", at=at)
         return fresh
 
@@ -266,8 +270,10 @@ class History:
             if isinstance(row, Entry):
                 self.entries[row.id] = row
                 if row.run == self.run and not row.original:
-                    self._extend(row, lane_of(row.path))
-                    if row.kind not in HIDDEN:
+                    if row.kind in HIDDEN:
+                        self._extend(row)
+                    else:
+                        self.tips[lane_of(row.path)] = row.id
                         self.undone.clear()
                     self.begun.pop((row.parent, row.path, row.index), None)
             elif row.run == self.run:
@@ -294,36 +300,31 @@ class History:
             self.tips = dict(data["tips"])
 
     def _add(self, entry: Entry, lane: str) -> None:
-        entry.id = self._append(entry)
+        self._append(entry)
         self.entries[entry.id] = entry
-        self._extend(entry, lane)
+        if entry.kind in HIDDEN:
+            self._extend(entry)
+        else:
+            self.tips[lane] = entry.id
         if lane or self._line is None or len(self.tips) > 1:
             self._line = None
         else:
             self._line.append(entry)
-        self._tell(entry)
+        if self.on_row is not None:
+            self.on_row(entry)
 
-    def _extend(self, entry: Entry, lane: str) -> None:
-        """Move the tips on; what only holds the tree together belongs to the move before it, for an undo."""
-        if entry.kind not in HIDDEN:
-            self.tips[lane] = entry.id
-            return
+    def _extend(self, entry: Entry) -> None:
+        """Move the tips into a batch or out of it; that belongs to the move before it, for an undo."""
         settles = bool(self.moves) and self.moves[-1][1] == self.tips
         extend(self.tips, entry)
         if settles:
             self.moves[-1] = (self.moves[-1][0], dict(self.tips))
 
-    def _append(self, row: Row, *, sync: bool = True) -> int:
-        if self.journal is not None:
-            self.journal.append(row, sync=sync)
-        else:
-            self._next += 1
-            row.id = self._next
-        return row.id
-
-    def _tell(self, row: Row) -> None:
-        if self.on_row is not None:
-            self.on_row(row)
+    def _number(self, row: Row, *, sync: bool = True) -> int:
+        """Stand in for a journal where there is none."""
+        self._next += 1
+        row.id = self._next
+        return self._next
 
     def _walk(self, tips: Tips) -> list[Entry]:
         return chain(self.entries, tips, "", 0)

@@ -49,6 +49,7 @@ class Host:
     roles: dict[str, Model] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     model_timeout: float | None = 600.0
+    _chosen: dict[int, Dialect] = field(default_factory=dict)
 
     def perform(self, step: Step, entry: Entry) -> Job:
         """Give the job that performs a Think or an Act of one call; it fills in what `entry` says of the author."""
@@ -59,11 +60,15 @@ class Host:
 
     def dialect_for(self, model: Model) -> Dialect:
         """Give the dialect in which this model is asked."""
-        return self.dialect or dialects.choose(getattr(model, "abilities", Abilities()))
+        if self.dialect is not None:
+            return self.dialect
+        if id(model) not in self._chosen:
+            self._chosen[id(model)] = dialects.choose(getattr(model, "abilities", Abilities()))
+        return self._chosen[id(model)]
 
     def _think(self, step: Think, entry: Entry) -> Job:
         model = self.roles.get(step.role, self.model)
-        dialect = self.dialect or self.dialect_for(model)
+        dialect = self.dialect_for(model)
         request = Request(step.chat, dialect, step.tools, step.role, step.choice, self.settings)
         output = yield Effect(model, (request,), {}, self.model_timeout, True)
         reply = Reply(output) if isinstance(output, str) else output

@@ -167,7 +167,7 @@ class Run:
 
     def on_event(self, listener: Callable[[Event], Any]) -> Callable[[Event], Any]:
         """Call `listener` for each event as it happens, in the thread that drives the run; it should only enqueue."""
-        self.desk.listeners.append(listener)
+        self.desk.listen(listener)
         return listener
 
     def __getitem__(self, index: int) -> Entry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import inspect
@@ -33,18 +34,25 @@ def find(engine: Any) -> tuple[Callable[..., Any], str]:
     return engine, f"{engine.__module__}:{engine.__qualname__}"
 
 
+@functools.cache
+def parameters(engine: Callable[..., Any]) -> tuple[str, ...]:
+    """Name an engine's parameters, after the task."""
+    return tuple(inspect.signature(engine).parameters)[1:]
+
+
 def check(engine: Callable[..., Any], options: dict[str, Any], others: Iterable[str] = ()) -> None:
     """Check an engine's parameters. Raises `Unknown` for a name it does not have, `ValueError` for a value out of range."""
-    parameters = list(inspect.signature(engine).parameters)[1:]
+    known = parameters(engine)
     for name, value in options.items():
-        if name not in parameters:
-            raise Unknown("option", name, [*parameters, *others])
+        if name not in known:
+            raise Unknown("option", name, [*known, *others])
         if name in AT_LEAST and not (isinstance(value, int) and not isinstance(value, bool) and value >= AT_LEAST[name]):
             raise ValueError(f"{name} is a whole number of at least {AT_LEAST[name]}, not {value!r}")
         if name == "force_answer" and not isinstance(value, bool):
             raise ValueError(f"{name} is True or False, not {value!r}")
 
 
+@functools.cache
 def source(engine: Callable[..., Any]) -> dict[str, Any]:
     """Give an engine's source text and its digest; empty where Python does not have it."""
     try:
