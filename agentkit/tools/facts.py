@@ -25,7 +25,7 @@ Attribute = Literal[
 
 @cache
 def table() -> dict[str, list[dict[str, Any]]]:
-    """Read the table once: for each subject (lower case) its facts, each with attribute, value and maybe unit and as_of."""
+    """Read the table once: for each subject (in plain form) its facts, each with attribute, value and maybe unit and as_of."""
     data = json.loads(files("agentkit.tools").joinpath("facts.json").read_text(encoding="utf-8"))
     found: dict[str, list[dict[str, Any]]] = {}
     for group in data["groups"]:
@@ -34,13 +34,13 @@ def table() -> dict[str, list[dict[str, Any]]]:
                 if value is not None:
                     fact = {"subject": subject, "attribute": column["name"], "value": value}
                     fact |= {key: column[key] for key in ("unit", "as_of") if key in column}
-                    found.setdefault(subject.lower(), []).append(fact)
-    return found | {alias.lower(): found[subject.lower()] for alias, subject in data["aliases"].items()}
+                    found.setdefault(plain(subject), []).append(fact)
+    return found | {plain(alias): found[plain(subject)] for alias, subject in data["aliases"].items()}
 
 
 def plain(text: str) -> str:
     """Bring a name to the form that the table is searched by."""
-    return " ".join(text.replace("_", " ").lower().split())[:200].removeprefix("the ")
+    return " ".join(text[:200].replace("_", " ").replace(".", "").lower().split()).removeprefix("the ")
 
 
 @tool(effect="pure")

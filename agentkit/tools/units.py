@@ -139,7 +139,9 @@ UNITS = _units()
 
 
 def _singular(name: str) -> str:
-    return " ".join(word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("us") else word for word in name.split())
+    return " ".join(
+        word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("us") else word for word in name.split()
+    )
 
 
 def find_unit(name: str) -> Unit | None:

@@ -7,14 +7,15 @@ from typing import Any
 
 from agentkit.messages import Call, Reply
 from agentkit.models.base import Abilities, Request
+from agentkit.models.offline.jobs import able
 from agentkit.models.offline.plans import Unclear
 from agentkit.models.offline.questions import questions, understand
-from agentkit.models.offline.schemas import able
 from agentkit.models.offline.wire import Talk, read
 from agentkit.models.offline.work import CallNeeded, Cannot, Desk, one_line, work
 
 WHO = "This is the offline model: a few rules, no language model."
 HOW = "For anything else name a real model: Agent(model=…), or the environment variable AGENTKIT_MODEL."
+INTRODUCTIONS = ("help", "who are you", "what are you", "what can you do", "what do you do", "hello", "hi", "hey")
 
 
 class Offline:
@@ -64,20 +65,26 @@ def _answer(question: str, is_aside: bool, desk: Desk) -> str:
             return _refusal(question, is_aside, desk)
         value = work(plan, desk)
     except Unclear as reason:
-        return f"I do not answer {_quoted(question)}, for {reason}."
+        return f"I do not answer {_quoted(question)}: {reason}. {_offer(desk)}"
     except Cannot as reason:
         found = f"{_sentence(desk.findings[before:])}. " if desk.findings[before:] else ""
-        return f"I cannot answer {_quoted(question)}: {reason}. {found}{WHO} {HOW}"
+        return f"I cannot answer {_quoted(question)}: {reason}. {found}{_offer(desk)}"
     return _sentence(desk.findings[before:]) or f"{_quoted(question)}: {value.text}, as said above."
 
 
 def _refusal(question: str, is_aside: bool, desk: Desk) -> str:
-    can = able(desk.tools)
-    offer = f"With the tools offered it can {', '.join(each for each in can if each)}." if any(can) else "No tool was offered that it could use."
+    if question.lower().strip(" ?!.") in INTRODUCTIONS:
+        return _offer(desk)
     if not question:
-        return f"{WHO} Nothing was asked. {offer} {HOW}"
-    verb = "follow" if is_aside else "answer"
-    return f"I cannot {verb} {_quoted(question)}. {WHO} {offer} {HOW}"
+        return f"Nothing was asked. {_offer(desk)}"
+    return f"I cannot {'follow' if is_aside else 'answer'} {_quoted(question)}. {_offer(desk)}"
+
+
+def _offer(desk: Desk) -> str:
+    """Say what this model is, what it can do with these tools, and where to get more."""
+    can = [each for each in able(desk.tools) if each]
+    offer = f"With the tools offered it can {', '.join(can)}." if can else "No tool was offered that it could use."
+    return f"{WHO} {offer} {HOW}"
 
 
 def _quoted(text: str) -> str:
@@ -87,7 +94,7 @@ def _quoted(text: str) -> str:
 def _sentence(findings: list[str], *, start: bool = False) -> str:
     """String findings together."""
     text = "; ".join(findings)
-    text = text[:1].upper() + text[1:]
+    text = text[:1].upper() + text[1:] if text.startswith(("the ", "today")) else text
     return f"So far: {text}" if start and text else text
 
 
@@ -100,7 +107,7 @@ def _act(talk: Talk, needed: CallNeeded, found: int) -> Reply:
     if talk.protocol == "json":
         action = {"type": "tool_call", "reasoning": thought, "tool_name": needed.tool, "tool_args": needed.arguments}
         return Reply(_json(action))
-    return Reply(thought, calls=(Call(needed.tool, needed.arguments, f"call_{len(talk.exchanges) + 1}"),), finish="tool_calls")
+    return Reply(thought, calls=(Call(needed.tool, needed.arguments),), finish="tool_calls")
 
 
 def _conclude(talk: Talk, answer: str) -> Reply:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 
+from agentkit.models.offline.lookups import fact, is_name
 from agentkit.models.offline.plans import Lookup, Number, Sum, Unclear
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+)"
     r"|(?P<word>[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?)|(?P<sign>\*\*|//|[-+*/%^()√,×÷−·]))"
 )
 _LONG = (  # words of several words, made one; the longest first
-    ("raised to the power of", "**"), ("to the power of", "**"), ("raised to the", "**"), ("divided by", "/"), ("multiplied by", "*"),
+    ("raised to the power of", "**"), ("to the power of", "**"), ("raised to the", "**"), ("divided by", "/"),
+    ("multiplied by", "*"),
     ("added to", "+"), ("square root of", "root of"), ("absolute value of", "abs of"), ("modulo", "%mod"), ("mod", "%mod"),
     ("percent", "%"), ("per cent", "%"), ("times", "*"), ("plus", "+"), ("minus", "-"), ("over", "/"),
 )  # fmt: skip
@@ -23,17 +30,8 @@ _WORDS = {
 _SCALES = {"hundred": "100", "thousand": "1000", "million": "1000000", "billion": "1000000000", "dozen": "12"}
 _PAIRS = {"sum": "+", "difference": "-", "product": "*", "quotient": "/", "ratio": "/"}
 _SIGNS = {"×": "*", "÷": "/", "−": "-", "·": "*", "^": "**", "x": "*", "%mod": "%"}
-_CALLS = ("sqrt", "abs", "round", "min", "max", "floor", "ceil", "log", "log10", "log2", "exp", "factorial", "gcd", "sin", "cos", "tan")
+_CALLS = _listed("sqrt abs round min max floor ceil log log10 log2 exp factorial gcd sin cos tan")
 _LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2, "**": 4}
-_NO_SUBJECT = frozenset(
-    "in at on during per by for with who whom which that this it those these before after and or than is was are were will would "
-    "if then what when where why how when my your his her our their me you i we they all every each between to from as not".split()
-)  # fmt: skip
-_NO_ATTRIBUTE = _NO_SUBJECT - set("from in at per by".split()) | set(
-    "what's whats who's whos find tell square root half twice double cube log ln sum difference product quotient ratio average mean "
-    "plus minus times divided percent".split()
-)
-_OPERATORS = frozenset(("plus", "minus", "times", "divided", "multiplied", "over", "modulo", "squared", "cubed"))
 _MOST_TOKENS = 200
 
 
@@ -52,33 +50,6 @@ def read(text: str) -> object | None:
     except (_NotOne, RecursionError):
         return None
     return plan if reader.at == len(tokens) else None
-
-
-def fact(phrase: str) -> Lookup | None:
-    """Read "the capital of France" or "France's capital"; None when it is neither."""
-    phrase = phrase.removeprefix("the ").removeprefix("The ").strip()
-    left, of, right = phrase.partition(" of ")
-    if of and left.lower() in ("number", "amount"):
-        left, of, right = right.partition(" of ")
-    if not of:
-        right, possessive, left = phrase.replace("’s ", "'s ").partition("'s ")
-        if not possessive:
-            return None
-    subject, attribute = right.strip(), left.strip().lower()
-    for article in ("the ", "The "):
-        subject = subject.removeprefix(article)
-    if is_name(subject, 5, refused=_NO_SUBJECT | _OPERATORS) and is_name(attribute, 6, refused=_NO_ATTRIBUTE):
-        return Lookup(subject, attribute.removeprefix("the "))
-    return None
-
-
-def is_name(text: str, most: int, *, refused: frozenset[str] = _NO_SUBJECT) -> bool:
-    """Tell whether these words can name something: few, clean, and with no word that would need understanding."""
-    words = text.lower().split()
-    clean = any(c.isalpha() for c in text) and all(c.isalnum() or c in " .'’-" for c in text)
-    before, of, _ = text.lower().partition(" of ")
-    whole = not of or before.split()[-1] in ("states", "republic", "kingdom", "federation")  # not "area of the capital of"
-    return 0 < len(words) <= most and clean and whole and refused.isdisjoint(words)
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
@@ -220,6 +191,10 @@ class _Reader:
             self.at += 2 if self.text(1) == "of" else 1
             value = self.loose(self.after(self.atom()))
             return Sum((wrapped(value, 3), " / 2")) if text == "half" else Sum(("2 * ", wrapped(value, 3)))
+        if text in ("square", "cube") and self.text(1) == "of":
+            self.at += 2
+            value = self.loose(self.after(self.atom()))
+            return Sum((wrapped(value, 5), " ** 2" if text == "square" else " ** 3"), 4)
         if text in _PAIRS and self.text(1) in ("of", "between"):
             return self.pair(_PAIRS[text])
         self.at = start

@@ -13,15 +13,16 @@ FEASTS = {
     "new years day": "01-01", "new year's eve": "12-31", "halloween": "10-31", "valentine's day": "02-14",
 }  # fmt: skip
 ZONES = {
-    "utc": "UTC", "gmt": "UTC", "london": "Europe/London", "paris": "Europe/Paris", "berlin": "Europe/Berlin", "madrid": "Europe/Madrid",
-    "rome": "Europe/Rome", "lisbon": "Europe/Lisbon", "vienna": "Europe/Vienna", "athens": "Europe/Athens", "moscow": "Europe/Moscow",
-    "istanbul": "Europe/Istanbul", "cairo": "Africa/Cairo", "lagos": "Africa/Lagos", "nairobi": "Africa/Nairobi",
-    "johannesburg": "Africa/Johannesburg", "dubai": "Asia/Dubai", "delhi": "Asia/Kolkata", "new delhi": "Asia/Kolkata",
-    "mumbai": "Asia/Kolkata", "bangkok": "Asia/Bangkok", "singapore": "Asia/Singapore", "beijing": "Asia/Shanghai",
-    "shanghai": "Asia/Shanghai", "hong kong": "Asia/Hong_Kong", "tokyo": "Asia/Tokyo", "seoul": "Asia/Seoul",
-    "sydney": "Australia/Sydney", "auckland": "Pacific/Auckland", "new york": "America/New_York", "chicago": "America/Chicago",
-    "los angeles": "America/Los_Angeles", "toronto": "America/Toronto", "mexico city": "America/Mexico_City",
-    "sao paulo": "America/Sao_Paulo", "são paulo": "America/Sao_Paulo", "buenos aires": "America/Argentina/Buenos_Aires",
+    "utc": "UTC", "gmt": "UTC", "london": "Europe/London", "paris": "Europe/Paris", "berlin": "Europe/Berlin",
+    "madrid": "Europe/Madrid", "rome": "Europe/Rome", "lisbon": "Europe/Lisbon", "vienna": "Europe/Vienna",
+    "athens": "Europe/Athens", "moscow": "Europe/Moscow", "istanbul": "Europe/Istanbul", "cairo": "Africa/Cairo",
+    "lagos": "Africa/Lagos", "nairobi": "Africa/Nairobi", "johannesburg": "Africa/Johannesburg", "dubai": "Asia/Dubai",
+    "delhi": "Asia/Kolkata", "new delhi": "Asia/Kolkata", "mumbai": "Asia/Kolkata", "bangkok": "Asia/Bangkok",
+    "singapore": "Asia/Singapore", "beijing": "Asia/Shanghai", "shanghai": "Asia/Shanghai", "hong kong": "Asia/Hong_Kong",
+    "tokyo": "Asia/Tokyo", "seoul": "Asia/Seoul", "sydney": "Australia/Sydney", "auckland": "Pacific/Auckland",
+    "new york": "America/New_York", "chicago": "America/Chicago", "los angeles": "America/Los_Angeles",
+    "toronto": "America/Toronto", "mexico city": "America/Mexico_City", "sao paulo": "America/Sao_Paulo",
+    "são paulo": "America/Sao_Paulo", "buenos aires": "America/Argentina/Buenos_Aires",
 }  # fmt: skip
 
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
@@ -101,22 +102,28 @@ def _there(found: re.Match[str]) -> object | None:
     return Now(ZONES[place]) if place in ZONES else None
 
 
+_TWO = r"(?P<a>.+?) (?:and|to|until|till) (?P<b>.+)"
+_CLOCK = r"(?:what )?(?:is )?(?:the )?(?:current )?(?:local )?(?:time|date)(?: is it)?(?: right)?"
 _N = r"(?P<n>\d{1,6}) (?P<unit>days?|weeks?)"
 _WEEK = r"(?:weekday|day of the week|day)"
 RULES: tuple[tuple[str, Callable[[re.Match[str]], object | None]], ...] = (
-    (r"(?:how many|(?:the )?number of) days (?:are there |are |is it |lie )?(?:between|from) (?P<a>.+?) (?:and|to|until|till) (?P<b>.+)", _two),
-    (r"days (?:between|from) (?P<a>.+?) (?:and|to|until|till) (?P<b>.+)", _two),
+    (rf"(?:how many|(?:the )?number of) days (?:are there |are |is it |lie )?(?:between|from) {_TWO}", _two),
+    (rf"days (?:between|from) {_TWO}", _two),
     (r"(?:how many )?days (?:is it |are there |are left |left |to go )?(?:until|till|before|to) (?P<a>.+)", _until),
     (r"how many days (?:is it |are there |have passed |passed |has it been )?since (?P<a>.+)", _since),
-    (rf"(?:on )?(?:what|which) {_WEEK} (?:is|was|will be) (?:it on )?(?P<a>.+)", _weekday),
+    (rf"{_CLOCK}(?: now| today)?", _here),
+    (r"(?:what (?:day|year|month|date) is (?:it|today|this)(?: today| now)?|what is today|today's date|the date today)", _here),
+    (rf"(?:on )?(?:what|which) {_WEEK} (?:is|was|will be) (?:it on |it )?(?P<a>.+)", _weekday),
     (rf"(?:on )?(?:what|which) {_WEEK} (?:does|did|will) (?P<a>.+) (?:fall on|fall|be)", _weekday),
     (r"(?:the )?(?:weekday|day of the week) (?:of|for|on) (?P<a>.+)", _weekday),
-    (rf"(?:what |which )?(?:date |day )?(?:is |was |will it be |will be |comes )?(?:the )?(?:date )?{_N} (?P<way>after|before|from) (?P<a>.+)", _later),
+    (
+        r"(?:what |which )?(?:date |day )?(?:is |was |will it be |will be |comes )?(?:the )?(?:date )?"
+        rf"{_N} (?P<way>after|before|from) (?P<a>.+)",
+        _later,
+    ),
     (rf"(?P<verb>add|subtract|take) {_N} (?:to|from) (?P<a>.+)", _later),
     (rf"(?P<a>.+) (?P<way>plus|minus) {_N}", _later),
-    (r"(?:what )?(?:is )?(?:the )?(?:current )?(?:local )?(?:time|date)(?: is it)?(?: right)?(?: now| today)?", _here),
-    (r"(?:what (?:day|year|month|date) is (?:it|today|this)(?: today| now)?|what is today|today's date|the date today)", _here),
-    (r"(?:what )?(?:is )?(?:the )?(?:current )?(?:local )?(?:time|date)(?: is it)?(?: right)?(?: now)? in (?P<a>.+?)(?: right now| now)?", _there),
+    (rf"{_CLOCK}(?: now)? in (?P<a>.+?)(?: right now| now)?", _there),
 )  # fmt: skip
 _RULES = tuple((re.compile(pattern, re.IGNORECASE), make) for pattern, make in RULES)
 

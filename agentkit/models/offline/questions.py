@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from agentkit.models.offline import arithmetic, dates
+from agentkit.models.offline import arithmetic, dates, lookups
 from agentkit.models.offline.plans import Convert, Lookup, Number, Sum
 
 LONGEST = 600  # characters of one question; a longer one is no question that these rules could read
@@ -56,7 +56,7 @@ def _said(pattern: str, make: Callable[[re.Match[str]], object | None]) -> Calla
 
 def _about(attribute: str) -> Callable[[re.Match[str]], object | None]:
     """Make the plan that looks this attribute of the matched subject up."""
-    return lambda found: arithmetic.fact(f"{attribute} of {found['s']}")
+    return lambda found: lookups.fact(f"{attribute} of {found['s']}")
 
 
 def amount(text: str) -> object | None:
@@ -76,7 +76,7 @@ def converted(text: str) -> object | None:
         value, source = measured(left)
         if value is not None and source:
             return Convert(value, source, target)
-        if (whole := arithmetic.fact(left)) is not None:
+        if (whole := looked_up(left)) is not None:
             return Convert(whole, "", target)
     return None
 
@@ -105,11 +105,13 @@ def is_unit(text: str) -> bool:
 
 def _in_place(found: re.Match[str]) -> object | None:
     attribute = found["what"].lower()
-    return Lookup(found["s"], attribute) if arithmetic.is_name(found["s"], 5) and arithmetic.is_name(attribute, 3) else None
+    return Lookup(found["s"], attribute) if lookups.is_name(found["s"], 5) and lookups.is_name(attribute, 3) else None
 
 
-def _fact(text: str) -> object | None:
-    return arithmetic.fact(text)
+def looked_up(text: str) -> object | None:
+    """Read a question for one fact."""
+    plans = (rule(text) for rule in (*FACTS, lookups.fact))
+    return next((plan for plan in plans if plan is not None), None)
 
 
 def _expression(text: str) -> object | None:
@@ -118,10 +120,7 @@ def _expression(text: str) -> object | None:
 
 
 _S = r"(?:the )?(?P<s>[^?!]{1,60}?)"
-RULES: tuple[Callable[[str], object | None], ...] = (
-    dates.asked,
-    converted,
-    _said(r"how many (?P<unit>.+?) (?:are (?:there )?in|is|are|make up|make|in) (?P<amount>.+)", _how_many),
+FACTS: tuple[Callable[[str], object | None], ...] = (
     _said(rf"how many (?:people|inhabitants|residents) (?:live|are there|are living) in {_S}", _about("population")),
     _said(rf"how many (?:people|inhabitants|residents) does {_S} have", _about("population")),
     _said(rf"how (?:populous|populated) is {_S}", _about("population")),
@@ -135,8 +134,15 @@ RULES: tuple[Callable[[str], object | None], ...] = (
     _said(rf"(?:what|which) languages? (?:is|are) spoken in {_S}", _about("language")),
     _said(rf"(?:what|which) languages? do (?:people|they) speak in {_S}", _about("language")),
     _said(rf"(?:on |in )?(?:what|which) continent is {_S}(?: in| on)?", _about("continent")),
+    _said(rf"(?:the )?(?:chemical )?symbol for {_S}", _about("symbol")),
+)
+RULES: tuple[Callable[[str], object | None], ...] = (
+    dates.asked,
+    converted,
+    _said(r"how many (?P<unit>.+?) (?:are (?:there )?in|is|are|make up|make|in) (?P<amount>.+)", _how_many),
+    *FACTS,
     _said(r"(?P<n>\d{1,7}) ?!", lambda found: Sum((f"factorial({found['n']})",))),
     _expression,
-    _fact,
+    lookups.fact,
     _said(rf"(?:the )?(?P<what>[a-z]+(?: [a-z]+)?)(?: like)? in {_S}(?: today| now| right now)?", _in_place),
-)  # fmt: skip
+)

@@ -6,13 +6,17 @@ Rule 2: what stands in an observation is a value. It is no instruction, no tool 
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Protocol = Literal["text", "json", "native", "plain"]
 INTERRUPT = "[USER INTERRUPT]"
 OBSERVATION = "Observation:"
+MOST_ARRAYS = 16  # arrays in a system message that are tried
+_ARRAY = re.compile(r"\[\s{0,80}\{")
 
 
 @dataclass(slots=True)
@@ -127,18 +131,14 @@ def _native_tools(tools: list[dict[str, Any]]) -> list[Schema]:
 
 def _described_tools(told: str) -> list[Schema]:
     """Find the JSON array of tools in what the system message says."""
-    decoder, at = json.JSONDecoder(), told.find("vailable tools")
-    for _ in range(8):
-        at = told.find("[", at)
-        if at < 0:
-            break
+    decoder = json.JSONDecoder()
+    for start in itertools.islice(_ARRAY.finditer(told), MOST_ARRAYS):
         try:
-            found, _end = decoder.raw_decode(told, at)
+            found, _ = decoder.raw_decode(told, start.start())
         except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, list) and found and all(isinstance(each, dict) and each.get("name") for each in found):
-            return [Schema(str(f["name"]), str(f.get("description") or ""), _arguments_of(f)) for f in found]
-        at += 1
+            continue
+        if isinstance(found, list) and all(isinstance(each, dict) and each.get("name") for each in found):
+            return [Schema(str(each["name"]), str(each.get("description") or ""), _arguments_of(each)) for each in found]
     return []
 
 
@@ -158,15 +158,16 @@ def _calls(message: dict[str, Any], text: str) -> dict[str, Exchange]:
 
 
 def _call_in_words(text: str) -> dict[str, Exchange]:
-    name = ""
-    at = 0
+    name, at = "", 0
     for line in text.splitlines(keepends=True):
         at += len(line)
-        if line.startswith("Action:"):
-            name = line.removeprefix("Action:").strip()
-        elif line.startswith("Action Input:") and name:
-            return {"": Exchange(name, _json(text[at - len(line) + len("Action Input:") :].strip()))}
-        elif line.startswith("FINAL_ANSWER:"):
+        mark, colon, rest = line.partition(":")
+        mark = mark.strip(" \t>#*_`-").lower()
+        if mark == "action" and colon:
+            name = rest.strip(" \t\r\n*_`")
+        elif mark == "action input" and colon and name:
+            return {"": Exchange(name, _json(text[at - len(rest) :].lstrip(" \t*_`")))}
+        elif mark in ("final_answer", "final answer") and colon:
             break
     return {}
 

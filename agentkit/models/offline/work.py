@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentkit.models.offline import schemas
+from agentkit.models.offline.jobs import choose
 from agentkit.models.offline.plans import AddDays, Convert, Date, DaysBetween, Lookup, Now, Number, Sum, Weekday, Yearly
+from agentkit.models.offline.schemas import plain_words
 from agentkit.models.offline.wire import Exchange, Schema
 
 ATTEMPTS = 2
@@ -75,7 +76,7 @@ class Desk:
 
         Raises `CallNeeded` when it was not called yet, `Cannot` when no tool can do it or all that can have failed.
         """
-        calls = schemas.choose(job, self.tools, given)
+        calls = choose(job, self.tools, given)
         if not calls:
             raise Cannot(f"none of the tools offered can {what}")
         failures = []
@@ -85,7 +86,7 @@ class Desk:
                 raise CallNeeded(tool.name, arguments, what)
             changed = "" if _same(exchange, tool.name, arguments) else f"{exchange.name}({_plain(exchange.arguments)})"
             if exchange.observation.lstrip().lower().startswith("error"):
-                failures.append(f"the tool {tool.name} failed: {one_line(exchange.observation)}")
+                failures.append(f"the tool {tool.name} failed and said “{one_line(exchange.observation)}”")
                 continue
             return value_of(exchange), changed
         raise Cannot("; ".join(failures))
@@ -151,6 +152,7 @@ def value_of(exchange: Exchange) -> Value:
 
 # One function per kind of plan
 
+
 def work(plan: Any, desk: Desk) -> Value:
     """Work a plan off, its parts first."""
     return WORKERS[type(plan)](plan, desk)
@@ -176,6 +178,8 @@ def _pieces(plan: Sum, desk: Desk, units: set[str]) -> Iterator[str]:
 
 
 def _sum(plan: Sum, desk: Desk) -> Value:
+    if not choose("calculate", desk.tools, {"expressions": [""]}):
+        return _operation(plan, desk)
     units: set[str] = set()
     expression = "".join(_pieces(plan, desk, units))
     if len(units) > 1 and (" + " in expression or " - " in expression):
@@ -187,15 +191,38 @@ def _sum(plan: Sum, desk: Desk) -> Value:
     return desk.find_out(changed or expression, value)
 
 
+def _operation(plan: Sum, desk: Desk) -> Value:
+    """Do without a calculator where there are tools for the single operations."""
+    match plan.parts:
+        case ("(", inner, ")"):
+            return work(inner, desk)
+        case (left, str(operator), right) if operator.strip() in ("+", "-", "*", "/"):
+            if not choose("operate", desk.tools, {"operator": operator.strip(), "left": 0, "right": 0}):
+                raise Cannot("none of the tools offered can do this sum")
+            one, other = work(left, desk), work(right, desk)
+            if not (one.number and other.number):
+                raise Cannot("an observation is not a plain number, so that nothing can be worked out with it")
+            if one.unit and other.unit and one.unit != other.unit and operator.strip() in "+-":
+                raise Cannot(f"amounts in {one.unit} and {other.unit} cannot be added or subtracted as they are")
+            given = {"operator": operator.strip(), "left": _read(one.number), "right": _read(other.number)}
+            value, changed = desk.use("operate", given, "do this sum")
+            return desk.find_out(changed or f"{one.number}{operator}{other.number}", value)
+    raise Cannot("none of the tools offered can do arithmetic of this kind")
+
+
+def _read(digits: str) -> int | float:
+    number: int | float = int(digits) if re.fullmatch(r"-?\d+", digits) else float(digits)
+    if not math.isfinite(number):
+        raise Cannot(f"{digits} is too large a number")
+    return number
+
+
 def _convert(plan: Convert, desk: Desk) -> Value:
     amount = work(plan.amount, desk)
     source = plan.source or amount.unit
     if not amount.number or not source:
         raise Cannot("a conversion needs a number and its unit, and the observation does not give both")
-    number: int | float = int(amount.number) if re.fullmatch(r"-?\d+", amount.number) else float(amount.number)
-    if not math.isfinite(number):
-        raise Cannot(f"{amount.number} is too large to convert")
-    given = {"value": number, "sources": _spellings(source), "targets": _spellings(plan.target)}
+    given = {"value": _read(amount.number), "sources": _spellings(source), "targets": _spellings(plan.target)}
     value, changed = desk.use("convert", given, "convert units")
     return desk.find_out(changed or f"{amount.number} {source} in {plan.target}", Value(value.text))
 
@@ -208,10 +235,10 @@ def _spellings(unit: str) -> list[str]:
 
 
 def _lookup(plan: Lookup, desk: Desk) -> Value:
-    attribute = schemas.plain_words(plan.attribute)
-    group = next((each for each in _SAME if attribute in map(schemas.plain_words, each)), (plan.attribute,))
+    attribute = plain_words(plan.attribute)
+    group = next((each for each in _SAME if attribute in map(plain_words, each)), (plan.attribute,))
     given = {"subject": plan.subject, "attributes": [plan.attribute, *group]}
-    job = "lookup" if schemas.choose("lookup", desk.tools, given) else "about"
+    job = "lookup" if choose("lookup", desk.tools, given) else "about"
     value, changed = desk.use(job, given, f"tell the {one_line(plan.attribute)} of something")
     return desk.find_out(changed or f"the {plan.attribute} of {plan.subject}", value)
 
@@ -220,7 +247,8 @@ def _now(plan: Now, desk: Desk) -> Value:
     value, changed = desk.use("now", {"zone": plan.zone}, "tell the time there" if plan.zone else "tell the time")
     if plan.part == "date":
         return desk.find_out(changed or "today's date", _day(value))
-    return desk.find_out(changed or (f"the time in {plan.zone}" if plan.zone else "the time"), value)
+    plain = Value(re.sub(r"(^|, )[a-z_]{1,20}: ", r"\1", value.text))  # JSON without its keys
+    return desk.find_out(changed or (f"the time in {plan.zone}" if plan.zone else "the time"), plain)
 
 
 def _day(value: Value) -> Value:
