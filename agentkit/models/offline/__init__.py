@@ -68,7 +68,7 @@ def _answer(question: str, is_aside: bool, desk: Desk) -> str:
         return f"I do not answer {_quoted(question)}: {reason}. {_offer(desk)}"
     except Cannot as reason:
         found = f"{_sentence(desk.findings[before:])}. " if desk.findings[before:] else ""
-        return f"I cannot answer {_quoted(question)}: {reason}. {found}{_offer(desk)}"
+        return f"I cannot {_verb(is_aside)} {_quoted(question)}: {reason}. {found}{_offer(desk)}"
     return _sentence(desk.findings[before:]) or f"{_quoted(question)}: {value.text}, as said above."
 
 
@@ -77,7 +77,11 @@ def _refusal(question: str, is_aside: bool, desk: Desk) -> str:
         return _offer(desk)
     if not question:
         return f"Nothing was asked. {_offer(desk)}"
-    return f"I cannot {'follow' if is_aside else 'answer'} {_quoted(question)}. {_offer(desk)}"
+    return f"I cannot {_verb(is_aside)} {_quoted(question)}. {_offer(desk)}"
+
+
+def _verb(is_aside: bool) -> str:
+    return "follow" if is_aside else "answer"
 
 
 def _offer(desk: Desk) -> str:

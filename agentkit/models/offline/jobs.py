@@ -42,6 +42,8 @@ _TARGET = stems("to into target want desir destination goal new output result en
 _SUBJECT = stems("subject entit topic about thing whose whom country element planet which_thing item object name")
 _ATTRIBUTE = stems("attribut propert field fact characteristic detail aspect featur trait kind quality wanted")
 _LOOKS_UP = stems("look fact table know retriev fetch find get tell giv return reference encyclop information")
+_LEADS_TO = stems("the a an of get fetch give tell return find look up lookup show current official number total country city")
+_FOLLOWS = stems("of in for at by from on about a the country city")
 _DAYS = stems("day days date dates calendar")
 _BETWEEN = stems("between difference differ elapsed interval gap apart span separat count from")
 _FIRST = stems("start first from begin earlier since origin initial one_date left")
@@ -163,11 +165,19 @@ def _single(tool: Schema) -> int:
 
 def _about_one(tool: Schema, given: Given) -> list[Given]:
     """A tool that gives one attribute of whatever is named: `population(country)`, `get_weather(city)`."""
-    name, head = texts(tool)[0], set(plain_words(headline(tool).replace(",", " ")).split())
-    if "not" in head or "without" in head:
-        return []
-    wanted = [set(plain_words(each).split()) for each in given["attributes"]]
-    return [{name: given["subject"]}] if any(each and each <= head for each in wanted) else []
+    said = [plain_words(tool.name).split(), words(headline(tool).removeprefix(tool.name))]
+    wanted = [plain_words(each).split() for each in given["attributes"]]
+    found = any(_speaks_of([plain_words(word.strip(".,;:")) or word for word in each], one) for each in said for one in wanted)
+    return [{texts(tool)[0]: given["subject"]}] if found else []
+
+
+def _speaks_of(said: list[str], wanted: list[str]) -> bool:
+    """Tell whether these words stand there and mean themselves: "population", but not "population density"."""
+    for at in range(len(said) - len(wanted) + 1) if wanted and "not" not in said else ():
+        before, after = said[at - 1] if at else "the", (said[at + len(wanted) :] or ["of"])[0]
+        if said[at : at + len(wanted)] == wanted and before in _LEADS_TO and after in _FOLLOWS:
+            return True
+    return False
 
 
 def _clock(tool: Schema) -> int:

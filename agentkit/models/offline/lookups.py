@@ -35,7 +35,7 @@ def fact(phrase: str) -> Lookup | None:
     subject, attribute = right.strip(), left.strip().lower()
     for article in ("the ", "The "):
         subject = subject.removeprefix(article)
-    if is_name(subject, 5, refused=_NO_SUBJECT | _OPERATORS) and is_name(attribute, 6, refused=_NO_ATTRIBUTE):
+    if is_name(subject, 5, refused=_NO_SUBJECT | _OPERATORS) and is_attribute(attribute):
         return Lookup(subject, attribute.removeprefix("the "))
     return None
 
@@ -47,3 +47,8 @@ def is_name(text: str, most: int, *, refused: frozenset[str] = _NO_SUBJECT) -> b
     before, of, _ = text.lower().partition(" of ")
     whole = not of or before.split()[-1] in ("states", "republic", "kingdom", "federation")  # not "area of the capital of"
     return 0 < len(words) <= most and clean and whole and refused.isdisjoint(words)
+
+
+def is_attribute(text: str) -> bool:
+    """Tell whether these words can name an attribute, such as "distance from the sun"."""
+    return is_name(text, 6, refused=_NO_ATTRIBUTE)

@@ -105,7 +105,7 @@ def is_unit(text: str) -> bool:
 
 def _in_place(found: re.Match[str]) -> object | None:
     attribute = found["what"].lower()
-    return Lookup(found["s"], attribute) if lookups.is_name(found["s"], 5) and lookups.is_name(attribute, 3) else None
+    return Lookup(found["s"], attribute) if lookups.is_name(found["s"], 5) and lookups.is_attribute(attribute) else None
 
 
 def looked_up(text: str) -> object | None:

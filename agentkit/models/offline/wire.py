@@ -15,6 +15,7 @@ from typing import Any, Literal
 Protocol = Literal["text", "json", "native", "plain"]
 INTERRUPT = "[USER INTERRUPT]"
 OBSERVATION = "Observation:"
+LONGEST_INPUT = 20_000  # characters of an Action Input
 MOST_ARRAYS = 16  # arrays in a system message that are tried
 _ARRAY = re.compile(r"\[\s{0,80}\{")
 
@@ -148,36 +149,40 @@ def _arguments_of(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calls(message: dict[str, Any], text: str) -> dict[str, Exchange]:
-    """Give the calls of an assistant message by their ids; the protocols in words have one without an id."""
+    """Give the calls of an assistant message by their ids; calls that are written in words have none, and get one."""
     made = {}
     for call in message.get("tool_calls") or ():
         function = call.get("function", call)
         given = function.get("arguments")
         made[str(call.get("id", ""))] = Exchange(str(function.get("name")), given if isinstance(given, dict) else _json(str(given)))
-    return made or _call_in_words(text) or _call_in_json(text)
+    return made or _calls_in_words(text) or _calls_in_json(text)
 
 
-def _call_in_words(text: str) -> dict[str, Exchange]:
+def _calls_in_words(text: str) -> dict[str, Exchange]:
+    found: dict[str, Exchange] = {}
     name, at = "", 0
     for line in text.splitlines(keepends=True):
         at += len(line)
         mark, colon, rest = line.partition(":")
-        mark = mark.strip(" \t>#*_`-").lower()
+        mark = mark[:40].strip(" \t>#*_`-").lower()
         if mark == "action" and colon:
             name = rest.strip(" \t\r\n*_`")
         elif mark == "action input" and colon and name:
-            return {"": Exchange(name, _json(text[at - len(rest) :].lstrip(" \t*_`")))}
+            found[f"#{len(found)}"] = Exchange(name, _json(text[at - len(rest) : at - len(rest) + LONGEST_INPUT].lstrip(" \t*_`")))
+            name = ""
         elif mark in ("final_answer", "final answer") and colon:
             break
-    return {}
+    return found
 
 
-def _call_in_json(text: str) -> dict[str, Exchange]:
-    found = _json(text) if text.lstrip().startswith("{") else {}
-    if found.get("type") != "tool_call":
-        return {}
-    given = found.get("tool_args")
-    return {"": Exchange(str(found.get("tool_name")), given if isinstance(given, dict) else {})}
+def _calls_in_json(text: str) -> dict[str, Exchange]:
+    found: dict[str, Exchange] = {}
+    for line in text.splitlines():
+        data = _json(line) if line.lstrip().startswith("{") else {}
+        if data.get("type") == "tool_call":
+            given = data.get("tool_args")
+            found[f"#{len(found)}"] = Exchange(str(data.get("tool_name")), given if isinstance(given, dict) else {})
+    return found
 
 
 def _json(text: str) -> dict[str, Any]:
