@@ -98,7 +98,7 @@ def unfenced(text: str) -> tuple[str, bool]:
     """Take off a code fence or backticks around a text, and a fence that is closed in it but was opened before it."""
     text = text.strip()
     if text.startswith("```"):
-        first, _, rest = text.partition("\n")
+        _, _, rest = text.partition("\n")
         if not rest:
             return text.strip("`").strip().removeprefix("json ").strip(), True
         inside, _, _ = rest.partition("\n```")

@@ -72,8 +72,9 @@ class Native:
 
 def _known(call: Call, position: int, tools: tuple[Tool, ...]) -> Call:
     """Give a call its registered name and an id; unusable arguments stay so, but none at all will do where none are taken."""
-    if not isinstance(call.arguments, dict):
-        call = from_wire(call.name, call.arguments, call.id)
+    arguments: Any = call.arguments
+    if not isinstance(arguments, dict):  # a model may hand over what it got
+        call = from_wire(call.name, arguments, call.id)
     name, tool = find(call.name, tools)
     if call.problem and tool and takes_nothing(tool) and not (call.raw or "").strip():
         call = replace(call, arguments={}, problem="", coerced=(*call.coerced, "empty text was read as no arguments"))

@@ -8,6 +8,7 @@ Rule 3: in what remains, a final answer comes before an action.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentkit.messages import Call
@@ -125,8 +126,8 @@ def _end_of_object(text: str, at: int) -> int:
 def _pairs(marks: list[Mark]) -> list[Pair]:
     """Pair each action with the input that follows it, and say where that input ends."""
     steps = [mark for mark in marks if mark.kind != "thought"]
-    ends = {mark: after.start for mark, after in zip(marks, marks[1:], strict=False)}
-    return [(a, b, ends.get(b)) for a, b in zip(steps, steps[1:], strict=False) if (a.kind, b.kind) == ("action", "input")]
+    ends = {mark: after.start for mark, after in pairwise(marks)}
+    return [(a, b, ends.get(b)) for a, b in pairwise(steps) if (a.kind, b.kind) == ("action", "input")]
 
 
 def _named(text: str, pairs: list[Pair]) -> str:

@@ -23,7 +23,7 @@ def view(message: Message, key: str, write: Callable[[Message], View]) -> View:
     found = views.get(key)
     if found is None:
         found = views[key] = write(message)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def spoken(message: Message) -> View:

@@ -1,0 +1,102 @@
+"""Let foreign objects speak the model protocol: whatever has `complete`, `chat` or `continue_chat` will do."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, cast
+
+from agentkit.errors import UsageError
+from agentkit.models.base import Abilities, Model, Output, Request
+from agentkit.models.replies import acollect, collect, gather_chunks, reply_of
+
+__all__ = ["acollect", "as_model", "collect", "gather_chunks", "reply_of"]
+
+_METHODS = ("complete", "chat", "continue_chat")
+_WANTED = (
+    "a model is a function of one request, or an object with complete(messages), chat(messages) or continue_chat(messages), "
+    "or with complete(system_prompt=, user_query=, messages=, tools=)"
+)
+
+
+def as_model(obj: Any) -> Model:
+    """Give a model for an object: itself where it is one, else an adapter. Raises `UsageError` for anything else."""
+    if isinstance(obj, str | type) or obj is None:
+        raise UsageError(f"{obj!r} is no model; {_WANTED}")
+    if callable(obj) and (inspect.isroutine(obj) or hasattr(obj, "abilities") or not _method(obj)):
+        _check_takes_one(obj)
+        return cast(Model, obj)
+    method = _method(obj)
+    if method is None:
+        raise UsageError(f"a {type(obj).__name__} is no model; {_WANTED}")
+    return Foreign(obj, method)
+
+
+class Foreign:
+    """An adapter: calls one method of another object with messages as dicts, and reads what it gives."""
+
+    def __init__(self, obj: Any, method: Callable[..., Any]) -> None:
+        named = _parameters(method)
+        self.name = str(getattr(obj, "name", None) or type(obj).__name__)
+        self.method = method
+        self._in_parts = bool({"user_query", "system_prompt"} & named.keys())
+        self._takes_tools = "tools" in named
+        self.abilities = _abilities(getattr(obj, "abilities", None), self._takes_tools)
+
+    def __call__(self, request: Request) -> Output:
+        messages = [dict(message) for message in request.messages]
+        more: dict[str, Any] = {"tools": request.tools or None} if self._takes_tools else {}
+        output = self.method(**_parts(messages), **more) if self._in_parts else self.method(messages, **more)
+        if inspect.isawaitable(output):
+            return acollect(output)
+        is_stream = hasattr(output, "__aiter__") or inspect.isgenerator(output)
+        return output if is_stream else reply_of(output)
+
+    def __repr__(self) -> str:
+        return f"<model {self.name!r}>"
+
+
+def _parts(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Split messages into the system's, the question, and all others: the question is what was last said before the first call."""
+    system = "\n\n".join(message["content"] for message in messages if message["role"] == "system")
+    others = [message for message in messages if message["role"] != "system"]
+    question = None
+    for message in others:
+        if message.get("tool_calls"):
+            break
+        question = message if message["role"] == "user" else question
+    return {
+        "system_prompt": system,
+        "user_query": question["content"] if question else "",
+        "messages": [message for message in others if message is not question],
+    }
+
+
+def _method(obj: Any) -> Callable[..., Any] | None:
+    return next((method for name in _METHODS if callable(method := getattr(obj, name, None))), None)
+
+
+def _parameters(method: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return dict(inspect.signature(method).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _check_takes_one(function: Callable[..., Any]) -> None:
+    try:
+        inspect.signature(function).bind(None)
+    except ValueError:
+        return
+    except TypeError as error:
+        raise UsageError(f"{function!r} cannot be called with one request ({error}); {_WANTED}") from None
+
+
+def _abilities(stated: Any, takes_tools: bool) -> Abilities:
+    """Read what an object says of itself, also as flags by name; one that takes tools can call them."""
+    if isinstance(stated, Abilities):
+        return stated
+    if isinstance(stated, dict):
+        tools = bool(stated.get("tool_call", stated.get("tools")))
+        return Abilities(tools, bool(stated.get("json_mode", stated.get("json"))), reasoning=bool(stated.get("reasoning")))
+    return Abilities(tools=takes_tools)
