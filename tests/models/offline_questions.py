@@ -21,6 +21,9 @@ WORDINGS: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "Evaluate an arithmetic expression and return the number.",
             "Computes the result of a mathematical formula.",
             "A calculator. Give it a calculation in the usual notation.",
+            "Solve math problems.",
+            "Do sums such as 3+4.",
+            "Evaluates numeric expressions (Python syntax).",
             "Works out mathematics: plus, minus, times, divided by, powers and brackets.",
         ],
         {"expression": ["What to calculate, e.g. 3 * (4 + 5).", "The formula as a string", "", "An arithmetic expression."]},
@@ -29,6 +32,8 @@ WORDINGS: dict[str, tuple[list[str], dict[str, list[str]]]] = {
         [
             "Convert a measured value from one unit to another.",
             "Expresses a quantity in a different unit of measurement.",
+            "Performs unit conversions (metric and imperial).",
+            "How much is a quantity in some other unit?",
             "Unit converter for lengths, weights, temperatures, times, volumes, speeds, areas and data.",
         ],
         {
@@ -41,6 +46,8 @@ WORDINGS: dict[str, tuple[list[str], dict[str, list[str]]]] = {
         [
             "Look up one fact about a country, a chemical element, a planet or a mountain.",
             "A reference table of well-known facts.",
+            "World facts database.",
+            "Get information about an entity",
             "Retrieves a property of a place or a substance.",
         ],
         {
@@ -136,6 +143,18 @@ DISTRACTORS = [
     _sentence("uptime", "Tell for how long the server has been running."),
     _sentence("current_weather", "Tell the current weather."),
     _sentence("play", "Play a song.", song="The name of the song"),
+    _sentence("gene", "Look up the expression of a gene.", gene="The name of the gene"),
+    _sentence("tip", "Calculate the tip for a bill.", bill="The bill"),
+    _sentence("parse", "Parse a mathematical expression and return its tree.", expression="The expression"),
+    _sentence("explain", "Explain a formula in words.", formula="The formula"),
+    _sentence("simplify", "Simplify a fraction.", fraction="The fraction"),
+    _sentence("profile", "Get a property of a user.", user="The name of the user", attribute="Which property"),
+    _sentence("business_days", "Count the business days between two dates.", start="Start date", end="End date"),
+    _sentence("add_months", "Add months to a date.", date="The date, as YYYY-MM-DD", months="number"),
+    _sentence("holiday", "Tell whether a date is a holiday.", date="The date, as YYYY-MM-DD"),
+    _sentence("growth", "Population growth of a country.", country="The country"),
+    _sentence("search", "Search an encyclopedia.", query="What to look for"),
+    _sentence("current_temperature", "The current temperature."),
     _sentence("resize", "Convert an image from one format to another.", width="number", source="From format", target="To format"),
 ]
 

@@ -3,6 +3,7 @@
 Rule 1: a tool fits when every argument that it requires has a part to play in the job, and none had to be guessed.
 Rule 2: names count as words beside the others; a tool called `zork` is as good as one called `calculate`.
 Rule 3: a tool whose first sentence speaks of sending, deleting, paying and the like is for none of these jobs.
+Rule 4: a tool whose first sentence uses a word that the job has no use for is about something else.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from agentkit.models.offline.schemas import (
     allowed,
     dated,
+    explained,
     harmless,
     headline,
     hits,
@@ -28,31 +30,30 @@ from agentkit.models.offline.schemas import (
 )
 from agentkit.models.offline.wire import Schema
 
-_CALCULATES = stems("calculat comput evaluat solv reckon work determin figur perform do arithmetic math find result")
-_EXPRESSIONS = stems("arithmetic expression formula math calculation")
+_CALCULATES = stems("calculat comput evaluat solv reckon work determin figur perform do arithmetic math find result crunch value")
+_EXPRESSIONS = stems("arithmetic expression formula math calculation calculator sum sums numbers")
 _STRANGE = stems(
-    "regular regex xpath sql python javascript facial sentiment emotion genes genetic cron currenc money loan mortgage tax "
-    "chemical molecul compound boolean logical spreadsheet"
+    "regular regex xpath sql javascript facial sentiment emotion genes genetic cron currenc money loan mortgage tax "
+    "chemical molecul compound boolean logical spreadsheet "
 )
-_CONVERTS = stems("conver transform chang express turn switch recalculat re-express")
 _UNITS = stems("unit measur dimension quantit")
-_NO_UNITS = stems("currenc money exchang encod format file document image zone calendar case temperature_only")
-_SOURCE = stems("from source origin original given giv current old start initial input present existing")
-_TARGET = stems("to into target want desir destination goal new output result end requested")
-_SUBJECT = stems("subject entit topic about thing whose whom country element planet which_thing item object name")
+_NO_UNITS = stems("currenc money exchang encod file document image zone calendar")
+_SOURCE = stems("in from source origin original given giv current old start initial input present existing")
+_TARGET = stems("out to into target want desir destination goal new output result end requested")
+_SUBJECT = stems("what who subject entit topic about thing whose whom country element planet which_thing item object name")
 _ATTRIBUTE = stems("attribut propert field fact characteristic detail aspect featur trait kind quality wanted")
-_LOOKS_UP = stems("look fact table know retriev fetch find get tell giv return reference encyclop information")
+_LOOKS_UP = stems("trivia database look fact table know retriev fetch find get tell giv return reference encyclop information")
+_CAVEATS = stems("business working weekend holiday exclud")
 _LEADS_TO = stems("the a an of get fetch give tell return find look up lookup show current official number total country city")
 _FOLLOWS = stems("of in for at by from on about a the country city")
 _DAYS = stems("day days date dates calendar")
 _BETWEEN = stems("between difference differ elapsed interval gap apart span separat count from")
 _FIRST = stems("start first from begin earlier since origin initial one_date left")
 _SECOND = stems("end second to until other later last final up_to right till")
-_ADDS = stems("add shift mov advanc later after forward plus offset increment")
-_NO_ADDS = stems("subtract event holiday appointment meeting remind birthday")
+_ADDS = stems("moves moves add shift mov advanc later after forward plus offset increment")
 _WEEKDAY = stems("weekday")
-_NOW = stems("now current present today clock moment")
-_TIME = stems("time date clock day moment weekday")
+_NOW = stems("todays timestamp now current present today clock moment")
+_TIME = stems("timestamp today time date clock day moment weekday")
 _OPERATORS = {
     "+": stems("add addition sum plus"),
     "-": stems("subtract subtraction minus difference"),
@@ -61,7 +62,6 @@ _OPERATORS = {
 }
 _LEFT = stems("first minuend numerator dividend left a x")
 _RIGHT = stems("second subtrahend denominator divisor right b y by")
-_NO_NOW = stems("weather price news stock user rate temperature event location exchange forecast directory timer")
 
 Given = dict[str, Any]
 Fill = Callable[[Schema, Given], list[Given]]
@@ -69,18 +69,27 @@ Fill = Callable[[Schema, Given], list[Given]]
 
 @dataclass(slots=True, frozen=True)
 class Job:
-    """A kind of work: its name for people, which tools can do it, how well, and with which arguments."""
+    """A kind of work: its name for people, which tools can do it, how well, and with which arguments.
+
+    `words` are the stems that a description may use; one that uses others is about something else (Rule 4).
+    """
 
     said: str
     fits: Callable[[Schema], int]
     fill: Fill
+    words: tuple[str, ...] = ()
+
+    def suits(self, tool: Schema) -> int:
+        """Say how well a tool suits this job; 0 when it does not."""
+        known = harmless(tool) and (not self.words or explained(tool, self.words)) and not hits(tool.description, _CAVEATS)
+        return self.fits(tool) if known else 0
 
 
 def choose(job: str, tools: Iterable[Schema], given: Given) -> list[tuple[Schema, Given]]:
     """Give the calls that could do a job, the best first; several for one tool where it may want another spelling."""
     kind, found = JOBS[job], []
     for tool in tools:
-        if harmless(tool) and (score := kind.fits(tool)):
+        if score := kind.suits(tool):
             found += [(score, tool, arguments) for arguments in kind.fill(tool, given)]
     found.sort(key=lambda each: -each[0])
     return [(tool, arguments) for _, tool, arguments in found]
@@ -88,7 +97,7 @@ def choose(job: str, tools: Iterable[Schema], given: Given) -> list[tuple[Schema
 
 def able(tools: Iterable[Schema]) -> list[str]:
     """Say what can be done with these tools."""
-    return [job.said for job in JOBS.values() if any(harmless(tool) and job.fits(tool) for tool in tools)]
+    return [job.said for job in JOBS.values() if any(job.suits(tool) for tool in tools)]
 
 
 # One pair of functions per job: whether a tool is for it (0: no), and the arguments that it takes then
@@ -132,10 +141,8 @@ def _converter(tool: Schema) -> int:
     names = texts(tool)
     if len(numbers(tool)) != 1 or len(tool.required) != 3 or not in_order(tool, names, _SOURCE, _TARGET):
         return 0
-    everything = " ".join([headline(tool), tool.description, *(told(name, tool.fields[name]) for name in tool.required)])
-    return (
-        0 if hits(headline(tool), _NO_UNITS) else hits(everything, _UNITS) and hits(tool.name + " " + tool.description, _CONVERTS)
-    )
+    about = " ".join([tool.name, tool.description, *(told(name, tool.fields[name]) for name in tool.required)])
+    return 0 if hits(about, _NO_UNITS) else hits(about, _UNITS)
 
 
 def _conversion(tool: Schema, given: Given) -> list[Given]:
@@ -181,7 +188,7 @@ def _speaks_of(said: list[str], wanted: list[str]) -> bool:
 
 
 def _clock(tool: Schema) -> int:
-    if tool.required or hits(headline(tool), _NO_NOW):
+    if tool.required:
         return 0
     return hits(headline(tool), _NOW) and hits(headline(tool), _TIME)
 
@@ -207,13 +214,7 @@ def _two_dates(tool: Schema, given: Given) -> list[Given]:
 
 def _day_adder(tool: Schema) -> int:
     names = texts(tool)
-    if (
-        len(tool.required) != 2
-        or len(names) != 1
-        or len(numbers(tool)) != 1
-        or not dated(tool, names)
-        or hits(headline(tool), _NO_ADDS)
-    ):
+    if len(tool.required) != 2 or len(names) != 1 or len(numbers(tool)) != 1 or not dated(tool, names):
         return 0
     counted = told(numbers(tool)[0], tool.fields[numbers(tool)[0]])
     return hits(headline(tool), _ADDS) and hits(headline(tool), _DAYS) and hits(counted + " " + headline(tool), ["day", "days"])
@@ -235,14 +236,44 @@ def _one_date(tool: Schema, given: Given) -> list[Given]:
     return [{texts(tool)[0]: given["date"]}]
 
 
+_ARITHMETIC_WORDS = stems(
+    "arithmetic math expression formula calculat comput evaluat solv work sum sums plus minus times divid power bracket "
+    "parenthes  numeric operation problem crunch add subtract multipl algebra scientific figur process perform notation "
+    "infix reckon equal "
+)
+_UNIT_WORDS = stems(
+    "perform conver unit measur quantit dimension length distance weight mass temperature time volume speed area data "
+    "metric imperial transform  translat change express turn switch differ original amount physical common size sizes units "
+)
+_FACT_WORDS = stems(
+    "what which look lookup fact table reference country countries chemical element planet mountain place thing substance "
+    "entit world database  encyclop trivia fetch retriev propert attribut detail information know well subject topic item "
+    "about small bundled general query "
+)
+_NOW_WORDS = stems(
+    "current present today todays now date time day clock moment weekday timestamp hour read timezone zone local utc iso "
+)
+_BETWEEN_WORDS = stems(
+    "day days date difference differ elapsed interval gap apart span count lie start end first second begin calendar later "
+    "earlier pass  passed calculat comput separat "
+)
+_ADD_WORDS = stems(
+    "forward add adds day days date shift move moves advanc offset plus calendar later after comes forward increment calculat "
+    "comput amount  future come lies "
+)
+_WEEKDAY_WORDS = stems("weekday day days week date calendar fall monday tuesday wednesday thursday friday saturday sunday")
+_OPERATION_WORDS = stems(
+    "add adds addition sum plus subtract minus difference multipl product times divid division quotient ratio integer "
+    "together first  second numeric calculat comput another "
+)
 JOBS: dict[str, Job] = {
-    "calculate": Job("do arithmetic", _calculator, _calculation),
-    "operate": Job("do sums", _two_numbers, _operation),
-    "convert": Job("convert units", _converter, _conversion),
-    "lookup": Job("look facts up", _reference, _look_up),
+    "calculate": Job("do arithmetic", _calculator, _calculation, _ARITHMETIC_WORDS),
+    "operate": Job("do sums", _two_numbers, _operation, _OPERATION_WORDS),
+    "convert": Job("convert units", _converter, _conversion, _UNIT_WORDS),
+    "lookup": Job("look facts up", _reference, _look_up, _FACT_WORDS),
     "about": Job("", _single, _about_one),
-    "now": Job("tell the time", _clock, _time_now),
-    "days_between": Job("count days between dates", _day_counter, _two_dates),
-    "add_days": Job("add days to a date", _day_adder, _date_and_days),
-    "weekday": Job("tell the weekday of a date", _weekday_teller, _one_date),
+    "now": Job("tell the time", _clock, _time_now, _NOW_WORDS),
+    "days_between": Job("count days between dates", _day_counter, _two_dates, _BETWEEN_WORDS),
+    "add_days": Job("add days to a date", _day_adder, _date_and_days, _ADD_WORDS),
+    "weekday": Job("tell the weekday of a date", _weekday_teller, _one_date, _WEEKDAY_WORDS),
 }

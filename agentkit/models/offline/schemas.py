@@ -17,10 +17,21 @@ def stems(text: str) -> tuple[str, ...]:
 # Stems: a word counts when it begins with one; a stem of up to three letters must be the whole word.
 HARM = stems(
     "send delet remov eras pay pays buy purchas sell book reserv email mail post publish upload download sav stor writ "
-    "transfer charg translat execut run install subscrib notif remind schedul search_web summar draw render play regist "
+    "transfer charg execut run install subscrib notif remind schedul search_web summar draw render play regist "
     "insert append creat"
 )
 
+
+PLAIN = frozenset(
+    stems(
+        "such a an the it its is are be was will can of in on at by for from to into with as and or per that this these than "
+        "so any some each  one two another other both which what when how many much given give gives get gets tell tells "
+        "return returns show shows find finds  use used using do does provide provides number numbers value result results "
+        "answer simple basic standard usual tool function  between out up single new whole certain specified input output "
+        "string name names compute computes calculate calculates determine  determines report reports say says you want "
+        "wanted pass your "
+    )
+)
 
 # Words
 
@@ -40,8 +51,17 @@ def hits(text: str, beginnings: Iterable[str]) -> int:
 
 def headline(tool: Schema) -> str:
     """The name and the first sentence: what a tool is for."""
-    first = re.split(r"[.!?](?:\s|$)|\n", tool.description.strip(), maxsplit=1)[0]
+    first = re.split(r"[.!?;](?:\s|$)|\n", tool.description.strip(), maxsplit=1)[0]
     return f"{tool.name} {first}"
+
+
+def explained(tool: Schema, vocabulary: Iterable[str]) -> bool:
+    """Tell whether every word of a tool's first sentence is known to a job, so that no "business" days slip in."""
+    first = headline(tool).removeprefix(tool.name).strip() or tool.name
+    outside = re.sub(r"\([^()]{0,300}\)", " ", first)
+    clean = (re.sub(r"[^a-z]", "", word) for word in words(outside))
+    long = tuple(stem for stem in vocabulary if len(stem) > 3)
+    return all(len(word) < 2 or word in PLAIN or word in vocabulary or word.startswith(long) for word in clean)
 
 
 def told(name: str, field: dict[str, Any]) -> str:
