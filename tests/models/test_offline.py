@@ -284,12 +284,17 @@ def test_a_failing_tool_is_no_fact() -> None:
 def test_after_a_failure_another_tool_is_tried_once() -> None:
     @tool(effect="pure")
     def broken(expression: str) -> float:
-        """Calculate an arithmetic expression. Calculations of any kind."""
+        """Calculate an arithmetic expression."""
         raise OSError("down")
 
-    loop = Loop([broken, generated.REAL["calculate"]])
+    @tool(effect="pure")
+    def spare(expression: str) -> int:
+        """Calculate an arithmetic expression."""
+        return 4
+
+    loop = Loop([broken, spare])
     assert loop.run("2 + 2") == "2 + 2 is 4"
-    assert loop.called == ["broken", "calculate"]
+    assert loop.called == ["broken", "spare"]
 
 
 @pytest.mark.parametrize(
