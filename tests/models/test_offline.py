@@ -343,3 +343,16 @@ def test_every_fact_of_the_table_can_be_asked_for() -> None:
         for fact in entries:
             answer = ask(f"What is the {fact['attribute']} of {subject}?")
             assert str(fact["value"])[:70] in answer, (subject, answer)
+
+
+def test_the_built_in_tools_are_all_known_by_what_they_say() -> None:
+    for each, job in (
+        ("calculate", "do arithmetic"),
+        ("convert", "convert units"),
+        ("lookup", "look facts up"),
+        ("now", "tell the time"),
+        ("days_between", "count days between dates"),
+        ("add_days", "add days to a date"),
+        ("weekday", "tell the weekday of a date"),
+    ):
+        assert f"it can {job}." in ask("help", [generated.REAL[each]])
