@@ -24,7 +24,8 @@ HARM = stems(
 
 PLAIN = frozenset(
     stems(
-        "yyyy mm dd iso such a an the it its is are be was will can of in on at by for from to into with as and or per that this these than "
+        "yyyy mm dd iso "
+        "such a an the it its is are be was will can of in on at by for from to into with as and or per that this these than "
         "so any some each  one two another other both which what when how many much given give gives get gets tell tells "
         "return returns show shows find finds  use used using do does provide provides number numbers value result results "
         "answer simple basic standard usual tool function  between out up single new whole certain specified input output "
