@@ -13,7 +13,7 @@ from agentkit.control import Control
 from agentkit.desk import Desk
 from agentkit.edits import info
 from agentkit.engines import registry
-from agentkit.errors import UsageError
+from agentkit.errors import JournalDamaged, UsageError
 from agentkit.events import Event
 from agentkit.gates import Gate, approval
 from agentkit.history import History
@@ -47,11 +47,14 @@ class Agent:
     """A model, tools and an engine.
 
     `model` is a name ("offline", "echo"), a model, or any function of a request; None chooses one. `tools` are functions,
-    `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts"). `engine` is a name or a generator function, and `options` are its parameters,
-    such as `max_iterations`. `approve` says which calls need a person's yes: True, tool names, or a predicate of the
-    call; `approver(call)` decides for `run()`, where nobody is there to be asked: True or "allow", anything else denies,
-    a dict means yes with these arguments. `roles` names other models by role. `journal` is "sqlite" (the default), a
-    path, "memory", or None. `repair=0` takes an unreadable reply as the answer at once.
+    `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts"). `engine` is a
+    name or a generator function, and `options` are its parameters, such as `max_iterations`. `roles` names other models
+    by role. `journal` is "sqlite" (the default), a path, "memory", or None. `repair=0` takes an unreadable reply as the
+    answer at once.
+
+    `approve` says which calls need a person's yes: True, tool names, or a predicate of the call. `approver(call)` decides
+    for `run()`, where nobody is there to be asked: True or "allow" (or "remember", for that tool from now on) is a yes, a
+    dict is a yes with these arguments, and anything else a no.
 
     Raises `Unknown` for an option, engine or dialect that nobody knows, `ValueError` for a value out of range.
     """
@@ -102,7 +105,7 @@ class Agent:
         """
         run = self.start(task, paused=True)
         result = run.drive(timeout)
-        while run.waiting and not result.reason == "timeout":
+        while run.waiting and result.reason != "timeout":
             self._decide(run)
             result = run.drive(timeout)
         if result.error and self.raise_errors:
@@ -191,8 +194,9 @@ class Agent:
     def resume(self, name: str, *, strict: bool = False) -> Run:
         """Open a run of the journal where it stood when its kernel ended, and hold it there, paused.
 
-        A tool that is missing opens it read-only, and `run.missing` says which. Raises `Unknown`, `JournalInUse` where
-        another process has it open, and `Diverged` with `strict` where the engine now asks for something else.
+        A tool that is missing, or a damaged journal, opens it read-only, and `run.missing` says what is lacking.
+        Raises `Unknown`, `JournalInUse` where another process has the run open, and `Diverged` with `strict` where the
+        engine now asks for something else.
         """
         journal = self.journal
         if journal is None:
@@ -205,12 +209,17 @@ class Agent:
             raise
 
     def _reopen(self, journal: Journal, name: str, strict: bool) -> Run:
-        rows = journal.rows(name)
-        begin = next(row for row in rows if isinstance(row, Entry) and row.kind == "begin")
-        spec = begin.result
-        missing = tuple(f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None)
+        missing: list[str] = []
+        try:
+            rows = journal.rows(name)
+        except JournalDamaged as damage:
+            rows, missing = damage.sound, [f"a sound journal ({damage})"]
+        spec = next((row.result for row in rows if isinstance(row, Entry) and row.kind == "begin"), None)
+        if spec is None:
+            raise JournalDamaged(f"run {name}: its first entry cannot be read, and nothing can be shown without it")
+        missing += [f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None]
         run = self.attach(spec, name=name, new=False)
-        run.missing = missing
+        run.missing = tuple(missing)
         run.desk.history.load(rows)
         run.desk.history.rebuild(strict=strict)
         run.desk.count()
@@ -226,5 +235,3 @@ def runs(journal: Any = "sqlite") -> list[Any]:
     """List all recorded runs, the newest first."""
     opened = open_journal(journal)
     return opened.runs() if opened else []
-
-

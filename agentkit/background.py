@@ -46,6 +46,7 @@ def submit(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
 def in_thread(function: Callable[[], Any]) -> Future[Any]:
     """Run a function in a daemon thread of its own, in a copy of the caller's context; any exception lands in the future."""
     future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()  # from here on it cannot be cancelled: a thread cannot be
     context = contextvars.copy_context()
 
     def work() -> None:
@@ -72,13 +73,6 @@ def wait(future: Future[Any], timeout: float | None = None) -> Any:
             raise TimeoutError(f"not done after {timeout} s")
         wait_for([future], timeout=left)
     return future.result()
-
-
-def quiet(future: Future[Any]) -> Future[Any]:
-    """Give a future that is done when the other is, and raises nothing."""
-    done: Future[Any] = Future()
-    future.add_done_callback(lambda _: done.set_result(None))
-    return done
 
 
 def timer(seconds: float | None, function: Callable[[], Any]) -> Callable[[], None]:

@@ -26,7 +26,8 @@ class Control:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.stopping = ""
-        self.playing: Future[Any] | None = None
+        self.playing: Future[None] | None = None
+        self.at_rest: Callable[[], Any] = bool
         self._baton = threading.Lock()
         self._inbox: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
 
@@ -46,7 +47,7 @@ class Control:
             if playing is None:
                 raise Busy("this run is being driven by another thread; wait for it, or pause it first")
             self.pause()
-            background.wait(background.quiet(playing))
+            background.wait(playing)
             if not self._baton.acquire(False):
                 raise Busy("this run was taken up again by another driver")
         return DRIVING.set(self)
@@ -70,8 +71,11 @@ class Control:
         finally:
             self.release(token)
 
-    def play(self) -> Future[Any]:
-        """Perform steps in the background, in a copy of the caller's context; gives the future of the task."""
+    def play(self, until: Callable[[], str] = str) -> Future[None]:
+        """Perform steps in the background, in a copy of the caller's context, or until `until()` gives a reason to stop.
+
+        Gives a future that is done when the run is at rest again.
+        """
         if DRIVING.get() is self:
             raise RuntimeError("a tool cannot drive the run that is running it")
         if not self._baton.acquire(False):
@@ -80,22 +84,25 @@ class Control:
             self.stopping = ""
             return self.playing
         self.stopping = ""
-        self.playing = contextvars.copy_context().run(background.submit, self._play())
-        return self.playing
+        playing = self.playing = Future()
+        contextvars.copy_context().run(background.submit, self._play(until, playing))
+        return playing
 
-    async def _play(self) -> None:
+    async def _play(self, until: Callable[[], str], playing: Future[None]) -> None:
         token = DRIVING.set(self)
         try:
-            await drive.awaiting(self.desk, self._until)
+            await drive.awaiting(self.desk, lambda: self._until() or until())
             while self._inbox and not self.stopping:
                 self._apply()
-                await drive.awaiting(self.desk, self._until)
-        except Fenced as fenced:
-            self.desk.hold = str(fenced)
+                await drive.awaiting(self.desk, lambda: self._until() or until())
+        except (Exception, Fenced) as error:
+            self.desk.error, self.desk.hold = error, f"{type(error).__name__}: {error}"
         finally:
             self.playing = None
             self.release(token)
+            self.at_rest()
             self.desk.emit("paused", why=self.desk.hold or self.stopping)
+            playing.set_result(None)
 
     def pause(self) -> None:
         """Ask whoever drives to pause; what is under way ends and is recorded first."""

@@ -17,8 +17,8 @@ from agentkit.history import History
 from agentkit.host import Host, Job
 from agentkit.journal.base import Entry, Row
 from agentkit.messages import Message, Usage
-from agentkit.steps import Act, Step
 from agentkit.stepper import KINDS, Pending
+from agentkit.steps import Act, Step
 
 
 @dataclass(slots=True, eq=False)
@@ -149,7 +149,9 @@ class Desk:
         """Note that something came back after it had been given up; it is not applied."""
         call = getattr(work.step, "calls", ())
         what = call[0].name if call else "the model"
-        self.history.note("warning", {"text": f"{what} came back after it had been given up; its result is not used"}, at=time.time())
+        self.history.note(
+            "warning", {"text": f"{what} came back after it had been given up; its result is not used"}, at=time.time()
+        )
 
     def finish(self, work: Work, result: Any) -> Entry:
         """Record a result and move the engine on."""
@@ -170,7 +172,9 @@ class Desk:
         if stepper.error:
             self.fail(stepper.error)
         elif stepper.answer:
-            self.history.note("completed", {"answer": stepper.answer.text, "interrupted": stepper.answer.interrupted}, at=entry.ended)
+            self.history.note(
+                "completed", {"answer": stepper.answer.text, "interrupted": stepper.answer.interrupted}, at=entry.ended
+            )
         for point in self.breakpoints:
             if point.enabled and (why := point.after(entry)):
                 point.hits += 1
@@ -221,5 +225,3 @@ def describe(result: Any) -> str:
     if isinstance(result, tuple):
         return "\n".join(message.text for message in result)
     return result.text if isinstance(result, Message) else str(result)
-
-

@@ -12,20 +12,17 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from agentkit import background, interrupts
+from agentkit import interrupts
 from agentkit.desk import Desk, Work
+from agentkit.effects import Outcome, apart, call, late, outcome_of
 from agentkit.errors import Control, ToolTimeout
 from agentkit.host import Effect
 from agentkit.journal.base import Entry
-from agentkit.messages import Reply
-from agentkit.steps import Conclude
 from agentkit.stepper import Pending
+from agentkit.steps import Conclude
 
 GRACE = 1.0
 """Seconds that a stop waits for synchronous tools that are still running."""
-
-Outcome = tuple[bool, Any]
-"""Whether an effect came back, and its value or its exception."""
 
 
 class Works:
@@ -57,53 +54,10 @@ class Works:
             self.desk.fail(error)
         return None
 
-
-def call(effect: Effect, desk: Desk) -> Any:
-    """Carry an effect out in this thread; what must be awaited is awaited on the private loop."""
-    value = interrupts.foreign(effect.function, effect.args, effect.kwargs)
-    if type(value) is Reply or type(value) is str:
-        return value
-    if hasattr(value, "__await__") or (effect.model and hasattr(value, "__aiter__")):
-        future = background.submit(settle(value, effect, desk))
-        try:
-            return interrupts.foreign(background.wait, (future,), {})
-        except BaseException:
-            future.cancel()
-            raise
-    if effect.model and hasattr(value, "__iter__"):
-        from agentkit.models.adapt import collect
-
-        return interrupts.foreign(collect, (value, lambda chunk: chunk_event(desk, chunk)), {})
-    return value
-
-
-async def settle(value: Any, effect: Effect, desk: Desk) -> Any:
-    """Wait for an awaitable or an asynchronous stream, at most for the effect's timeout."""
-    import asyncio
-
-    async def whole() -> Any:
-        if hasattr(value, "__aiter__"):
-            from agentkit.models.adapt import acollect
-
-            return await acollect(value, lambda chunk: chunk_event(desk, chunk))
-        return await value
-
-    try:
-        return await asyncio.wait_for(whole(), effect.timeout)
-    except TimeoutError as error:
-        raise late(effect) from error
-
-
-def late(effect: Effect) -> Exception:
-    """Say that an effect took too long."""
-    if effect.model:
-        return TimeoutError(f"the model gave no reply within {effect.timeout:g} s")
-    return ToolTimeout(f"tool timed out after {effect.timeout:g}s")
-
-
-def chunk_event(desk: Desk, chunk: Any) -> None:
-    """Tell the listeners of a piece of a reply."""
-    desk.emit("model_chunk", text=chunk.text, reasoning=chunk.reasoning)
+    def give_up(self, futures: dict[Work, Future[Any]]) -> None:
+        """Leave what is still running marked as begun; what it gives later is noted and not used."""
+        for work in self.busy.values():
+            futures[work].add_done_callback(lambda _, work=work: self.desk.late(work))
 
 
 def step(desk: Desk, pending: Pending) -> Entry | None:
@@ -141,9 +95,10 @@ def blocking(desk: Desk, until: Callable[[], str]) -> None:
     works = Works(desk)
     back: queue.SimpleQueue[tuple[Work, Effect, Outcome | None]] = queue.SimpleQueue()
     limits: dict[Work, float] = {}
+    futures: dict[Work, Future[Any]] = {}
 
     def launch(work: Work, effect: Effect) -> None:
-        future = background.in_thread(lambda: call(effect, desk))
+        future = futures[work] = apart(effect, desk)
         future.add_done_callback(lambda done: back.put((work, effect, outcome_of(done))))
         if effect.timeout is not None:
             limits[work] = time.monotonic() + effect.timeout
@@ -164,19 +119,20 @@ def blocking(desk: Desk, until: Callable[[], str]) -> None:
                 if not due or reason:
                     return
                 continue
-            if reason and reason != "pause":
+            if guard.hit or reason not in ("", "pause"):
+                for future in futures.values():
+                    future.cancel()
                 _abandon(works, back, GRACE)
+                works.give_up(futures)
+                guard.release()
                 return
             _await_one(works, back, limits, launch)
-            if guard.hit:
-                _abandon(works, back, GRACE)
-                guard.release()
 
 
 def _await_one(works: Works, back: Any, limits: dict[Work, float], launch: Callable[[Work, Effect], None]) -> None:
     """Wait, 0.1 s at the most, for one effect to come back or to be too late."""
     try:
-        work, effect, outcome = back.get(timeout=0.1)
+        work, _effect, outcome = back.get(timeout=0.1)
     except queue.Empty:
         now = time.monotonic()
         overdue = [work for work, limit in limits.items() if limit <= now and work.pending in works.busy]
@@ -199,7 +155,9 @@ def _abandon(works: Works, back: Any, grace: float) -> None:
             work, _, outcome = back.get(timeout=left)
         except queue.Empty:
             break
-        if works.busy.get(work.pending) is work:
+        if outcome is None:
+            del works.busy[work.pending]
+        elif works.busy.get(work.pending) is work:
             works.move(work, outcome)
 
 
@@ -211,14 +169,16 @@ def _unlimited(desk: Desk, pending: Pending) -> bool:
 
 
 async def awaiting(desk: Desk, until: Callable[[], str]) -> None:
-    """The same on an event loop: asynchronous effects are awaited here, the others run in threads."""
+    """The same on an event loop."""
     import asyncio
 
     works = Works(desk)
     tasks: dict[Any, tuple[Work, Effect]] = {}
+    futures: dict[Work, Future[Any]] = {}
 
     def launch(work: Work, effect: Effect) -> None:
-        tasks[asyncio.ensure_future(_carry_out(effect, desk))] = (work, effect)
+        future = futures[work] = apart(effect, desk)
+        tasks[asyncio.ensure_future(_in_time(future, effect))] = (work, effect)
 
     while True:
         reason = until()
@@ -231,50 +191,39 @@ async def awaiting(desk: Desk, until: Callable[[], str]) -> None:
                 return
             await asyncio.sleep(0)
             continue
-        if reason and reason != "pause":
-            await _cancel(works, tasks)
+        if reason not in ("", "pause"):
+            await _cancel(works, tasks, futures)
             return
         done, _ = await asyncio.wait(tasks, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             work, _ = tasks.pop(task)
-            if following := works.move(work, outcome_of(task)):
+            if (outcome := outcome_of(task)) and (following := works.move(work, outcome)):
                 launch(work, following)
 
 
-async def _carry_out(effect: Effect, desk: Desk) -> Any:
-    """Await an asynchronous function here, and run any other in a thread of its own."""
+async def _in_time(future: Future[Any], effect: Effect) -> Any:
+    """Wait for a future no longer than its effect may take."""
     import asyncio
 
-    if asyncio.iscoroutinefunction(effect.function) or asyncio.iscoroutinefunction(getattr(effect.function, "__call__", None)):  # noqa: B004
-        return await settle(effect.function(*effect.args, **effect.kwargs), effect, desk)
-    future = background.in_thread(lambda: call(effect, desk))
-    try:
-        return await asyncio.wait_for(asyncio.wrap_future(future), effect.timeout)
-    except TimeoutError as error:
-        if future.done() and not future.cancelled():
-            return future.result()  # it was the function itself that raised
-        raise late(effect) from error
+    waiting = asyncio.wrap_future(future)
+    done, _ = await asyncio.wait([waiting], timeout=effect.timeout)
+    if not done:
+        waiting.cancel()
+        raise late(effect)
+    return waiting.result()
 
 
-async def _cancel(works: Works, tasks: dict[Any, tuple[Work, Effect]]) -> None:
+async def _cancel(works: Works, tasks: dict[Any, tuple[Work, Effect]], futures: dict[Work, Future[Any]]) -> None:
     """Cancel what can be cancelled at once, give threads a moment, record what came back."""
     import asyncio
 
-    waiting = {task for task, (_, effect) in tasks.items() if not asyncio.iscoroutinefunction(effect.function)}
-    for task in tasks.keys() - waiting:
-        task.cancel()
-    if waiting:
-        await asyncio.wait(waiting, timeout=GRACE)
+    for future in futures.values():
+        future.cancel()
+    await asyncio.wait(tasks, timeout=GRACE)
     for task, (work, _) in tasks.items():
-        if task.done() and not task.cancelled():
-            works.move(work, outcome_of(task))
-        else:
-            task.cancel()
-
-
-def outcome_of(future: Future[Any] | Any) -> Outcome:
-    """Give what a finished future holds."""
-    if future.cancelled():
-        return False, ToolTimeout("cancelled")
-    error = future.exception()
-    return (True, future.result()) if error is None else (False, error)
+        outcome = outcome_of(task) if task.done() else None
+        if outcome:
+            works.move(work, outcome)
+        elif task.done():
+            del works.busy[work.pending]
+    works.give_up(futures)

@@ -6,6 +6,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from agentkit import show
 from agentkit.errors import Unknown, UsageError
 from agentkit.gates import forked
 from agentkit.history import History
@@ -14,8 +15,8 @@ from agentkit.messages import Call, Reply
 from agentkit.models import dialects
 from agentkit.models.base import Request
 from agentkit.secrets import mask
-from agentkit.steps import Act, replace
 from agentkit.stepper import Pending
+from agentkit.steps import Act, replace
 from agentkit.tools import observe
 from agentkit.tree import HIDDEN
 
@@ -98,7 +99,9 @@ def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
     text = mask(change["text"]) if "text" in change else reply.text if answer is None else answer
     if "text" in change and "answer" not in change and not calls:
         answer = text
-    return replace(reply, text=text, calls=calls, answer=answer, raw="", dialect="", cut="", problems=(), readable=True, opaque=None)
+    return replace(
+        reply, text=text, calls=calls, answer=answer, raw="", dialect="", cut="", problems=(), readable=True, opaque=None
+    )
 
 
 def _blank(pending: Pending) -> Any:
@@ -220,7 +223,7 @@ def describe(pending: Pending, run: Run) -> str:
     """Say in a few words what a pending step would do."""
     step: Any = pending.step
     if step.kind == "act":
-        return f"{step.calls[0].name}({', '.join(f'{k}={v!r}' for k, v in step.calls[0].arguments.items())}) [{run.desk.effect(pending)}]"
+        return f"{show.call(step.calls[0])} [{run.desk.effect(pending)}]"
     return f"{step.kind} ({step.role})"
 
 
@@ -267,5 +270,3 @@ def info(run: Run, tree: str, parent: str) -> RunInfo:
     spec, now = run.task, time.time()
     text = next((m["text"] for m in reversed(spec["task"]) if m["role"] == "user"), "")
     return RunInfo(run.id, tree, text, spec["engine"], spec["model"], "paused", 0, now, now, parent)
-
-

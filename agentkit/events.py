@@ -49,7 +49,15 @@ class Event:
         return {"kind": self.kind, "run": self.run, "cursor": self.cursor, **self.data}
 
 
-_NOTES = {"call": "tool_call", "inject": "injected", "recall": "recalled", "head": "moved", "completed": "completed", "error": "error", "warning": "warning"}
+_NOTES = {
+    "call": "tool_call",
+    "inject": "injected",
+    "recall": "recalled",
+    "head": "moved",
+    "completed": "completed",
+    "error": "error",
+    "warning": "warning",
+}
 
 
 def event_of(row: Row) -> Event | None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.errors import UsageError
 from agentkit.journal.base import Entry
-from agentkit.steps import Act, Ask
 from agentkit.stepper import Pending
+from agentkit.steps import Act, Ask
 
 if TYPE_CHECKING:
     from agentkit.desk import Desk

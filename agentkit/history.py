@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from agentkit.errors import Diverged, UsageError
+from agentkit.errors import Diverged
+from agentkit.injection import Injections, interrupt
 from agentkit.journal.base import Entry, Journal, Note, Row
 from agentkit.messages import Message, Reply
-from agentkit.steps import Engine, Step, Think, replace
+from agentkit.moves import Moves
 from agentkit.stepper import Around, Pending, Stepper
+from agentkit.steps import Engine, Step, Think, replace
 from agentkit.tree import HIDDEN, Tips, before, chain, extend, lane_of, recordings, tips_at
 
 
@@ -36,11 +38,9 @@ class History:
         self.journal = journal
         self.entries: dict[int, Entry] = {} if entries is None else entries
         self.tips: Tips = {"": 0}
-        self.injected: dict[str, Note] = {}
-        self.heard: set[str] = set()
+        self.injections = Injections()
         self.begun: dict[tuple[int, str, int], Note] = {}
-        self.moves: list[tuple[Tips, Tips]] = []
-        self.undone: list[Tips] = []
+        self.moves = Moves()
         self.proposed: dict[int, Step] = {}
         self._make, self._arounds = make, arounds
         self._line: list[Entry] | None = []
@@ -74,7 +74,7 @@ class History:
 
     def unheard(self) -> list[Note]:
         """The injected messages on this line that no model has seen yet."""
-        return [note for note in self._live() if note.data["id"] not in self.heard]
+        return self.injections.unheard(self.line)
 
     def drifted(self, entry: Entry) -> bool:
         """Say whether the engine, replayed, sent another request than the recorded one (a new prompt, another docstring)."""
@@ -88,10 +88,9 @@ class History:
     def performed(self, pending: Pending) -> Step:
         """Give the step as it is to be performed: with the injected messages that its chat does not hold yet."""
         step = pending.step
-        if not self.injected or not isinstance(step, Think) or not step.hears:
+        if not self.injections.notes or not isinstance(step, Think) or not step.hears:
             return step
-        lane = pending.lane.path
-        missing = [n for n in self._live() if n.data.get("to", "") == lane and n.data["id"] not in step.chat.notes]
+        missing = self.injections.missing(self.line, pending.lane.path, step.chat)
         return replace(step, chat=step.chat + interrupt(missing)) if missing else step
 
     def begin(self, pending: Pending, at: float, *, sync: bool) -> Note:
@@ -111,15 +110,15 @@ class History:
             if isinstance(step, Think) and isinstance(result, Reply):
                 new = step.chat.notes - pending.step.chat.notes  # type: ignore[union-attr]
                 result = replace(result, heard=tuple(m for m in _tail(step, pending.step) if new.intersection(m.notes)))
-        if self.injected:
-            self._hear(result)
+        if self.injections.notes:
+            self.injections.hear(result)
         entry.parent, entry.kind, entry.path, entry.index = self.tips[lane], pending.step.kind, pending.path, pending.index
         entry.step, entry.result = pending.step, result
         if self.begun:
             self.begun.pop((entry.parent, entry.path, entry.index), None)
         self._add(entry, lane)
-        if self.undone:
-            self.undone.clear()
+        if self.moves.undone:
+            self.moves.undone.clear()
         self.stepper.feed(pending, result)
         self.settle()
         return entry
@@ -154,36 +153,19 @@ class History:
         self._add(Entry(0, "begin", result=spec, author="human", started=at, ended=at, run=self.run), "")
         self.settle()
 
-    # -- injection ---------------------------------------------------------------------------------------------------
+    def answer_first(self) -> Message | None:
+        """Give a Conclude the injected messages that no model has seen: they are to be answered first."""
+        return self.injections.answer_first(self.line) if self.injections.notes else None
 
     def inject(self, key: str, text: str, to: str = "", at: float = 0.0) -> None:
         """Anchor a message at the head; the next Think that listens will hear it. `key` names it, for `recall`."""
         anchor = self.tips.get(to, self.tips[""])
-        self.injected[key] = self.note("inject", {"id": key, "text": text, "to": to, "anchor": anchor}, at=at)
+        self.injections.notes[key] = self.note("inject", {"id": key, "text": text, "to": to, "anchor": anchor}, at=at)
 
     def recall(self, key: str, at: float = 0.0) -> None:
         """Take an injected message back. Raises `UsageError` when a model has seen it already."""
-        if key not in self.injected:
-            raise UsageError(f"no injected message {key!r} waits here")
-        if key in self.heard:
-            raise UsageError("the model has seen this message already; undo to before that, or inject a correction")
-        del self.injected[key]
+        self.injections.drop(key)
         self.note("recall", {"id": key}, at=at)
-
-    def answer_first(self) -> Message | None:
-        """Give a Conclude the injected messages that no model has seen: they are to be answered first."""
-        waiting = [note for note in self.unheard() if not note.data.get("to")]
-        return interrupt(waiting) if waiting else None
-
-    def _live(self) -> list[Note]:
-        if not self.injected:
-            return []
-        on_line = {entry.id for entry in self.line}
-        return [n for n in self.injected.values() if not n.data["anchor"] or n.data["anchor"] in on_line]
-
-    def _hear(self, result: Any) -> None:
-        for message in getattr(result, "heard", ()) or ((result,) if isinstance(result, Message) else ()):
-            self.heard.update(message.notes)
 
     # -- changing the line -------------------------------------------------------------------------------------------
 
@@ -191,7 +173,9 @@ class History:
         """Put another result in the place of a recorded one: a sibling of it, to which the head moves."""
         tips = self.tips_at(entry)
         lane = lane_of(entry.path)
-        fresh = replace(entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, run=self.run, id=0)
+        fresh = replace(
+            entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, run=self.run, id=0
+        )
         fresh.usage = None
         self._append(fresh)
         self.entries[fresh.id] = fresh
@@ -207,31 +191,18 @@ class History:
 
     def move(self, tips: Tips, why: str, *, at: float = 0.0, strict: bool = False) -> None:
         """Move the head, record that, and bring the engine there by replay."""
-        if why not in ("undo", "redo"):
-            self.moves.append((dict(self.tips), dict(tips)))
-            self.undone.clear()
+        self.moves.add(self.tips, tips, why)
         self.note("head", {"tips": tips, "why": why}, at=at)
         self.tips = dict(tips)
         self.rebuild(strict=strict)
 
     def undo(self, at: float = 0.0) -> None:
         """Go back to before the last change of the line: an edit, a move, or else the last step."""
-        if self.moves and self.moves[-1][1] == self.tips:
-            tips = self.moves.pop()[0]
-        else:
-            tips = before(self.entries, self.line, self.tips)
-            if tips is None:
-                raise UsageError("there is nothing to undo: the run has not taken a step")
-        self.undone.append(dict(self.tips))
-        self.move(tips, "undo", at=at)
+        self.move(self.moves.undo(self.tips) or before(self.entries, self.line, self.tips), "undo", at=at)
 
     def redo(self, at: float = 0.0) -> None:
         """Take the last undo back."""
-        if not self.undone:
-            raise UsageError("there is nothing to redo")
-        tips = self.undone.pop()
-        self.moves.append((dict(self.tips), dict(tips)))
-        self.move(tips, "redo", at=at)
+        self.move(self.moves.redo(), "redo", at=at)
 
     def rebuild(self, *, strict: bool = False) -> None:
         """Run the engine again and send it what is recorded on the line.
@@ -256,11 +227,11 @@ class History:
         self.settle()
 
     def _replayed(self, done: Iterable[tuple[Pending, Any]]) -> None:
-        self.heard.clear()
+        self.injections.heard.clear()
         for pending, entry in done:
             self.proposed[entry.id] = pending.step
-            if self.injected:
-                self._hear(entry.result)
+            if self.injections.notes:
+                self.injections.hear(entry.result)
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -274,7 +245,7 @@ class History:
                         self._extend(row)
                     else:
                         self.tips[lane_of(row.path)] = row.id
-                        self.undone.clear()
+                        self.moves.undone.clear()
                     self.begun.pop((row.parent, row.path, row.index), None)
             elif row.run == self.run:
                 self._take(row)
@@ -286,17 +257,11 @@ class History:
         if note.kind == "call":
             self.begun[data["parent"], data["path"], data["index"]] = note
         elif note.kind == "inject":
-            self.injected[data["id"]] = note
+            self.injections.notes[data["id"]] = note
         elif note.kind == "recall":
-            self.injected.pop(data["id"], None)
+            self.injections.notes.pop(data["id"], None)
         elif note.kind == "head":
-            if data["why"] == "undo":
-                self.undone.append(dict(self.tips))
-                if self.moves and self.moves[-1][1] == self.tips:
-                    self.moves.pop()
-            else:
-                self.moves.append((dict(self.tips), dict(data["tips"])))
-                self.undone = self.undone[:-1] if data["why"] == "redo" else []
+            self.moves.add(self.tips, data["tips"], data["why"])
             self.tips = dict(data["tips"])
 
     def _add(self, entry: Entry, lane: str) -> None:
@@ -315,10 +280,10 @@ class History:
 
     def _extend(self, entry: Entry) -> None:
         """Move the tips into a batch or out of it; that belongs to the move before it, for an undo."""
-        settles = bool(self.moves) and self.moves[-1][1] == self.tips
+        moved = self.moves.last(self.tips)
         extend(self.tips, entry)
-        if settles:
-            self.moves[-1] = (self.moves[-1][0], dict(self.tips))
+        if moved:
+            self.moves.settle(self.tips)
 
     def _number(self, row: Row, *, sync: bool = True) -> int:
         """Stand in for a journal where there is none."""
@@ -328,13 +293,6 @@ class History:
 
     def _walk(self, tips: Tips) -> list[Entry]:
         return chain(self.entries, tips, "", 0)
-
-
-def interrupt(notes: list[Note]) -> Message:
-    """Put injected messages into one user message; several are numbered."""
-    texts = [note.data["text"] for note in notes]
-    body = texts[0] if len(texts) == 1 else "\n".join(f"{i}. {text}" for i, text in enumerate(texts, 1))
-    return Message("user", f"[USER INTERRUPT] {body}", notes=tuple(note.data["id"] for note in notes), pinned=True)
 
 
 def _tail(step: Think, before: Step) -> list[Message]:

@@ -191,6 +191,8 @@ class Chat:
             return messages
         if isinstance(messages, str | Message):
             return EMPTY + messages
+        from agentkit.foreign import message_from_dict
+
         return EMPTY + [m if isinstance(m, Message) else message_from_dict(m) for m in messages]
 
     def __add__(self, more: Any) -> Chat:
@@ -289,25 +291,6 @@ def call_to_json(call: Call) -> dict[str, Any]:
 def call_from_json(data: dict[str, Any]) -> Call:
     """Make a call of JSON data, as `call_to_json` gives it."""
     return Call(**{**data, "coerced": tuple(data.get("coerced", ()))})
-
-
-def message_from_dict(data: Any) -> Message:
-    """Make a message of the dict or the object (`role`, `content`) that other libraries use."""
-    get = data.get if isinstance(data, dict) else lambda name, default=None: getattr(data, name, default)
-    role, content = get("role"), get("content", "")
-    role = getattr(role, "value", role)
-    if role not in ("system", "user", "assistant", "tool"):
-        raise ValueError(f"a message needs a role of system, user, assistant or tool, not {role!r}")
-    if isinstance(content, list):
-        content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    calls = tuple(_call_from_dict(call) for call in get("tool_calls") or ())
-    return Message(role, content or "", calls, get("tool_call_id") or "", get("name") or "")
-
-
-def _call_from_dict(data: dict[str, Any]) -> Call:
-    function = data.get("function", data)
-    arguments = function.get("arguments", {})
-    return Call(function["name"], json.loads(arguments or "{}") if isinstance(arguments, str) else arguments, data.get("id", ""))
 
 
 _DEFAULTS = tuple(

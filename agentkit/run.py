@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentkit import background, drive, edits, show
+from agentkit import drive, edits, show, stepping
 from agentkit.control import Control
 from agentkit.desk import Desk
 from agentkit.errors import Ended, ReadOnly, Undecided, UsageError
@@ -16,52 +15,12 @@ from agentkit.gates import Breakpoint, Verdict
 from agentkit.journal.base import Entry
 from agentkit.messages import Usage
 from agentkit.models import dialects
-from agentkit.stepper import Pending, Place
+from agentkit.places import Place
+from agentkit.result import Receipt, Result
+from agentkit.stepper import Pending
 
 if TYPE_CHECKING:
     from agentkit.agent import Agent
-
-
-@dataclass(slots=True, eq=False)
-class Result:
-    """What a run came to: the answer, or why there is none.
-
-    `interrupted` says whether it ended before the engine was through, and `reason` why ("max_turns", "timeout",
-    "stopped" …). `pending` are the injected messages that no model has seen.
-    """
-
-    answer: str
-    error: BaseException | None
-    interrupted: bool
-    reason: str
-    usage: Usage
-    run: Run = field(repr=False)
-    step_count: int = 0
-    tool_calls_count: int = 0
-    pending_injections: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.answer
-
-    __repr__ = show.result
-
-
-@dataclass(slots=True)
-class Receipt:
-    """The receipt of an injected message: `seen` becomes true when a model call has carried it."""
-
-    id: str
-    text: str
-    _run: Run = field(repr=False)
-
-    @property
-    def seen(self) -> bool:
-        """Whether a model has seen the message on the run's present line."""
-        return self.id in self._run.desk.history.heard
-
-    def recall(self) -> None:
-        """Take the message back. Raises `UsageError` when a model has seen it already."""
-        self._run.control.do(lambda: self._run.desk.history.recall(self.id, time.time()))
 
 
 class Run:
@@ -81,6 +40,7 @@ class Run:
         self.id = desk.history.run
         self.forecast = ""
         self.saved_status = "paused"
+        control.at_rest = self._after
         self._interrupted = ""
 
     # -- what it is --------------------------------------------------------------------------------------------------
@@ -220,33 +180,17 @@ class Run:
 
     def step_over(self) -> list[Entry]:
         """Perform everything that is pending now, parallel calls side by side, and give the entries."""
-        before = {entry.id for entry in self.entries}
-        first = set(self.pending)
-        token = self._acquire()
-        try:
-            self.desk.hold, self.desk.error = "", None
-            drive.blocking(self.desk, lambda: "" if first.intersection(self.pending) - set(self.desk.waiting) else "pause")
-        finally:
-            self.control.release(token)
-            edits.save_status(self)
-        return [entry for entry in self.entries if entry.id not in before]
+        return stepping.over(self)
 
     def drive(self, timeout: float | None = None) -> Result:
         """Perform steps in this thread until the run ends, pauses, or waits for a person; give how it stands."""
-        self._go()
-        end = background.timer(timeout, lambda: self.stop("timeout"))
-        try:
-            self.control.drive()
-        finally:
-            end()
-            self._after()
-        return self.result
+        return stepping.to_the_end(self, timeout)
 
-    def play(self) -> Run:
-        """Go on in the background; returns at once."""
+    def play(self, until: Callable[[], str] = str) -> Run:
+        """Go on in the background; returns at once. `until()` may give a reason to pause, between two steps."""
         self._go()
         if self.status != "done":
-            self.control.play().add_done_callback(lambda _: self._after())
+            self.control.play(until)
         return self
 
     def pause(self) -> Run:
@@ -262,49 +206,15 @@ class Run:
 
     def wait(self, timeout: float | None = None) -> Result:
         """Wait for the background task; an interrupt pauses the run. After `timeout` seconds the run is stopped."""
-        playing = self.control.playing
-        if playing is not None:
-            try:
-                background.wait(background.quiet(playing), timeout)
-            except TimeoutError:
-                self.stop("timeout")
-                background.wait(background.quiet(playing))
-            except KeyboardInterrupt:
-                self.pause()
-                raise
-        return self.result
+        return stepping.wait(self, timeout)
 
     def __await__(self) -> Generator[Any, None, Result]:
         """Play the run, if it is not playing, and wait for it without holding the event loop."""
-        return self._wait().__await__()
+        return stepping.awaited(self).__await__()
 
-    async def _wait(self) -> Result:
-        import asyncio
-
-        if self.status in ("paused", "stopped", "failed"):
-            self.play()
-        try:
-            while self.control.playing is not None:
-                await asyncio.sleep(0.02)
-        except asyncio.CancelledError:
-            self.pause()
-            raise
-        return self.result
-
-    async def __aiter__(self) -> Any:
+    def __aiter__(self) -> AsyncIterator[Entry]:
         """Give one entry after the other without holding the event loop; leaving the loop cancels what is under way."""
-        import asyncio
-
-        try:
-            while self.status not in ("done", "waiting", "readonly") and not self.desk.hold:
-                future = background.in_thread(lambda: next(self, None))
-                entry = await asyncio.wrap_future(future)
-                if entry is None:
-                    return
-                yield entry
-        finally:
-            if self.status == "running":
-                self.stop("abandoned")
+        return stepping.entries(self)
 
     # -- changing what comes next ------------------------------------------------------------------------------------
 
@@ -412,5 +322,3 @@ class Run:
         raise StopIteration
 
     __repr__ = show.run
-
-

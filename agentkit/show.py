@@ -61,7 +61,8 @@ def run(shown: Run) -> str:
     """Write a run: how it stands, its trace, and what comes next."""
     from agentkit.edits import describe
 
-    lines = [f"Run {shown.status}: {len(shown.entries) - 1} steps, {shown.desk.usage.calls} model calls, {shown.desk.tool_calls} tool calls"]
+    desk = shown.desk
+    lines = [f"Run {shown.status}: {len(shown.entries) - 1} steps, {desk.steps} model calls, {desk.tool_calls} tool calls"]
     for number, recorded in enumerate(shown.entries):
         first, *more = entry(recorded).split("\n")
         lines += [f"{number:>3} {first}", *(f"    {text}" for text in more)]

@@ -10,13 +10,13 @@ parallel step with index i is "[i.k]"; so "[3.0].1" is the first sub-generator w
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from agentkit.errors import EngineError, Finish
 from agentkit.messages import EMPTY
+from agentkit.places import Place, places
 from agentkit.steps import Act, Answer, Engine, Step
 
 Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
@@ -38,24 +38,6 @@ class Pending:
     step: Step
     opens: bool = False
     joins: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class Place:
-    """One frame of `where()`: a function that is in the middle of something, its current line and its local variables."""
-
-    function: str
-    file: str
-    line: int
-    source: str
-    locals: dict[str, Any]
-    lane: str
-    around: bool = False
-
-    def __repr__(self) -> str:
-        what = "around" if self.around else "engine"
-        lane = f" lane {self.lane}" if self.lane else ""
-        return f"{what}{lane} {self.function}, line {self.line}: {self.source}"
 
 
 class Frame:
@@ -101,7 +83,8 @@ class Stepper:
         self.error: EngineError | None = None
         self.diverged = ""
         self._arounds = {
-            kind: tuple((i, around) for i, around in enumerate(arounds) if kind in getattr(around, "kinds", KINDS)) for kind in KINDS
+            kind: tuple((i, around) for i, around in enumerate(arounds) if kind in getattr(around, "kinds", KINDS))
+            for kind in KINDS
         }
         self.root = Lane(engine, "", None, wrapped=True)
         self._advance(self.root, None)
@@ -128,7 +111,9 @@ class Stepper:
     def open(self, pending: Pending) -> None:
         """Start the lanes of a parallel step."""
         lane, step = pending.lane, pending.step
-        parts: tuple[Any, ...] = tuple(Act((call,), step.role, step.tags) for call in step.calls) if type(step) is Act else step.parts  # type: ignore[union-attr]
+        parts: tuple[Any, ...] = (
+            tuple(Act((call,), step.role, step.tags) for call in step.calls) if type(step) is Act else step.parts
+        )  # type: ignore[union-attr]
         wrapped = type(step) is not Act
         lane.pending = None
         lane.branches = [
@@ -172,7 +157,7 @@ class Stepper:
 
     def where(self) -> list[Place]:
         """Say where each lane stands: its engine frames, innermost last, then the arounds in the middle of something."""
-        return [place for lane in _leaves(self.root, inner=True) for place in _places(lane)]
+        return [place for lane in _leaves(self.root, inner=True) for place in places(lane)]
 
     def close(self) -> None:
         """Let the generators go."""
@@ -285,18 +270,6 @@ def _leaves(lane: Lane, *, inner: bool = False) -> Iterator[Lane]:
         yield lane
     for branch in lane.branches if not lane.pending or inner else ():
         yield from _leaves(branch, inner=inner)
-
-
-def _places(lane: Lane) -> Iterator[Place]:
-    if lane.done:
-        return
-    for generator, around in [(f.generator, False) for f in lane.frames] + [(g, True) for _, g in lane.around]:
-        frame = generator.gi_frame
-        if frame is None:
-            continue
-        code = frame.f_code
-        source = linecache.getline(code.co_filename, frame.f_lineno).strip()
-        yield Place(code.co_name, code.co_filename, frame.f_lineno, source, dict(frame.f_locals), lane.path, around)
 
 
 def _close(generator: Any) -> None:

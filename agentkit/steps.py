@@ -26,7 +26,6 @@ def _no_tags() -> Tags:
     return NO_TAGS
 
 
-
 @dataclass(slots=True)
 class Think:
     """Ask a model to go on from `chat`; the result is a `Reply`.

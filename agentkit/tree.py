@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from agentkit.errors import UsageError
 from agentkit.journal.base import Entry
 from agentkit.stepper import Recorded
 
@@ -53,7 +54,11 @@ def chain(entries: dict[int, Entry], tips: Tips, lane: str, stop: int) -> list[E
         found.append(entry)
         if entry.kind == "batch":
             prefix = f"{entry.path}[{entry.index}."
-            ends = back[i - 1].result if i else {k: v for k, v in tips.items() if k.startswith(prefix) and "]" not in k[len(prefix) : -1]}
+            ends = (
+                back[i - 1].result
+                if i
+                else {k: v for k, v in tips.items() if k.startswith(prefix) and "]" not in k[len(prefix) : -1]}
+            )
             for branch in sorted(ends, key=lambda path: int(path[len(prefix) : -1])):
                 found += chain(entries, {**tips, **ends}, branch, entry.id)
     return found
@@ -74,11 +79,11 @@ def tips_at(entries: dict[int, Entry], line: list[Entry], tips: Tips, entry: Ent
     return {**tips_at(entries, line, tips, batch), **siblings, lane: entry.id}
 
 
-def before(entries: dict[int, Entry], line: list[Entry], tips: Tips) -> Tips | None:
-    """Give the tips without the last step of the line, or None where there is no step to go back over."""
+def before(entries: dict[int, Entry], line: list[Entry], tips: Tips) -> Tips:
+    """Give the tips without the last step of the line. Raises `UsageError` where there is none."""
     steps = [entry for entry in line if entry.kind not in ("begin", *HIDDEN)]
     if not steps:
-        return None
+        raise UsageError("there is nothing to undo: the run has not taken a step")
     last = max(steps, key=lambda entry: entry.id)
     found = tips_at(entries, line, tips, last)
     found[lane_of(last.path)] = last.parent

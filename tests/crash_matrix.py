@@ -20,9 +20,9 @@ from typing import Any
 from recordings import key_of, native_model, native_results, native_tools
 
 from agentkit.agent import Agent
+from agentkit.foreign import message_from_dict
 from agentkit.journal import open_journal
 from agentkit.journal.base import Entry, Note
-from agentkit.messages import message_from_dict
 
 POINTS = ("before begun", "after begun", "after effect", "after commit")
 
@@ -51,9 +51,8 @@ class Deadly:
     def append(self, row: Any, *, sync: bool = True) -> int:
         begins = isinstance(row, Note) and row.kind == "call"
         commits = isinstance(row, Entry) and row.kind == "act"
-        if begins:
-            if self.left == 0 and self.point == "before begun":
-                die()
+        if begins and self.left == 0 and self.point == "before begun":
+            die()
         number = self.journal.append(row, sync=sync)
         if begins:
             if self.left == 0 and self.point == "after begun":
@@ -135,7 +134,16 @@ def case(run: dict[str, Any], home: Path, point: str, which: int) -> dict[str, A
     in_child(second, run, home)
     report = json.loads((home / "report").read_text())
     models, effects = len(lines(home / "models")), len(lines(home / "effects"))
-    return {"id": run["id"], "point": point, "which": which, "killed": killed, "models": models, "before": before, "effects": effects, **report}
+    return {
+        "id": run["id"],
+        "point": point,
+        "which": which,
+        "killed": killed,
+        "models": models,
+        "before": before,
+        "effects": effects,
+        **report,
+    }
 
 
 def main() -> None:

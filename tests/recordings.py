@@ -29,7 +29,8 @@ def native_model(run: dict[str, Any], count: Callable[[], Any] = lambda: None) -
     for turn in run["turns"]:
         message = turn["response"]["choices"][0]["message"]
         calls = tuple(
-            Call(call["function"]["name"], json.loads(call["function"]["arguments"]), call["id"]) for call in message.get("tool_calls") or ()
+            Call(call["function"]["name"], json.loads(call["function"]["arguments"]), call["id"])
+            for call in message.get("tool_calls") or ()
         )
         replies.append(Reply(message.get("content") or "", calls))
     before = sum(message["role"] == "assistant" for message in run["messages"])

@@ -103,7 +103,7 @@ def test_a_reloaded_history_stands_where_the_first_stood_and_undoes_the_same() -
     second.load(list(journal.kept))
     second.rebuild()
     assert [e.id for e in second.line] == [e.id for e in first.line]
-    assert second.heard == {"k"} == first.heard
+    assert second.injections.heard == {"k"} == first.injections.heard
     for history in (first, second):
         history.undo()
         history.undo()

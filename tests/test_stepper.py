@@ -109,7 +109,12 @@ def test_where_names_every_frame_of_every_lane_with_its_line_and_locals() -> Non
     stepper = Stepper(outer())
     play_until_lanes(stepper)
     places = stepper.where()
-    assert [(place.lane, place.function) for place in places] == [("", "outer"), ("[0.0]", "sub"), ("[0.1]", "_single"), ("[0.2]", "sub")]
+    assert [(place.lane, place.function) for place in places] == [
+        ("", "outer"),
+        ("[0.0]", "sub"),
+        ("[0.1]", "_single"),
+        ("[0.2]", "sub"),
+    ]
     assert places[1].locals["name"] == "l0" and "yield Think" in places[1].source
     assert places[0].file.endswith("test_stepper.py")
 

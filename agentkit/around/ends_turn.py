@@ -7,8 +7,8 @@ from typing import Any
 
 from agentkit.around.base import around
 from agentkit.errors import Finish
-from agentkit.steps import Act, Step
 from agentkit.stepper import Around
+from agentkit.steps import Act, Step
 
 
 def ends_turn(names: frozenset[str]) -> Around:

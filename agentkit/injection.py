@@ -1,0 +1,61 @@
+"""Injected messages: anchored where they were said, delivered to the next request that lacks them, until recalled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentkit.errors import UsageError
+from agentkit.journal.base import Entry, Note
+from agentkit.messages import Chat, Message
+
+
+class Injections:
+    """The injected messages of a run by id, and the ids that a model has heard on the present line."""
+
+    __slots__ = ("heard", "notes")
+
+    def __init__(self) -> None:
+        self.notes: dict[str, Note] = {}
+        self.heard: set[str] = set()
+
+    def live(self, line: list[Entry]) -> list[Note]:
+        """Give those that were said on this line."""
+        on_line = {entry.id for entry in line}
+        return [note for note in self.notes.values() if not note.data["anchor"] or note.data["anchor"] in on_line]
+
+    def missing(self, line: list[Entry], lane: str, chat: Chat) -> list[Note]:
+        """Give those addressed to this lane that this chat does not hold."""
+        return [n for n in self.live(line) if n.data["to"] == lane and n.data["id"] not in chat.notes] if self.pending(chat) else []
+
+    def pending(self, chat: Chat) -> bool:
+        """Say whether any message at all is not in this chat; a question that walks nothing."""
+        return not self.notes.keys() <= chat.notes
+
+    def unheard(self, line: list[Entry]) -> list[Note]:
+        """Give those that no model has seen yet."""
+        return [note for note in self.live(line) if note.data["id"] not in self.heard]
+
+    def answer_first(self, line: list[Entry]) -> Message | None:
+        """Put those that must be answered before the end into one message."""
+        waiting = [note for note in self.unheard(line) if not note.data["to"]]
+        return interrupt(waiting) if waiting else None
+
+    def hear(self, result: Any) -> None:
+        """Take note of what a result says was heard."""
+        for message in getattr(result, "heard", ()) or ((result,) if isinstance(result, Message) else ()):
+            self.heard.update(message.notes)
+
+    def drop(self, key: str) -> None:
+        """Forget one. Raises `UsageError` when it is unknown or was heard already."""
+        if key not in self.notes:
+            raise UsageError(f"no injected message {key!r} waits here")
+        if key in self.heard:
+            raise UsageError("the model has seen this message already; undo to before that, or inject a correction")
+        del self.notes[key]
+
+
+def interrupt(notes: list[Note]) -> Message:
+    """Put injected messages into one user message; several are numbered."""
+    texts = [note.data["text"] for note in notes]
+    body = texts[0] if len(texts) == 1 else "\n".join(f"{i}. {text}" for i, text in enumerate(texts, 1))
+    return Message("user", f"[USER INTERRUPT] {body}", notes=tuple(note.data["id"] for note in notes), pinned=True)

@@ -1,0 +1,55 @@
+"""What a run came to, and the receipt of a message that was injected into it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agentkit import show
+from agentkit.messages import Usage
+
+if TYPE_CHECKING:
+    from agentkit.run import Run
+
+
+@dataclass(slots=True, eq=False)
+class Result:
+    """What a run came to: the answer, or why there is none.
+
+    `interrupted` says whether it ended before the engine was through, and `reason` why ("max_turns", "timeout",
+    "stopped" …). `pending` are the injected messages that no model has seen.
+    """
+
+    answer: str
+    error: BaseException | None
+    interrupted: bool
+    reason: str
+    usage: Usage
+    run: Run = field(repr=False)
+    step_count: int = 0
+    tool_calls_count: int = 0
+    pending_injections: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.answer
+
+    __repr__ = show.result
+
+
+@dataclass(slots=True)
+class Receipt:
+    """The receipt of an injected message: `seen` becomes true when a model call has carried it."""
+
+    id: str
+    text: str
+    _run: Run = field(repr=False)
+
+    @property
+    def seen(self) -> bool:
+        """Whether a model has seen the message on the run's present line."""
+        return self.id in self._run.desk.history.injections.heard
+
+    def recall(self) -> None:
+        """Take the message back. Raises `UsageError` when a model has seen it already."""
+        self._run.control.do(lambda: self._run.desk.history.recall(self.id, time.time()))

@@ -1,0 +1,92 @@
+"""The ways to drive a run other than one step at a time: over a batch, to the end, in the background, from an event loop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+
+from agentkit import background, drive, edits
+from agentkit.journal.base import Entry
+from agentkit.result import Result
+
+if TYPE_CHECKING:
+    from agentkit.run import Run
+
+
+def over(run: Run) -> list[Entry]:
+    """Perform everything that is pending now, side by side, and give the new entries."""
+    before = {entry.id for entry in run.entries}
+    token = run._acquire()
+    try:
+        run.desk.hold, run.desk.error = "", None
+        drive.blocking(run.desk, _batch(run))
+    finally:
+        run.control.release(token)
+        edits.save_status(run)
+    return [entry for entry in run.entries if entry.id not in before]
+
+
+def _batch(run: Run) -> Callable[[], str]:
+    """Say "pause" as soon as what is pending now has been performed."""
+    first = set(run.pending)
+    return lambda: "" if first.intersection(run.pending) - run.desk.waiting.keys() else "pause"
+
+
+def to_the_end(run: Run, timeout: float | None) -> Result:
+    """Perform steps in this thread until the run ends, pauses, or waits for a person."""
+    run._go()
+    end = background.timer(timeout, lambda: run.stop("timeout"))
+    try:
+        run.control.drive()
+    finally:
+        end()
+        run._after()
+    return run.result
+
+
+def wait(run: Run, timeout: float | None) -> Result:
+    """Wait for the background task; an interrupt pauses the run, and after `timeout` seconds it is stopped."""
+    playing = run.control.playing
+    if playing is not None:
+        try:
+            background.wait(playing, timeout)
+        except TimeoutError:
+            run.stop("timeout")
+            background.wait(playing)
+        except KeyboardInterrupt:
+            run.pause()
+            raise
+    return run.result
+
+
+async def awaited(run: Run) -> Result:
+    """Play the run, if it is not playing, and wait for it."""
+    if run.status in ("paused", "stopped", "failed"):
+        run.play()
+    await _quiet(run)
+    return run.result
+
+
+async def entries(run: Run) -> AsyncIterator[Entry]:
+    """Perform what is pending, parallel calls side by side, and give each new entry; then what is pending next."""
+    while run.status not in ("done", "waiting", "readonly") and not run.desk.hold:
+        before = {entry.id for entry in run.entries}
+        run.play(_batch(run))
+        await _quiet(run)
+        if run.desk.error:
+            raise run.desk.error
+        for entry in run.entries:
+            if entry.id not in before:
+                yield entry
+
+
+async def _quiet(run: Run) -> None:
+    """Wait until nobody plays the run; wakes every 0.1 s, so that an interrupt is quick, and an interrupt pauses the run."""
+    import asyncio
+
+    try:
+        while (playing := run.control.playing) is not None:
+            await asyncio.wait([asyncio.wrap_future(playing)], timeout=0.1)
+    except asyncio.CancelledError:
+        run.stop("interrupted")
+        raise

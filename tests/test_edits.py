@@ -1,0 +1,255 @@
+"""What a person changes: observations, thoughts, arguments, pending steps; undo, forks, decisions, injections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.errors import Undecided, UsageError
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+
+SENT: list[str] = []
+
+
+@tool(effect="pure")
+def look(city: str) -> str:
+    """Look at the weather."""
+    return f"rain in {city}"
+
+
+@tool
+def send(text: str) -> str:
+    """Send a message to the world."""
+    SENT.append(text)
+    return "sent"
+
+
+@pytest.fixture(autouse=True)
+def nothing_sent() -> None:
+    SENT.clear()
+
+
+def call(name: str, **arguments: Any) -> Reply:
+    return Reply(f"I {name}", (Call(name, arguments, f"{name}1"),))
+
+
+def begin(*replies: Any, **options: Any) -> tuple[Run, Scripted]:
+    model = Scripted([*replies], abilities=Abilities(tools=True))
+    return Agent(model, [look, send], journal="memory", **options).start("q", paused=True), model
+
+
+def seen(model: Scripted) -> list[Any]:
+    return [message["content"] for message in model.requests[-1]["messages"]]
+
+
+def test_an_edited_observation_is_what_the_model_receives_and_the_original_is_kept() -> None:
+    run, model = begin(call("look", city="Oslo"), "sunny")
+    next(run)
+    original = next(run)
+    fresh = run.edit(2, text="sun in Oslo", reason="the sensor is broken")
+    next(run)
+    assert seen(model)[-1] == "sun in Oslo"
+    assert (fresh.original, fresh.author, fresh.reason) == (original.id, "human", "the sensor is broken")
+    assert original.result[0].text == "rain in Oslo" and original in [e for line in run.branches() for e in line]
+
+
+def test_edited_arguments_reach_the_tool_and_the_model_sees_itself_having_asked_so() -> None:
+    run, model = begin(call("look", city="Oslo"), "dry")
+    next(run)
+    thought = run.edit(arguments={"city": "Rome"})
+    assert thought.kind == "think" and thought.original
+    assert next(run).result[0].text == "rain in Rome"
+    next(run)
+    assert '"Rome"' in str(model.requests[-1]["messages"]) and "Oslo" not in str(model.requests[-1]["messages"])
+
+
+def test_editing_the_arguments_of_an_action_that_ran_runs_it_again() -> None:
+    run, _ = begin(call("look", city="Oslo"), "dry")
+    next(run)
+    next(run)
+    run.edit(2, arguments={"city": "Rome"})
+    assert len(run) == 2 and next(run).result[0].text == "rain in Rome"
+
+
+def test_an_edited_thought_can_answer_or_ask_for_something_else() -> None:
+    run, _ = begin(call("look", city="Oslo"))
+    next(run)
+    run.edit(1, answer="I know it: rain")
+    assert run.drive().answer == "I know it: rain"
+    run.edit(1, calls=[Call("send", {"text": "hi"}, "s")])
+    assert run.pending[0].step.calls[0].name == "send"  # type: ignore[union-attr]
+
+
+def test_a_pending_step_can_be_answered_by_hand() -> None:
+    run, model = begin(call("look", city="Oslo"), "unused")
+    run.edit(text="I say it myself")
+    assert run.drive().answer == "I say it myself" and model.requests == []
+    other, _ = begin(call("look", city="Oslo"), "done")
+    next(other)
+    assert other.edit(text="made up").author == "human"
+    assert other.entries[2].result[0].text == "made up"
+
+
+@pytest.mark.parametrize(
+    ("entry", "change", "says"),
+    [
+        (0, {"text": "x"}, "begin cannot be edited"),
+        (1, {"colour": "x"}, "unknown change"),
+        (2, {"answer": "x"}, "unknown change"),
+        (1, {}, "say what to change"),
+        (9, {"text": "x"}, "there is no entry 9"),
+    ],
+)
+def test_a_change_that_makes_no_sense_says_what_would(entry: int, change: dict[str, Any], says: str) -> None:
+    run, _ = begin(call("look", city="Oslo"), "done")
+    run.drive()
+    with pytest.raises(UsageError, match=says):
+        run.edit(entry, **change)
+    assert run.answer == "done"
+
+
+def test_undo_takes_back_an_edit_then_a_step_and_redo_brings_them_back() -> None:
+    run, _ = begin(call("look", city="Oslo"), "done")
+    next(run)
+    next(run)
+    run.edit(2, text="sun")
+    run.undo()
+    assert run[2].result[0].text == "rain in Oslo"
+    run.undo()
+    assert len(run) == 2
+    run.redo().redo()
+    assert run[2].result[0].text == "sun"
+
+
+def test_rewind_makes_an_entry_the_last_one_and_branches_can_be_returned_to() -> None:
+    run, _ = begin(call("look", city="Oslo"), "first", "second")
+    run.drive()
+    last = run[3]
+    run.rewind(2)
+    assert run.drive().answer == "second"
+    run.rewind(last)
+    assert run.pending[0].step.answer == "first"  # type: ignore[union-attr]
+    assert [line[-1].step.answer for line in run.branches() if line[-1].kind == "conclude"] == ["first", "second"]  # type: ignore[union-attr]
+
+
+def test_a_fork_reuses_what_is_recorded_says_so_and_leaves_the_first_run_alone() -> None:
+    run, model = begin(call("look", city="Oslo"), "first", "second")
+    run.drive()
+    fork = run.fork(2)
+    assert "2 recorded steps are re-used" in fork.forecast and len(model.requests) == 2
+    fork.edit(2, text="sun")
+    assert fork.drive().answer == "second"
+    assert run.answer == "first" and run[2].result[0].text == "rain in Oslo"
+
+
+def test_a_fork_asks_before_a_tool_whose_effect_cannot_be_taken_back() -> None:
+    run, _ = begin(call("send", text="hi"), "first", "second")
+    run.drive()
+    fork = run.fork(1)
+    assert "send(text='hi') [irreversible]" in fork.forecast
+    fork.drive()
+    assert (fork.status, SENT) == ("waiting", ["hi"])
+    with pytest.raises(Undecided, match="fork"):
+        next(fork)
+    fork.approve()
+    assert fork.drive().answer == "second" and SENT == ["hi", "hi"]
+
+
+def test_a_fork_may_change_the_model_and_the_dialect() -> None:
+    run, _ = begin(call("look", city="Oslo"), "first")
+    run.drive()
+    other = Scripted(["Thought: I see\nFINAL_ANSWER: from text"])
+    fork = run.fork(2, model=other, dialect="text")
+    assert fork.drive().answer == "from text"
+    assert other.requests[0]["messages"][-1]["content"] == "Observation: rain in Oslo"
+
+
+# -- injection -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_injected_message_arrives_once_with_a_receipt() -> None:
+    run, model = begin(call("look", city="Oslo"), "done")
+    next(run)
+    receipt = run.inject("be quick")
+    assert not receipt.seen
+    next(run)
+    next(run)
+    assert receipt.seen and seen(model)[-2:] == ["rain in Oslo", "[USER INTERRUPT] be quick"]
+
+
+def test_a_recalled_message_never_reaches_a_prompt() -> None:
+    run, model = begin(call("look", city="Oslo"), "done")
+    run.inject("forget it").recall()
+    run.drive()
+    assert "forget it" not in str(model.requests)
+
+
+def test_blank_injections_are_refused() -> None:
+    run, _ = begin("done")
+    with pytest.raises(UsageError, match="some text"):
+        run.inject("  \n")
+
+
+def test_a_final_answer_waits_for_what_was_injected() -> None:
+    run, model = begin("first", "second")
+    next(run)
+    run.inject("and in French?")
+    assert run.drive().answer == "second"
+    assert seen(model)[-1] == "[USER INTERRUPT] and in French?"
+
+
+def test_what_nobody_has_heard_at_the_end_is_reported() -> None:
+    run, _ = begin(call("look", city="Oslo"), "forced", max_iterations=1)
+    next(run)
+    next(run)
+    next(run)
+    run.inject("too late")
+    assert run.result.answer == "forced" and run.result.pending_injections == ("too late",)
+
+
+# -- decisions -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [(True, ["hi"]), ("allow", ["hi"]), (False, []), ("deny", []), (None, []), ("yes please", []), ({"text": "ho"}, ["ho"])],
+)
+def test_an_approver_decides_and_only_a_plain_yes_is_a_yes(said: Any, sent: list[str]) -> None:
+    model = Scripted([call("send", text="hi"), "done"], abilities=Abilities(tools=True))
+    result = Agent(model, [send], journal="memory", approve=["send"], approver=lambda call: said).run("q")
+    assert (result.answer, SENT) == ("done", sent)
+    if not sent:
+        assert "rejected" in seen(model)[-1] or "denied" in seen(model)[-1]
+
+
+def test_without_an_approver_a_blocking_run_denies() -> None:
+    _run, _model = begin(call("send", text="hi"), "done", approve=True)
+    model2 = Scripted([call("send", text="hi"), "done"], abilities=Abilities(tools=True))
+    assert Agent(model2, [send], journal="memory", approve=True).run("q").answer == "done"
+    assert SENT == [] and "approval" in seen(model2)[-1]
+
+
+def test_in_a_held_run_a_person_approves_edits_rejects_or_responds() -> None:
+    for decide, sent, told in (
+        (lambda run: run.approve(), ["hi"], "sent"),
+        (lambda run: run.approve(arguments={"text": "ho"}), ["ho"], "sent"),
+        (lambda run: run.reject("not today"), [], "not today"),
+        (lambda run: run.respond("done by hand"), [], "done by hand"),
+    ):
+        SENT.clear()
+        run, model = begin(call("send", text="hi"), "done", approve=["send"])
+        run.drive()
+        assert run.status == "waiting" and "approval" in run.waiting[0][1].why
+        decide(run)
+        assert run.drive().answer == "done"
+        assert told in seen(model)[-1] and sent == SENT
+
+
+def test_an_approval_can_be_remembered() -> None:
+    run, _ = begin(call("send", text="1"), call("send", text="2"), "done", approve=["send"])
+    run.drive()
+    run.approve(remember=True)
+    assert run.drive().answer == "done" and SENT == ["1", "2"]
