@@ -13,20 +13,22 @@ ROOT = Path(__file__).parents[1]
 # From the ground up. A module imports from lines above its own, never from its own line, and freely within its own package.
 LAYERS = """
     errors
-    messages secrets background interrupts effects
-    steps
+    messages secrets background interrupts places
+    foreign steps
     tools engines around
     stepper
     models
     journal
     tree events
+    injection moves
     history gates
     host
     desk
+    effects
     drive
     control
-    edits
     show
+    edits
     run
     agent
     export log
@@ -37,7 +39,7 @@ LAYERS = """
 LEVEL = {unit: level for level, line in enumerate(LAYERS.splitlines()) for unit in line.split()}
 
 # What decides and never performs: it imports only its like, and of the standard library only what does no I/O.
-PURE = {"errors", "messages", "steps", "engines", "around", "stepper"}
+PURE = {"errors", "messages", "foreign", "steps", "engines", "around", "places", "stepper"}
 PURE_LIBRARY = """
     __future__ ast bisect collections copy dataclasses difflib enum functools graphlib hashlib heapq inspect itertools json
     linecache math operator re string textwrap types typing
