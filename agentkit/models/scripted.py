@@ -67,7 +67,7 @@ class Scripted:
             raise line
         reply = Reply(line) if isinstance(line, str) else line
         if not isinstance(reply, Reply):
-            return reply  # type: ignore[no-any-return]
+            return reply
         reply = reply if reply.usage or not self.usage else replace(reply, usage=self.usage)
         return pieces(reply, self._chunks) if self._chunks else reply
 

@@ -11,7 +11,7 @@ from agentkit.messages import Call, Chat, Message, Reply
 from agentkit.models.dialects import protocol, spelled, thinking
 from agentkit.models.dialects.calls import find, from_wire, identity, takes_nothing
 from agentkit.models.dialects.protocol import Reading
-from agentkit.models.dialects.views import View, observed, plain, settled, spoken, view
+from agentkit.models.dialects.views import View, concluded, observed, plain, settled, spoken, view
 from agentkit.tools.observe import clip
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ class Native:
         reading = spelled.read(said, tools)
         if reading.calls or reading.problems:
             return settled(reply, self.name, said, thought, reading)
+        reading = protocol.read(said, tools, reply.finish)
+        if not (reading.calls and find(reading.calls[0].name, tools)[1]):
+            return concluded(reply, self.name, said, thought, reading)
         kept, cut = protocol.before_observation(said)
-        acted = protocol.read(kept, tools, reply.finish)
-        if acted.calls and find(acted.calls[0].name, tools)[1]:
-            return settled(reply, self.name, kept, thought, acted, cut)
-        return plain(reply, self.name)
+        return settled(reply, self.name, kept, thought, protocol.read(kept, tools, reply.finish), cut)
 
 
 def _known(call: Call, position: int, tools: tuple[Tool, ...]) -> Call:

@@ -24,9 +24,10 @@ _MARK = re.compile(
     r"""^[ \t]*+(?:[>*_\#`-]{1,6}+[ \t]*+)?+
         (?:(?P<final>FINAL_ANSWER|Final[ ]Answer)|(?P<input>Action[ _]Input)|(?P<action>Action)
           |(?P<thought>Thought)|(?P<observation>Observation))
-        (?P<number>[ ]?\d{1,3}+)?+[ \t]{0,4}+[*_`]{0,3}+[ \t]{0,4}+[:：](?:[*_`]{1,3}+(?=\s|\Z))?+""",
+        (?:[ ]?\d{1,3}+)?+[ \t]{0,4}+[*_`]{0,3}+[ \t]{0,4}+[:：](?:[*_`]{1,3}+(?=\s|\Z))?+""",
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
 )
+_MOST_INPUTS = 16  # looked into for markers that are no markers; each look may cost the length of the text
 INVENTED = "an observation was made up; it and what followed it were cut"
 TOO_LONG = "the reply was cut off at the length limit"
 
@@ -60,8 +61,8 @@ def before_observation(text: str) -> tuple[str, str]:
     """Cut a text where it makes up an observation; give what was cut, too."""
     answered = False
     for match in _MARK.finditer(text):
-        answered = answered or bool(match["final"])
-        if match["observation"] and not (answered and match["number"]):  # an answer may number its observations
+        answered = answered or match.lastgroup == "final"
+        if match.lastgroup == "observation" and not (answered and any(map(str.isdigit, match[0]))):  # an answer may number its own
             return text[: match.start()], text[match.start() :]
     return text, ""
 
@@ -97,7 +98,7 @@ def _final(text: str, mark: Mark, pairs: list[Pair], finish: str) -> Reading:
 
 def prose(text: str) -> str:
     """Take the labels and an opened fence out of what a model thought aloud."""
-    text = _MARK.sub(lambda match: "" if match["thought"] else match[0], text).strip()
+    text = _MARK.sub(lambda match: "" if match.lastgroup == "thought" else match[0], text).strip()
     if text.startswith("```") and text.count("```") % 2:
         text = text.partition("\n")[2].strip()
     return text.strip()
@@ -106,13 +107,14 @@ def prose(text: str) -> str:
 def _marks(text: str) -> list[Mark]:
     """List the markers of a text, without those inside a JSON input."""
     marks: list[Mark] = []
-    inside = 0
+    inside = tries = 0
     for match in _MARK.finditer(text):
         if match.start() < inside:
             continue
-        kind = next(kind for kind in ("final", "input", "action", "thought", "observation") if match[kind])
+        kind = match.lastgroup or ""
         marks.append(Mark(kind, match.start(), match.end()))
-        if kind == "input":
+        if kind == "input" and tries < _MOST_INPUTS:
+            tries += 1
             inside = _end_of_object(text, match.end())
     return marks
 

@@ -40,13 +40,13 @@ def read(text: str, tools: tuple[Tool, ...]) -> Reading:
     at = 0
     if text.lstrip().startswith("{") and (alone := _alone(text.strip(), tools)):
         return Reading("", (alone,))
-    for opening in _OPENING.finditer(text):
+    for tries, opening in enumerate(_OPENING.finditer(text)):
         if opening.start() < at:
             continue
-        if len(calls) + len(problems) >= _MOST:
+        if tries >= _MOST:
             break
         start = _SPACE.match(text, opening.end()).end()  # type: ignore[union-attr]
-        call, end = _call(text, opening, start, tools, len(calls), mend=not problems)
+        call, end = _call(text, opening, start, tools, len(calls), mend=tries == 0)
         if call:
             calls.append(call)
             said.append(text[at : opening.start()])

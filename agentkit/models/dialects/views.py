@@ -39,7 +39,11 @@ def observed(message: Message) -> View:
 def plain(reply: Reply, name: str) -> Reply:
     """Read a reply to a request without tools: all of it is the answer, or what follows FINAL_ANSWER: if that is there."""
     said, thought = thinking.split(reply.text)
-    reading = protocol.read(said, ())
+    return concluded(reply, name, said, thought, protocol.read(said, ()))
+
+
+def concluded(reply: Reply, name: str, said: str, thought: str, reading: Reading) -> Reply:
+    """Complete a reply that asks for nothing: the answer that was read in it, else all that was said."""
     if reading.answer is None:
         reading = Reading("", (), said.strip(), (protocol.TOO_LONG,) if reply.finish == "length" else ())
     return settled(reply, name, said, thought, reading)

@@ -1,0 +1,140 @@
+"""Record what a model answers, and play it back: one JSON file, for people to read and for tests to rely on."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from agentkit.errors import JournalTooNew, ModelError, NotRecorded, UsageError
+from agentkit.messages import Reply, Usage, call_from_json, call_to_json, canonical, digest
+from agentkit.models.base import Abilities, Request
+from agentkit.secrets import mask_json
+
+Mode = Literal["replay", "record", "auto"]
+VERSION = 1
+
+
+class Cassette:
+    """A model that plays recorded replies back, and with "record" or "auto" asks `model` and records what it says.
+
+    `tape` is the path of a JSON file, or a dict of the same shape. A request is known by everything that would be sent.
+    One that was recorded several times is answered in the recorded order, and then by its last reply. Secrets are masked
+    before they are stored. With "record" the tape begins anew, with "auto" only what is missing is asked for.
+    Raises `NotRecorded` for a request that is not on the tape, and shows the nearest one that is.
+    """
+
+    def __init__(self, tape: str | Path | dict[str, Any], model: Any = None, mode: Mode = "replay") -> None:
+        if mode not in get_args(Mode):
+            raise UsageError(f"the mode of a cassette is one of {', '.join(get_args(Mode))}, not {mode!r}")
+        if mode != "replay" and model is None:
+            raise UsageError(f"a cassette in mode {mode!r} needs the model that it shall record")
+        self.mode = mode
+        self.model = model
+        self.path = None if isinstance(tape, dict) else Path(tape)
+        self.tape = _load(tape, must_exist=mode == "replay")
+        if mode == "record":
+            self.tape["recordings"] = []
+        if model is not None:
+            self.tape["model"] = getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
+            self.tape["abilities"] = asdict(getattr(model, "abilities", Abilities()))
+        self.name = str(self.tape.get("model", "cassette"))
+        self.abilities = Abilities(**{name: bool(self.tape.get("abilities", {}).get(name)) for name in _ABILITIES})
+        self._played: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def recordings(self) -> list[dict[str, Any]]:
+        """What is on the tape: `key`, `request` and `reply` of each recording, in order."""
+        return self.tape["recordings"]  # type: ignore[no-any-return]
+
+    def __call__(self, request: Request) -> Any:
+        asked = mask_json(json.loads(canonical(request.to_dict())))
+        key = digest(canonical(asked))
+        if self.mode != "record":
+            with self._lock:
+                known = [one for one in self.recordings if one["key"] == key]
+                if known:
+                    turn = min(self._played.get(key, 0), len(known) - 1)
+                    self._played[key] = turn + 1
+                    return reply_from_json(known[turn]["reply"])
+            if self.mode == "replay":
+                from agentkit.models.nearest import describe_miss
+
+                raise NotRecorded(
+                    describe_miss(asked, [one["request"] for one in self.recordings], str(self.path or "the cassette"))
+                )
+        return self._record(key, asked, self.model(request))
+
+    def _record(self, key: str, asked: Any, output: Any) -> Any:
+        from agentkit.models.replies import acollect, collect
+
+        if hasattr(output, "__await__") or hasattr(output, "__aiter__"):
+
+            async def later() -> Reply:
+                return self._keep(key, asked, await acollect(output))
+
+            return later()
+        return self._keep(key, asked, collect(output))
+
+    def _keep(self, key: str, asked: Any, reply: Reply) -> Reply:
+        with self._lock:
+            self.recordings.append({"key": key, "request": asked, "reply": mask_json(reply_to_json(reply))})
+            self._played[key] = self._played.get(key, 0) + 1
+            if self.path:
+                _save(self.path, self.tape)
+        return reply
+
+    def __repr__(self) -> str:
+        return f"<Cassette of {self.name!r}: {len(self.recordings)} recordings, {self.mode}>"
+
+
+_ABILITIES = tuple(field.name for field in fields(Abilities))
+
+
+def reply_to_json(reply: Reply) -> dict[str, Any]:
+    """Turn what a model gave into JSON data; what is empty is left out."""
+    data: dict[str, Any] = {"text": reply.text, "reasoning": reply.reasoning, "finish": reply.finish, "model": reply.model}
+    data["calls"] = [call_to_json(call) for call in reply.calls]
+    data["usage"] = asdict(reply.usage) if reply.usage else None
+    data["opaque"] = reply.opaque
+    return {name: value for name, value in data.items() if value or name == "text"}
+
+
+def reply_from_json(data: dict[str, Any]) -> Reply:
+    """Make a reply of JSON data, as `reply_to_json` gives it."""
+    try:
+        calls = tuple(call_from_json(call) for call in data.get("calls", ()))
+        usage = Usage(**data["usage"]) if data.get("usage") else None
+        return Reply(**{**data, "calls": calls, "usage": usage})
+    except (TypeError, AttributeError, KeyError) as error:
+        raise ModelError(f"a recorded reply cannot be read: {error}") from error
+
+
+def _load(tape: str | Path | dict[str, Any], *, must_exist: bool) -> dict[str, Any]:
+    if not isinstance(tape, dict):
+        path = Path(tape)
+        if not path.exists() and not must_exist:
+            return {"agentkit_cassette": VERSION, "recordings": []}
+        try:
+            tape = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise NotRecorded(f"there is no cassette {path}; record it first: Cassette({str(path)!r}, model, 'record')") from None
+        except ValueError as error:
+            raise UsageError(f"{path} is no cassette: {error}") from error
+    if not isinstance(tape, dict) or not isinstance(tape.setdefault("recordings", []), list):
+        raise UsageError("a cassette is a JSON object with a list of recordings")
+    if tape.setdefault("agentkit_cassette", VERSION) != VERSION:
+        raise JournalTooNew(f"the cassette has version {tape['agentkit_cassette']}, this agentkit reads {VERSION}")
+    return tape
+
+
+def _save(path: Path, tape: dict[str, Any]) -> None:
+    """Write the whole tape beside the old one, then take its place: a kill leaves one or the other."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".new")
+    written = json.dumps(tape, indent=1, sort_keys=True, ensure_ascii=False, default=str)
+    beside.write_text(written + "\n", encoding="utf-8", errors="surrogatepass")
+    beside.replace(path)
