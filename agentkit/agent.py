@@ -6,13 +6,14 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from agentkit import registry
+from agentkit.around.base import Around
 from agentkit.around.ends_turn import ends_turn
 from agentkit.around.nudge import nudge
 from agentkit.around.reformat import reformat
 from agentkit.control import Control
 from agentkit.desk import Desk
 from agentkit.edits import info
-from agentkit.engines import registry
 from agentkit.errors import JournalDamaged, UsageError
 from agentkit.events import Event
 from agentkit.gates import Gate, approval
@@ -24,7 +25,6 @@ from agentkit.messages import Chat, message_from_json, message_to_json, system
 from agentkit.models import dialects, resolve
 from agentkit.run import Result, Run
 from agentkit.secrets import mask_json
-from agentkit.stepper import Around
 from agentkit.tools import builtin
 from agentkit.tools.sources import ToolSet
 

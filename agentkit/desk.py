@@ -16,9 +16,10 @@ from agentkit.gates import Breakpoint, Gate, Verdict, question, uncertain
 from agentkit.history import History
 from agentkit.host import Host, Job
 from agentkit.journal.base import Entry, Row
-from agentkit.messages import Message, Usage
+from agentkit.messages import Message
 from agentkit.stepper import KINDS, Pending
 from agentkit.steps import Act, Step
+from agentkit.usage import Usage
 
 
 @dataclass(slots=True, eq=False)

@@ -14,6 +14,7 @@ from agentkit.journal.base import Entry, Row, RunInfo
 from agentkit.messages import Call, Reply
 from agentkit.models import dialects
 from agentkit.models.base import Request
+from agentkit.result import Receipt
 from agentkit.secrets import mask
 from agentkit.stepper import Pending
 from agentkit.steps import Act, replace
@@ -21,7 +22,7 @@ from agentkit.tools import observe
 from agentkit.tree import HIDDEN
 
 if TYPE_CHECKING:
-    from agentkit.run import Receipt, Run
+    from agentkit.run import Run
 
 CHANGES = {
     "think": ("text", "answer", "calls", "arguments"),
@@ -124,8 +125,6 @@ def _answer(run: Run, pending: Pending, result: Any, author: str, reason: str = 
 
 def inject(run: Run, text: str, to: str) -> Receipt:
     """Leave a message for the model; recorded at once when nobody drives, else before the next step."""
-    from agentkit.run import Receipt
-
     if not text.strip():
         raise UsageError("an injected message needs some text")
     key, text = uuid.uuid4().hex[:12], mask(text)
@@ -215,16 +214,8 @@ def _root(history: History) -> int:
 
 def _forecast(run: Run) -> str:
     reused = [entry for entry in run.entries if entry.kind != "begin"]
-    following = ", ".join(describe(pending, run) for pending in run.pending) or "nothing: the run is over"
+    following = ", ".join(show.pending(pending, run) for pending in run.pending) or "nothing: the run is over"
     return f"{len(reused)} recorded steps are re-used, no call is made for them; next: {following}"
-
-
-def describe(pending: Pending, run: Run) -> str:
-    """Say in a few words what a pending step would do."""
-    step: Any = pending.step
-    if step.kind == "act":
-        return f"{show.call(step.calls[0])} [{run.desk.effect(pending)}]"
-    return f"{step.kind} ({step.role})"
 
 
 def branches(run: Run) -> list[list[Entry]]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from agentkit.around.base import Around
 from agentkit.errors import Diverged
 from agentkit.injection import Injections, interrupt
 from agentkit.journal.base import Entry, Journal, Note, Row
 from agentkit.messages import Message, Reply
 from agentkit.moves import Moves
-from agentkit.stepper import Around, Pending, Stepper
+from agentkit.stepper import Pending, Stepper
 from agentkit.steps import Engine, Step, Think, replace
-from agentkit.tree import HIDDEN, Tips, before, chain, extend, lane_of, recordings, tips_at
+from agentkit.tree import HIDDEN, Tips, before, chain, drifted, extend, lane_of, recordings, tips_at
 
 
 class History:
@@ -78,10 +79,7 @@ class History:
 
     def drifted(self, entry: Entry) -> bool:
         """Say whether the engine, replayed, sent another request than the recorded one (a new prompt, another docstring)."""
-        now, then = self.proposed.get(entry.id), entry.step
-        if not isinstance(now, Think) or not isinstance(then, Think):
-            return False
-        return now.chat.digest != then.chat.digest or _names(now) != _names(then)
+        return drifted(self.proposed.get(entry.id), entry.step)
 
     # -- going on ----------------------------------------------------------------------------------------------------
 
@@ -298,7 +296,3 @@ class History:
 def _tail(step: Think, before: Step) -> list[Message]:
     more = len(step.chat) - len(before.chat)  # type: ignore[union-attr]
     return list(step.chat)[-more:] if more > 0 else []
-
-
-def _names(step: Think) -> list[str]:
-    return [getattr(tool, "digest", "") for tool in step.tools]

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+from agentkit.usage import Usage
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -24,33 +26,6 @@ def canonical(value: Any) -> bytes:
 def digest(data: bytes) -> str:
     """Name some bytes: 32 hexadecimal digits of their SHA-256."""
     return hashlib.sha256(data).hexdigest()[:32]
-
-
-@dataclass(slots=True)
-class Usage:
-    """Tokens, money and calls; `+` adds them up. `cached` is the part of `input`, `reasoning` the part of `output`."""
-
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    reasoning: int = 0
-    cost: float = 0.0
-    calls: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input + other.input,
-            self.output + other.output,
-            self.cached + other.cached,
-            self.reasoning + other.reasoning,
-            self.cost + other.cost,
-            self.calls + other.calls,
-        )
-
-    @property
-    def total(self) -> int:
-        """Input and output tokens together."""
-        return self.input + self.output
 
 
 @dataclass(slots=True)
@@ -191,8 +166,6 @@ class Chat:
             return messages
         if isinstance(messages, str | Message):
             return EMPTY + messages
-        from agentkit.foreign import message_from_dict
-
         return EMPTY + [m if isinstance(m, Message) else message_from_dict(m) for m in messages]
 
     def __add__(self, more: Any) -> Chat:
@@ -291,6 +264,25 @@ def call_to_json(call: Call) -> dict[str, Any]:
 def call_from_json(data: dict[str, Any]) -> Call:
     """Make a call of JSON data, as `call_to_json` gives it."""
     return Call(**{**data, "coerced": tuple(data.get("coerced", ()))})
+
+
+def message_from_dict(data: Any) -> Message:
+    """Make a message of the dict or the object (`role`, `content`) that other libraries use."""
+    get = data.get if isinstance(data, dict) else lambda name, default=None: getattr(data, name, default)
+    role, content = get("role"), get("content", "")
+    role = getattr(role, "value", role)
+    if role not in ("system", "user", "assistant", "tool"):
+        raise ValueError(f"a message needs a role of system, user, assistant or tool, not {role!r}")
+    if isinstance(content, list):
+        content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    calls = tuple(_call_from_dict(call) for call in get("tool_calls") or ())
+    return Message(role, content or "", calls, get("tool_call_id") or "", get("name") or "")
+
+
+def _call_from_dict(data: dict[str, Any]) -> Call:
+    function = data.get("function", data)
+    arguments = function.get("arguments", {})
+    return Call(function["name"], json.loads(arguments or "{}") if isinstance(arguments, str) else arguments, data.get("id", ""))
 
 
 _DEFAULTS = tuple(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentkit import show
-from agentkit.messages import Usage
+from agentkit.usage import Usage
 
 if TYPE_CHECKING:
     from agentkit.run import Run

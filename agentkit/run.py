@@ -6,18 +6,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentkit import drive, edits, show, stepping
+from agentkit import edits, show, stepping
 from agentkit.control import Control
 from agentkit.desk import Desk
-from agentkit.errors import Ended, ReadOnly, Undecided, UsageError
+from agentkit.errors import Ended, ReadOnly, UsageError
 from agentkit.events import Event, event_of
 from agentkit.gates import Breakpoint, Verdict
 from agentkit.journal.base import Entry
-from agentkit.messages import Usage
 from agentkit.models import dialects
 from agentkit.places import Place
 from agentkit.result import Receipt, Result
 from agentkit.stepper import Pending
+from agentkit.usage import Usage
 
 if TYPE_CHECKING:
     from agentkit.agent import Agent
@@ -144,32 +144,11 @@ class Run:
         Raises `StopIteration` when the run is over, `Undecided` when the step waits for a person, and whatever a model
         raised: the step then stays pending and can be tried again.
         """
-        token = self._acquire()
-        try:
-            self.desk.error = None
-            due = self.desk.due(stepping=True)
-            if not due:
-                self._explain()
-            self.desk.hold = ""
-            entry = drive.step(self.desk, due[0])
-            if entry is None:
-                raise self.desk.error or UsageError("the step did not end")
-            return entry
-        finally:
-            self.control.release(token)
-            edits.save_status(self)
+        return stepping.one(self)
 
-    def __iter__(self) -> Generator[Entry, None, None]:
+    def __iter__(self) -> Iterator[Entry]:
         """Give one entry after the other, until the run ends, is paused by the loop's own body, or meets a breakpoint."""
-        self.control.stopping = ""
-        while not self.control.stopping:
-            try:
-                entry = next(self)
-            except StopIteration:
-                return
-            yield entry
-            if self.desk.hold:
-                return
+        return stepping.each(self)
 
     def step(self) -> Entry:
         """Perform one step and give its entry; the same as `next(run)`, with `Ended` instead of `StopIteration`."""
@@ -312,13 +291,5 @@ class Run:
         self.desk.waiting.clear()
         self.desk.allowed.clear()
         self.desk.hold, self.desk.error = "", None
-
-    def _explain(self) -> None:
-        if self.desk.waiting:
-            why = next(iter(self.desk.waiting.values())).why
-            raise Undecided(f"{why}: run.approve(), run.reject(comment) or run.respond(value)")
-        if self.desk.error:
-            raise self.desk.error
-        raise StopIteration
 
     __repr__ = show.run

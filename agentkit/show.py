@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentkit.journal.base import Entry
-    from agentkit.run import Result, Run
+    from agentkit.result import Result
+    from agentkit.run import Run
+    from agentkit.stepper import Pending
 
 WIDTH = 200
 """Characters of one text in one line; what is longer is cut with a note of how much."""
@@ -57,10 +59,16 @@ def _task(spec: dict[str, Any]) -> str:
     return " / ".join(message["text"] for message in spec["task"] if message["role"] == "user")
 
 
+def pending(waiting: Pending, run: Run) -> str:
+    """Say in a few words what a pending step would do."""
+    step: Any = waiting.step
+    if step.kind == "act":
+        return f"{call(step.calls[0])} [{run.desk.effect(waiting)}]"
+    return f"{step.kind} ({step.role})"
+
+
 def run(shown: Run) -> str:
     """Write a run: how it stands, its trace, and what comes next."""
-    from agentkit.edits import describe
-
     desk = shown.desk
     lines = [f"Run {shown.status}: {len(shown.entries) - 1} steps, {desk.steps} model calls, {desk.tool_calls} tool calls"]
     for number, recorded in enumerate(shown.entries):
@@ -71,7 +79,7 @@ def run(shown: Run) -> str:
     elif shown.status != "done":
         why = [verdict.why for _, verdict in shown.waiting] or ([shown.hold] if shown.hold else [])
         lines += [f"  ! {text}" for text in why]
-        lines += [f"  > next: {describe(pending, shown)}" for pending in shown.pending]
+        lines += [f"  > next: {pending(step, shown)}" for step in shown.pending]
     return "\n".join(lines)
 
 

@@ -10,17 +10,15 @@ parallel step with index i is "[i.k]"; so "[3.0].1" is the first sub-generator w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from agentkit.around.base import Around
 from agentkit.errors import EngineError, Finish
 from agentkit.messages import EMPTY
 from agentkit.places import Place, places
 from agentkit.steps import Act, Answer, Engine, Step
-
-Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
-"""A generator of one step: is given the step and a memory, yields it (others before or after), returns the result."""
 
 Recorded = dict[tuple[str, int], Any]
 """Entries by frame path and index: anything with `kind`, `step` and `result`."""
@@ -171,40 +169,17 @@ class Stepper:
     def _advance(self, lane: Lane, value: Any) -> None:
         """Send `value` to whoever waits for it in this lane, until a step is pending or the lane is done."""
         try:
-            while True:
-                if lane.around:
-                    position, generator = lane.around[-1]
-                    try:
-                        step = generator.send(value)
-                    except StopIteration as end:
-                        lane.around.pop()
-                        value = end.value
-                        continue
-                else:
-                    position = -1
-                    try:
-                        step = lane.frames[0].generator.send(value)
-                    except StopIteration as end:
-                        self._finish(lane, end.value)
-                        return
-                    if lane.frames[0].generator.gi_yieldfrom is not None or len(lane.frames) > 1:
-                        _follow(lane)
+            while asked := self._send(lane, value):
+                position, step = asked
                 frame = lane.frames[-1]
                 kind = getattr(step, "kind", None)
                 if kind not in self._arounds:
                     raise EngineError(f"an engine yields steps (Think, Act, Ask, All, Conclude), not {step!r:.200}")
                 if kind == "conclude" and (len(lane.frames) > 1 or lane.parent is not None):
-                    value = None
+                    value = None  # only the outermost engine's answer is up for discussion
                     continue
                 if lane.wrapped:
-                    for i, around in self._arounds[kind]:
-                        if i > position:
-                            memory = frame.memories.get(i)
-                            if memory is None:
-                                memory = frame.memories[i] = {}
-                            generator = around(step, memory)
-                            lane.around.append((i, generator))
-                            step = next(generator)
+                    step = self._wrap(lane, frame, position, step)
                 opens = kind == "all" or (kind == "act" and len(step.calls) != 1)
                 lane.pending = Pending(lane, frame.path, frame.index, step, opens)
                 frame.index += 1
@@ -216,6 +191,37 @@ class Stepper:
         except Exception as error:
             self.error = EngineError(f"{lane.frames[-1].generator.__name__} raised {type(error).__name__}: {error}")
             self.error.__cause__ = error
+
+    def _send(self, lane: Lane, value: Any) -> tuple[int, Any] | None:
+        """Send a result to the innermost around that waits, else to the engine; give who asks for which step next."""
+        while lane.around:
+            position, generator = lane.around[-1]
+            try:
+                return position, generator.send(value)
+            except StopIteration as end:
+                lane.around.pop()
+                value = end.value
+        engine = lane.frames[0].generator
+        try:
+            step = engine.send(value)
+        except StopIteration as end:
+            self._finish(lane, end.value)
+            return None
+        if engine.gi_yieldfrom is not None or len(lane.frames) > 1:
+            _follow(lane)
+        return -1, step
+
+    def _wrap(self, lane: Lane, frame: Frame, position: int, step: Any) -> Any:
+        """Pass a step through the arounds inside of the one at `position`; give the step that comes out."""
+        for i, around in self._arounds[step.kind]:
+            if i > position:
+                memory = frame.memories.get(i)
+                if memory is None:
+                    memory = frame.memories[i] = {}
+                generator = around(step, memory)
+                lane.around.append((i, generator))
+                step = next(generator)
+        return step
 
     def _finish(self, lane: Lane, value: Any) -> None:
         lane.done, lane.result = True, value

@@ -2,15 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agentkit import background, drive, edits
+from agentkit.errors import Undecided, UsageError
 from agentkit.journal.base import Entry
 from agentkit.result import Result
 
 if TYPE_CHECKING:
     from agentkit.run import Run
+
+
+def one(run: Run) -> Entry:
+    """Perform one step in this thread and give its entry."""
+    token = run._acquire()
+    try:
+        run.desk.error = None
+        due = run.desk.due(stepping=True)
+        if not due:
+            _explain(run)
+        run.desk.hold = ""
+        entry = drive.step(run.desk, due[0])
+        if entry is None:
+            raise run.desk.error or UsageError("the step did not end")
+        return entry
+    finally:
+        run.control.release(token)
+        edits.save_status(run)
+
+
+def _explain(run: Run) -> None:
+    """Raise the reason why no step may start."""
+    if run.desk.waiting:
+        why = next(iter(run.desk.waiting.values())).why
+        raise Undecided(f"{why}: run.approve(), run.reject(comment) or run.respond(value)")
+    if run.desk.error:
+        raise run.desk.error
+    raise StopIteration
+
+
+def each(run: Run) -> Iterator[Entry]:
+    """Perform one step after the other in this thread, until the run ends, is paused, or meets a breakpoint."""
+    run.control.stopping = ""
+    while not run.control.stopping:
+        try:
+            entry = one(run)
+        except StopIteration:
+            return
+        yield entry
+        if run.desk.hold:
+            return
 
 
 def over(run: Run) -> list[Entry]:

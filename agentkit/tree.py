@@ -11,6 +11,7 @@ from typing import Any
 from agentkit.errors import UsageError
 from agentkit.journal.base import Entry
 from agentkit.stepper import Recorded
+from agentkit.steps import Step, Think
 
 Tips = dict[str, int]
 
@@ -88,3 +89,11 @@ def before(entries: dict[int, Entry], line: list[Entry], tips: Tips) -> Tips:
     found = tips_at(entries, line, tips, last)
     found[lane_of(last.path)] = last.parent
     return found
+
+
+def drifted(now: Step | None, then: Step | None) -> bool:
+    """Say whether two model calls that stand at the same place ask for something else: other messages, other tools."""
+    if not isinstance(now, Think) or not isinstance(then, Think):
+        return False
+    schemas = [[tool.digest for tool in step.tools] for step in (now, then)]
+    return now.chat.digest != then.chat.digest or schemas[0] != schemas[1]

@@ -20,9 +20,9 @@ from typing import Any
 from recordings import key_of, native_model, native_results, native_tools
 
 from agentkit.agent import Agent
-from agentkit.foreign import message_from_dict
 from agentkit.journal import open_journal
 from agentkit.journal.base import Entry, Note
+from agentkit.messages import message_from_dict
 
 POINTS = ("before begun", "after begun", "after effect", "after commit")
 

@@ -12,11 +12,11 @@ ROOT = Path(__file__).parents[1]
 
 # From the ground up. A module imports from lines above its own, never from its own line, and freely within its own package.
 LAYERS = """
-    errors
+    errors usage
     messages secrets background interrupts places
-    foreign steps
+    steps
     tools engines around
-    stepper
+    registry stepper
     models
     journal
     tree events
@@ -28,7 +28,9 @@ LAYERS = """
     drive
     control
     show
+    result
     edits
+    stepping
     run
     agent
     export log
@@ -39,7 +41,7 @@ LAYERS = """
 LEVEL = {unit: level for level, line in enumerate(LAYERS.splitlines()) for unit in line.split()}
 
 # What decides and never performs: it imports only its like, and of the standard library only what does no I/O.
-PURE = {"errors", "messages", "foreign", "steps", "engines", "around", "places", "stepper"}
+PURE = {"errors", "usage", "messages", "steps", "engines", "around", "places", "stepper"}
 PURE_LIBRARY = """
     __future__ ast bisect collections copy dataclasses difflib enum functools graphlib hashlib heapq inspect itertools json
     linecache math operator re string textwrap types typing

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
+
+from agentkit.steps import Step
+
+Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
+"""Is given the step and a memory, yields the step (others before or after it), and returns the result for the engine."""
 
 
 def around(*kinds: Any) -> Callable[[Any], Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import around
+from agentkit.around.base import Around, around
 from agentkit.errors import Finish
-from agentkit.stepper import Around
 from agentkit.steps import Act, Step
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from agentkit.messages import Usage
 from agentkit.steps import Step
+from agentkit.usage import Usage
 
 
 @dataclass(slots=True)

@@ -7,8 +7,9 @@ from typing import Any
 
 from agentkit.journal.base import Entry, Note, Row
 from agentkit.journal.lines import loads, parse
-from agentkit.messages import EMPTY, Call, Chat, Message, Reply, Usage, call_from_json, digest, message_from_json
+from agentkit.messages import EMPTY, Call, Chat, Message, Reply, call_from_json, digest, message_from_json
 from agentkit.steps import Act, All, Answer, Ask, Conclude, Step, Think
+from agentkit.usage import Usage
 
 Json = dict[str, Any]
 OWN = ("text", "calls", "reasoning", "raw", "dialect", "opaque")  # what a reply shares with its own message

@@ -15,9 +15,10 @@ from typing import Any
 from agentkit.journal.base import Entry, Note, Row
 from agentkit.journal.decode import OWN, Reader
 from agentkit.journal.lines import dumps, encoded, loads, parse, tame, verbatim
-from agentkit.messages import EMPTY, Chat, Message, Reply, Usage, call_to_json, canonical, digest, message_from_json
+from agentkit.messages import EMPTY, Chat, Message, Reply, call_to_json, canonical, digest, message_from_json
 from agentkit.secrets import mask_json
 from agentkit.steps import Act, All, Answer, Ask, Step, Think
+from agentkit.usage import Usage
 
 Json = dict[str, Any]
 Mask = Callable[[str], str]

@@ -13,8 +13,9 @@ import pytest
 
 from agentkit.journal import Entry, Note, RunInfo
 from agentkit.journal.sqlite import SqliteJournal
-from agentkit.messages import Call, Chat, Message, Reply, Usage, system, user
+from agentkit.messages import Call, Chat, Message, Reply, system, user
 from agentkit.steps import Act, Think
+from agentkit.usage import Usage
 
 
 def info(run: str = "r1", tree: str = "t1", **more) -> RunInfo:

@@ -13,9 +13,10 @@ from agentkit import secrets
 from agentkit.journal import Entry, Note
 from agentkit.journal.decode import Reader
 from agentkit.journal.encode import Writer
-from agentkit.messages import EMPTY, Call, Chat, Message, Reply, Usage, assistant, system, user
+from agentkit.messages import EMPTY, Call, Chat, Message, Reply, assistant, system, user
 from agentkit.steps import Act, All, Answer, Ask, Conclude, Think
 from agentkit.tools.tool import Tool
+from agentkit.usage import Usage
 
 CHAT = Chat.of([system("be brief"), user("2+2?", pinned=True)])
 CALLS = (Call("add", {"a": 2, "b": 2}, "c1", raw="{'a':2", coerced=("quotes",)), Call("no", {}, "c2", problem="no such tool"))
