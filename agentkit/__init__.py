@@ -2,7 +2,8 @@
 
 from agentkit.agent import Agent, runs
 from agentkit.messages import Call, Chat, Message, Reply
-from agentkit.run import Result, Run
+from agentkit.result import Result
+from agentkit.run import Run
 from agentkit.stepper import Stepper
 from agentkit.steps import Act, All, Answer, Ask, Conclude, Think
 from agentkit.tools.tool import Tool, ToolBox, tool

@@ -23,7 +23,8 @@ from agentkit.journal import open_journal
 from agentkit.journal.base import Entry, Journal
 from agentkit.messages import Chat, message_from_json, message_to_json, system
 from agentkit.models import dialects, resolve
-from agentkit.run import Result, Run
+from agentkit.result import Result
+from agentkit.run import Run
 from agentkit.secrets import mask_json
 from agentkit.tools import builtin
 from agentkit.tools.sources import ToolSet
@@ -189,7 +190,7 @@ class Agent:
     def _needed(self, call: Any) -> bool:
         if callable(self._approve):
             return bool(self._approve(call))
-        return self._approve is True or call.name in self._approve
+        return self._approve is True or call.name in (self._approve or ())
 
     def resume(self, name: str, *, strict: bool = False) -> Run:
         """Open a run of the journal where it stood when its kernel ended, and hold it there, paused.

@@ -6,6 +6,7 @@ to do when one of them moves on.
 
 from __future__ import annotations
 
+import functools
 import queue
 import time
 from collections.abc import Callable
@@ -23,6 +24,10 @@ from agentkit.steps import Conclude
 
 GRACE = 1.0
 """Seconds that a stop waits for synchronous tools that are still running."""
+
+
+Back = queue.SimpleQueue[tuple[Work, Outcome | None]]
+"""Where the outcomes of effects that run in threads come back."""
 
 
 class Works:
@@ -57,7 +62,10 @@ class Works:
     def give_up(self, futures: dict[Work, Future[Any]]) -> None:
         """Leave what is still running marked as begun; what it gives later is noted and not used."""
         for work in self.busy.values():
-            futures[work].add_done_callback(lambda _, work=work: self.desk.late(work))
+            futures[work].add_done_callback(functools.partial(self._late, work))
+
+    def _late(self, work: Work, future: Future[Any]) -> None:
+        self.desk.late(work)
 
 
 def step(desk: Desk, pending: Pending) -> Entry | None:
@@ -93,13 +101,13 @@ def _perform(desk: Desk, pending: Pending) -> Entry | None:
 def blocking(desk: Desk, until: Callable[[], str]) -> None:
     """Perform steps until none may start, or `until()` gives a reason to stop; lanes and parallel calls run in threads."""
     works = Works(desk)
-    back: queue.SimpleQueue[tuple[Work, Effect, Outcome | None]] = queue.SimpleQueue()
+    back: Back = queue.SimpleQueue()
     limits: dict[Work, float] = {}
     futures: dict[Work, Future[Any]] = {}
 
     def launch(work: Work, effect: Effect) -> None:
         future = futures[work] = apart(effect, desk)
-        future.add_done_callback(lambda done: back.put((work, effect, outcome_of(done))))
+        future.add_done_callback(lambda done: back.put((work, outcome_of(done))))
         if effect.timeout is not None:
             limits[work] = time.monotonic() + effect.timeout
 
@@ -129,10 +137,10 @@ def blocking(desk: Desk, until: Callable[[], str]) -> None:
             _await_one(works, back, limits, launch)
 
 
-def _await_one(works: Works, back: Any, limits: dict[Work, float], launch: Callable[[Work, Effect], None]) -> None:
+def _await_one(works: Works, back: Back, limits: dict[Work, float], launch: Callable[[Work, Effect], None]) -> None:
     """Wait, 0.1 s at the most, for one effect to come back or to be too late."""
     try:
-        work, _effect, outcome = back.get(timeout=0.1)
+        work, outcome = back.get(timeout=0.1)
     except queue.Empty:
         now = time.monotonic()
         overdue = [work for work, limit in limits.items() if limit <= now and work.pending in works.busy]
@@ -141,18 +149,19 @@ def _await_one(works: Works, back: Any, limits: dict[Work, float], launch: Calla
             works.move(work, (False, ToolTimeout("tool timed out")))
         return
     if works.busy.get(work.pending) is not work:
-        return works.desk.late(work)
+        works.desk.late(work)
+        return
     limits.pop(work, None)
-    if following := works.move(work, outcome):
+    if outcome and (following := works.move(work, outcome)):
         launch(work, following)
 
 
-def _abandon(works: Works, back: Any, grace: float) -> None:
+def _abandon(works: Works, back: Back, grace: float) -> None:
     """Wait a moment for what is still running, record what comes back, and leave the rest marked as begun."""
     end = time.monotonic() + grace
     while works.busy and (left := end - time.monotonic()) > 0:
         try:
-            work, _, outcome = back.get(timeout=left)
+            work, outcome = back.get(timeout=left)
         except queue.Empty:
             break
         if outcome is None:

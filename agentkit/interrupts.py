@@ -5,7 +5,7 @@ An interrupt that arrives between the return of a tool and its entry waits until
 
 from __future__ import annotations
 
-import _signal  # the module `signal` wraps each call of it in enums, which costs more than a step
+import _signal  # type: ignore[import-not-found]  # the module `signal` wraps each call of it in enums, which costs more than a step
 import threading
 from collections.abc import Callable
 from types import FrameType

@@ -109,9 +109,7 @@ class Stepper:
     def open(self, pending: Pending) -> None:
         """Start the lanes of a parallel step."""
         lane, step = pending.lane, pending.step
-        parts: tuple[Any, ...] = (
-            tuple(Act((call,), step.role, step.tags) for call in step.calls) if type(step) is Act else step.parts
-        )  # type: ignore[union-attr]
+        parts = tuple(Act((call,), step.role, step.tags) for call in step.calls) if type(step) is Act else step.parts  # type: ignore[union-attr]
         wrapped = type(step) is not Act
         lane.pending = None
         lane.branches = [

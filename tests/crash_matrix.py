@@ -121,6 +121,7 @@ def in_child(function: Any, *arguments: Any) -> int:
             os._exit(0)
         except BaseException:
             traceback.print_exc()
+            sys.stderr.flush()
             os._exit(1)
     status = os.waitpid(child, 0)[1]
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the child raised"
@@ -148,7 +149,7 @@ def case(run: dict[str, Any], home: Path, point: str, which: int) -> dict[str, A
 
 def main() -> None:
     source, home = Path(sys.argv[1]), Path(sys.argv[2])
-    for number, line in enumerate(source.read_text().splitlines()):
+    for number, line in enumerate(source.read_text(encoding="utf-8").split("\n")[:-1]):
         run = json.loads(line)
         for which in range(run["expected"]["n_tool_calls"]):
             for point in POINTS:

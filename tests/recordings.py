@@ -61,7 +61,7 @@ def recorded_tool(schema: dict[str, Any], results: dict[str, str], effect: Calla
         effect(key)
         return results[key]
 
-    return Tool(schema["name"], schema.get("description") or "", answer, schema["parameters"], timeout=None)
+    return Tool(schema["name"], schema.get("description") or "", schema["parameters"], answer, timeout=None)
 
 
 def key_of(name: str, arguments: dict[str, Any]) -> str:
