@@ -11,7 +11,7 @@ import typer
 from agentkit.agent import Agent, runs
 from agentkit.errors import AgentkitError
 from agentkit.journal import open_journal
-from agentkit.log import attach
+from agentkit.log import attach, logger
 from agentkit.tools import builtin
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Step, watch and replay agent loops.")
@@ -31,8 +31,7 @@ def run(
 ) -> None:
     """Run a task to its end and print the answer."""
     if verbose:
-        logging.basicConfig(level=logging.DEBUG, format="%(levelname)s: %(message)s", stream=sys.stderr)
-        logging.getLogger("asyncio").setLevel(logging.WARNING)
+        _speak()
     agent = _agent(model, tools, engine=engine, dialect=dialect, max_iterations=max_steps)
     held = agent.start(task, paused=True)
     if verbose:
@@ -94,6 +93,20 @@ def version() -> None:
     from importlib.metadata import version as installed
 
     typer.echo(installed("jupyter-agentkit"))
+
+
+def _speak() -> None:
+    """Let the log of the run reach the terminal: DEBUG with its name in front, what was done as it is."""
+
+    class Lines(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            text = super().format(record)
+            return f"DEBUG: {text}" if record.levelno == logging.DEBUG else text
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Lines())
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
 
 
 def _agent(model: str | None, tools: str, **options: Any) -> Agent:

@@ -1,4 +1,7 @@
-"""A run, told line by line to Python's logging (logger `agentkit`, level DEBUG) and to a callback of one's own."""
+"""A run, told line by line to Python's logging (logger `agentkit`) and to a callback of one's own.
+
+What is thought goes to level DEBUG, what is done to level INFO.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +32,20 @@ def attach(run: Run) -> None:
     def tell(event: Event) -> None:
         data, desk = event.data, run.desk
         if event.kind == "thought":
-            logger.debug("%s: step=%d, tool_calls=%d", name, desk.steps + 1, desk.tool_calls)
+            logger.debug("%s: step=%d, tool_calls=%d, max=%s", name, desk.steps + 1, desk.tool_calls, limit(run))
             logger.debug("%s: tool_calls in response = %d", name, len(data["calls"]))
             if data["calls"]:
                 logger.debug("%s: tool_names = %r", name, [call["name"] for call in data["calls"]])
             calls.update({call["id"]: call["arguments"] for call in data["calls"]})
         elif event.kind == "tool_call":
             asked = ", ".join(f"{key}={json.dumps(value, default=str)}" for key, value in calls.get(data["id"], {}).items())
-            logger.debug("[%d/%s] 🔧 %s(%s)", desk.tool_calls + 1, limit(run), data["name"], line(asked))
+            logger.info("[%d/%s] 🔧 %s(%s)", desk.tool_calls + 1, limit(run), data["name"], line(asked))
         elif event.kind == "tool_result":
-            logger.debug("%s %s", "→" if data["ok"] else "❌", line(data["text"]))
+            logger.info("%s %s", "→" if data["ok"] else "❌", line(data["text"]))
         elif event.kind == "error":
-            logger.debug("❌ %s: %s", data["type"], line(data["text"]))
+            logger.info("❌ %s: %s", data["type"], line(data["text"]))
         elif event.kind == "completed":
-            logger.debug("✅ Completed in %d steps, %d tool calls", desk.steps, desk.tool_calls)
+            logger.info("✅ Completed in %d steps, %d tool calls", desk.steps, desk.tool_calls)
 
     run.on_event(tell)
 

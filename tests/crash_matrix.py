@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -64,12 +65,13 @@ class Deadly:
 
 
 def agent(run: dict[str, Any], home: Path, point: str = "", which: int = -1) -> Agent:
-    effects = home / "effects"
+    effects, one_at_a_time = home / "effects", threading.Lock()
 
     def effect(key: str) -> None:
-        note(effects, key)
-        if point == "after effect" and len(effects.read_text().splitlines()) == which + 1:
-            die()
+        with one_at_a_time:
+            note(effects, key)
+            if point == "after effect" and len(lines(effects)) == which + 1:
+                die()
 
     journal: Any = open_journal(str(home / "runs.db"))
     if point:
