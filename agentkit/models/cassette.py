@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from agentkit.errors import JournalTooNew, ModelError, NotRecorded, UsageError
-from agentkit.messages import Reply, Usage, call_from_json, call_to_json, canonical, digest
+from agentkit.messages import Reply, call_from_json, call_to_json, canonical, digest
 from agentkit.models.base import Abilities, Request
 from agentkit.secrets import mask_json
+from agentkit.usage import Usage
 
 Mode = Literal["replay", "record", "auto"]
 VERSION = 1
@@ -48,7 +49,7 @@ class Cassette:
     @property
     def recordings(self) -> list[dict[str, Any]]:
         """What is on the tape: `key`, `request` and `reply` of each recording, in order."""
-        return self.tape["recordings"]  # type: ignore[no-any-return]
+        return self.tape["recordings"]
 
     def __call__(self, request: Request) -> Any:
         asked = mask_json(json.loads(canonical(request.to_dict())))

@@ -54,7 +54,7 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 def _diff(before: str, after: str) -> list[str]:
     old, new = ([line[:_WIDTH] for line in text.splitlines()[:400]] for text in (before, after))
-    changed = [line for line in difflib.unified_diff(old, new, "recorded", "asked", lineterm="", n=1)]
+    changed = list(difflib.unified_diff(old, new, "recorded", "asked", lineterm="", n=1))
     return [f"    {line}" for line in changed[:_LINES]] or ["    (further on in the text than is compared here)"]
 
 

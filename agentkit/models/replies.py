@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from agentkit.errors import ModelError
-from agentkit.messages import Call, Reply, Usage
+from agentkit.messages import Call, Reply
 from agentkit.models.base import CallDelta, Chunk
 from agentkit.models.dialects.calls import from_wire
+from agentkit.usage import Usage
 
 OnChunk = Callable[[Chunk], Any] | None
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from agentkit.errors import NotRecorded
-from agentkit.messages import Reply, Usage
+from agentkit.messages import Reply
 from agentkit.models.base import Abilities, CallDelta, Chunk, Output, Request
+from agentkit.usage import Usage
 
 Line = Reply | str | BaseException | Callable[[Request], Any]
 """One line of a script: a reply, an error to raise, or a function that is given the request and gives one of these."""

@@ -41,6 +41,8 @@ def from_text(name: str, written: str, tools: tuple[Tool, ...], *, cut_off: bool
     """Make a call of a tool's name and the text of its input. `cut_off` says that the text may lack its end."""
     name, tool = find(name, tools)
     body, fenced = unfenced(written)
+    if body.startswith('"') and not (tool and tool.sole_text) and (inner := unquoted(body)).lstrip().startswith("{"):
+        body = inner.strip()
     raw: dict[str, Any] = {"raw": written.strip()}
     if body.startswith("{") and not (tool and takes_nothing(tool) and body == "{}"):
         found = loose_json.object_at(body)
@@ -50,7 +52,12 @@ def from_text(name: str, written: str, tools: tuple[Tool, ...], *, cut_off: bool
         rest = body[found.end :].strip().strip("`").strip()
         return make(name, found.value, coerced=(*notes, "text after the object was left out") if rest else notes, **raw)
     if tool and body.casefold() in _NOTHING and (takes_nothing(tool) or not (tool.sole_text or tool.parameters.get("required"))):
-        return make(name, {}, coerced=() if body == "{}" else (f"{body or 'an empty input'!r} was read as no arguments",), **raw)
+        return make(
+            name,
+            {},
+            coerced=() if body == "{}" else (f"{repr(body) if body else 'an empty input'} was read as no arguments",),
+            **raw,
+        )
     if cut_off:
         return make(name, {}, problem=_unusable(loose_json.CUT_OFF), **raw)
     if tool is None or not tool.sole_text:

@@ -32,7 +32,6 @@ or try another way.
 
 The tools:
 """
-_KNOWN = ("type", "tool_name", "answer")
 
 
 class Json:
@@ -83,9 +82,11 @@ def _object(found: loose_json.Found, text: str, tools: tuple[Tool, ...]) -> Read
     data = found.value
     thought = data.get("reasoning") or data.get("thought") or ""
     thought = thought if isinstance(thought, str) else json.dumps(thought, ensure_ascii=False)
-    asks = data.get("type") == "tool_call" or ("type" not in data and "answer" not in data)
+    typed = data.get("type") in ("tool_call", "function")
+    asks = typed or ("type" not in data and "answer" not in data)
     if asks and (call := from_object(data, tools, mended=found.mended)):
-        if data.get("type") == "tool_call" or (any(key in data for key in ARGUMENT_KEYS) and find(call.name, tools)[1]):
+        named = "tool_name" in data or any(key in data for key in ARGUMENT_KEYS)
+        if typed or (named and find(call.name, tools)[1]):
             return Reading(thought, (call,))
     elif not asks:
         answer = data.get("answer", text.strip())

@@ -63,11 +63,11 @@ class Native:
         reading = spelled.read(said, tools)
         if reading.calls or reading.problems:
             return settled(reply, self.name, said, thought, reading)
-        reading = protocol.read(said, tools, reply.finish)
-        if not (reading.calls and find(reading.calls[0].name, tools)[1]):
-            return concluded(reply, self.name, said, thought, reading)
         kept, cut = protocol.before_observation(said)
-        return settled(reply, self.name, kept, thought, protocol.read(kept, tools, reply.finish), cut)
+        reading = protocol.read(kept, tools, reply.finish)
+        if reading.calls and find(reading.calls[0].name, tools)[1]:
+            return settled(reply, self.name, kept, thought, reading, cut)
+        return concluded(reply, self.name, said, thought, protocol.read(said, ()) if cut else reading)
 
 
 def _known(call: Call, position: int, tools: tuple[Tool, ...]) -> Call:

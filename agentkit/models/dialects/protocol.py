@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentkit.tools.tool import Tool
 
 _MARK = re.compile(
-    r"""^[ \t]*+(?:[>*_\#`-]{1,6}+[ \t]*+)?+
+    r"""^[ \t]*+(?:[>*_\#`]{1,6}+[ \t]*+)?+
         (?:(?P<final>FINAL_ANSWER|Final[ ]Answer)|(?P<input>Action[ _]Input)|(?P<action>Action)
           |(?P<thought>Thought)|(?P<observation>Observation))
         (?:[ ]?\d{1,3}+)?+[ \t]{0,4}+[*_`]{0,3}+[ \t]{0,4}+[:：](?:[*_`]{1,3}+(?=\s|\Z))?+""",
@@ -90,7 +90,7 @@ def _final(text: str, mark: Mark, pairs: list[Pair], finish: str) -> Reading:
     answer = text[mark.end : after].strip()
     if text.count("```", 0, mark.start) % 2:
         answer = without_stray_fence(answer)
-    problems = [f"{SECOND} {_named(text, pairs)} was not run, because the final answer was given"] if pairs else []
+    problems = [f"the final answer was given, so an action was not run: {_named(text, pairs)}"] if pairs else []
     problems += [TOO_LONG] if finish == "length" else []
     first = min([mark.start, *(asked.start for asked, _, _ in pairs[:1])])
     return Reading(prose(text[:first]), (), answer, tuple(problems))
@@ -101,7 +101,7 @@ def prose(text: str) -> str:
     text = _MARK.sub(lambda match: "" if match.lastgroup == "thought" else match[0], text).strip()
     if text.startswith("```") and text.count("```") % 2:
         text = text.partition("\n")[2].strip()
-    return text.strip()
+    return text.removesuffix("Action:").strip()
 
 
 def _marks(text: str) -> list[Mark]:

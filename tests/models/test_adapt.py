@@ -1,0 +1,108 @@
+"""Foreign models speak the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agentkit.errors import UsageError
+from agentkit.messages import Call, Chat, Message, Reply, Usage, assistant
+from agentkit.models import dialects
+from agentkit.models.adapt import acollect, as_model, collect, reply_of
+from agentkit.models.base import Abilities, Request
+from agentkit.models.scripted import Scripted
+from agentkit.tools.tool import tool
+
+
+@tool
+def now() -> str:
+    """Tell the time."""
+    return "noon"
+
+
+CALLED = assistant("", calls=(Call("now", {}, "c1"),), dialect="native")
+CHAT = Chat.of([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Time?"}])
+
+
+def request(model: Any, chat: Chat = CHAT) -> Request:
+    return Request(chat, dialects.choose(model.abilities), (now,))
+
+
+class Client:
+    """A client that takes its prompt in parts."""
+
+    def __init__(self, **answer: Any) -> None:
+        self.answer, self.seen = answer, {}
+
+    async def complete(self, system_prompt: str, user_query: str, messages: list[Any], tools: Any = None) -> dict[str, Any]:
+        self.seen = {"system_prompt": system_prompt, "user_query": user_query, "messages": messages, "tools": tools}
+        return self.answer
+
+
+def test_a_client_that_takes_its_prompt_in_parts_gets_them() -> None:
+    client = Client(content="so", tool_calls=[{"id": "c2", "name": "now", "input": {"zone": "UTC"}}])
+    model = as_model(client)
+    assert model.abilities == Abilities(tools=True)
+    chat = CHAT + CALLED + Message("tool", "noon", call_id="c1", name="now")
+    reply = asyncio.run(acollect(model(request(model, chat))))
+    assert reply == Reply("so", (Call("now", {"zone": "UTC"}, "c2"),))
+    assert (client.seen["system_prompt"], client.seen["user_query"]) == ("Be brief.", "Time?")
+    assert [message["role"] for message in client.seen["messages"]] == ["assistant", "tool"]
+    assert client.seen["tools"] == [now.native]
+
+
+def test_no_tools_are_passed_as_none() -> None:
+    model = as_model(client := Client(content="hi"))
+    assert asyncio.run(acollect(model(Request(CHAT, dialects.get("native"))))).text == "hi"
+    assert client.seen["tools"] is None
+
+
+@pytest.mark.parametrize("method", ["chat", "continue_chat", "complete"])
+@pytest.mark.parametrize("answer", ["hi", {"content": "hi"}, SimpleNamespace(content="hi"), {"message": {"content": "hi"}}])
+def test_an_object_with_one_method_is_a_model(method: str, answer: Any) -> None:
+    seen: list[Any] = []
+
+    def converse(messages: list[dict[str, Any]]) -> Any:
+        seen.extend(messages)
+        return answer
+
+    model = as_model(SimpleNamespace(**{method: converse}))
+    assert model.abilities == Abilities()
+    assert collect(model(request(model))).text == "hi"
+    assert [message["role"] for message in seen] == ["system", "system", "user"]
+
+
+def test_what_a_foreign_model_does_to_its_messages_stays_there() -> None:
+    model = as_model(SimpleNamespace(chat=lambda messages: messages[-1].update(content="?") or "hi"))
+    model(request(model))
+    assert request(model).messages[-1]["content"] == "Time?"
+
+
+def test_flags_by_name_are_abilities() -> None:
+    foreign = SimpleNamespace(chat=lambda messages, tools=None: "x", abilities={"tool_call": False, "json_mode": True})
+    assert as_model(foreign).abilities == Abilities(json=True)
+
+
+def test_a_function_and_a_model_stay_what_they_are() -> None:
+    def answer(asked: Request) -> str:
+        return "hi"
+
+    model = Scripted([])
+    assert as_model(answer) is answer and as_model(model) is model
+
+
+@pytest.mark.parametrize("thing", ["offline", 3, None, object(), Scripted, lambda: "x", lambda a, b: "x"])
+def test_anything_else_is_refused_with_what_would_do(thing: Any) -> None:
+    with pytest.raises(UsageError, match=r"a model is a function"):
+        as_model(thing)
+
+
+def test_a_whole_chat_completion_is_read() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call], "reasoning_content": "hm"}
+    usage = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
+    reply = reply_of({"choices": [{"message": message, "finish_reason": "tool_calls"}], "usage": usage})
+    assert reply == Reply("", (Call("now", {}, "c1", "{}"),), reasoning="hm", usage=Usage(5, 2), finish="tool_calls")

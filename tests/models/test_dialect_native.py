@@ -1,0 +1,163 @@
+"""The native dialect: calls on the wire, and calls that a model only spelled out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentkit.messages import Call, Chat, Message, Reply, assistant, user
+from agentkit.models import dialects
+from agentkit.models.dialects.calls import from_wire
+from agentkit.models.dialects.native import NOT_RUN
+from agentkit.tools.tool import Tool, tool
+
+NATIVE = dialects.get("native")
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@tool
+def now() -> str:
+    """Tell the time."""
+    return "noon"
+
+
+TOOLS: tuple[Tool, ...] = (add, now, tool(now.function, name="ask a friend"))
+
+
+def read(text: str = "", *calls: Call, finish: str = "stop") -> Reply:
+    return NATIVE.read(Reply(text, calls, finish=finish), TOOLS)
+
+
+def test_calls_keep_their_ids_and_get_one_where_they_have_none() -> None:
+    reply = read("so", Call("add", {"a": 1, "b": 2}, "c1"), Call("now"), Call("now"))
+    assert reply.calls[0].id == "c1" and len({call.id for call in reply.calls}) == 3
+    assert reply == read("so", Call("add", {"a": 1, "b": 2}, "c1"), Call("now"), Call("now"))
+    assert (reply.text, reply.answer) == ("so", None)
+
+
+def test_a_name_as_the_wire_wrote_it_finds_its_tool() -> None:
+    assert NATIVE.schemas(TOOLS)[2]["function"]["name"] == "ask_a_friend"
+    assert read("", Call("ask_a_friend", {}, "x")).calls[0].name == "ask a friend"
+
+
+def test_prose_is_the_answer() -> None:
+    assert read("It is noon.").answer == "It is noon."
+    assert read("<think>hm</think>It is noon.").answer == "It is noon."
+    assert read("I know.\nFINAL_ANSWER: noon").answer == "noon"
+
+
+def test_arguments_that_are_no_json_object_are_refused(recorded: Callable[[str], list[dict[str, Any]]]) -> None:
+    for line in recorded("malformed_arguments.jsonl"):
+        (call,) = read("", from_wire("add", line["arguments"], "c")).calls
+        assert call.problem and call.arguments == {} and call.raw == line["arguments"], line["id"]
+
+
+@pytest.mark.parametrize(
+    "written", ['{"a": 1', '"text"', "{'a': 1}", "[1]", "", "null", "x", '{"a": 1} {"b": 2}', "[" * 3000, '{"a":' * 3000]
+)
+def test_arguments_are_never_invented(written: str) -> None:
+    call = from_wire("add", written)
+    assert call.problem and call.arguments == {} and call.raw == written
+
+
+def test_no_arguments_will_do_for_a_tool_that_takes_none() -> None:
+    (call,) = read("", from_wire("now", "", "c")).calls
+    assert (call.arguments, call.problem) == ({}, "") and call.coerced
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[TOOL_CALL: add]({"a": 1, "b": 2})',
+        'I add them.\n[TOOL_CALL: add] ( {"a": 1, "b": 2} )',
+        '<tool_call>{"name": "add", "arguments": {"a": 1, "b": 2}}</tool_call>',
+        '<tool_call>\n{"name": "add", "parameters": {"a": 1, "b": 2}}\n</tool_call>',
+        'I add them.\n```json\n{"tool_name": "add", "tool_args": {"a": 1, "b": 2}}\n```',
+        '```\n{"action": "add", "action_input": {"a": 1, "b": 2}}\n```\n',
+        '{"function": {"name": "add", "arguments": "{\\"a\\": 1, \\"b\\": 2}"}}',
+        'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nObservation: 3\nFINAL_ANSWER: 3',
+    ],
+)
+@pytest.mark.parametrize("name", ["native", "json", "text"])
+def test_a_call_that_is_spelled_out_is_read_in_every_dialect(text: str, name: str) -> None:
+    (call,) = dialects.get(name).read(Reply(text), TOOLS).calls
+    assert (call.name, call.arguments, call.problem) == ("add", {"a": 1, "b": 2}, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The page says [TOOL_CALL: now]({}) somewhere.",
+        '```json\n{"name": "Ann", "arguments": {}}\n```',
+        '```json\n{"name": "now", "age": 3, "arguments": {}}\n```',
+        '```json\n{"name": "now"}\n```',
+    ],
+)
+def test_data_and_quotations_are_no_calls(text: str) -> None:
+    assert read(text).calls == () and read(text).answer == text
+
+
+def test_several_spelled_calls_run_natively_and_one_at_a_time_elsewhere() -> None:
+    both = '<tool_call>{"name": "now", "arguments": {}}</tool_call>\n<tool_call>{"name": "add", "arguments": {}}</tool_call>'
+    assert [call.name for call in read(both).calls] == ["now", "add"]
+    reply = dialects.get("text").read(Reply(both), TOOLS)
+    assert [call.name for call in reply.calls] == ["now"] and reply.problems == (f"{dialects.SECOND} add was not run",)
+
+
+def test_a_spelled_call_without_an_end_is_unreadable_and_no_answer_of_an_honest_model() -> None:
+    reply = read('<tool_call>{"name": "add", "arguments": {"a": 1')
+    assert (reply.readable, reply.calls) == (False, ())
+
+
+def test_a_call_without_an_offer_is_not_made() -> None:
+    reply = NATIVE.read(Reply("done", (Call("add"),)), ())
+    assert (reply.calls, reply.answer) == ((), "done") and reply.problems
+
+
+def asked(*ids: str) -> Message:
+    return assistant("", calls=tuple(Call("now", {}, id) for id in ids), dialect="native")
+
+
+def result(id: str, text: str) -> Message:
+    return Message("tool", text, call_id=id, name="now")
+
+
+def test_results_stand_directly_after_their_calls_in_call_order() -> None:
+    chat = Chat.of([user("q"), asked("a", "b", "c"), result("c", "3"), user("wait"), result("a", "1"), result("z", "?")])
+    _, said, *rest = NATIVE.render(chat, TOOLS)
+    assert [call["id"] for call in said["tool_calls"]] == ["a", "b", "c"]
+    assert [(m["role"], m["content"]) for m in rest] == [
+        ("tool", "1"),
+        ("tool", NOT_RUN),
+        ("tool", "3"),
+        ("user", "wait"),
+        ("user", "Observation: ?"),
+    ]
+    assert [m["tool_call_id"] for m in rest[:3]] == ["a", "b", "c"]
+
+
+def test_an_id_that_comes_again_is_sent_as_another() -> None:
+    chat = Chat.of([asked("a", "a"), result("a", "1"), result("a", "2"), asked("a"), result("a", "3"), asked("")])
+    sent = NATIVE.render(chat, TOOLS)
+    ids = [call["id"] for message in sent for call in message.get("tool_calls", ())]
+    assert len(set(ids)) == 4
+    assert [(m["tool_call_id"], m["content"]) for m in sent if m["role"] == "tool"] == list(
+        zip(ids, ["1", "2", "3", NOT_RUN], strict=True)
+    )
+    assert NATIVE.render(chat, TOOLS) == sent
+
+
+def test_arguments_go_as_json_text_and_the_provider_gets_its_own_parts_back() -> None:
+    reply = NATIVE.read(Reply("", (Call("add", {"a": 1}, "c"),), opaque={"signed": "x"}), TOOLS)
+    (message,) = NATIVE.render(Chat.of([]) + reply, TOOLS)[:1]
+    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"a": 1}
+    assert message["opaque"] == {"signed": "x"}
+    assert all("opaque" not in view for name in ("text", "json") for view in dialects.get(name).render(Chat.of([]) + reply, TOOLS))
