@@ -6,8 +6,9 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from agentkit import registry
+from agentkit import log, registry
 from agentkit.around.base import Around
+from agentkit.around.caps import cap_calls
 from agentkit.around.ends_turn import ends_turn
 from agentkit.around.nudge import nudge
 from agentkit.around.reformat import reformat
@@ -39,8 +40,10 @@ SETTINGS = (
     "roles",
     "settings",
     "repair",
+    "max_tool_calls",
     "raise_errors",
     "on_event",
+    "on_step",
 )
 
 
@@ -51,7 +54,8 @@ class Agent:
     `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts"). `engine` is a
     name or a generator function, and `options` are its parameters, such as `max_iterations`. `roles` names other models
     by role. `journal` is "sqlite" (the default), a path, "memory", or None. `repair=0` takes an unreadable reply as the
-    answer at once.
+    answer at once. `max_tool_calls` limits the tools that run. `on_event(event)` and
+    `on_step(iteration, action, observation, error, step)` are called as things happen.
 
     `approve` says which calls need a person's yes: True, tool names, or a predicate of the call. `approver(call)` decides
     for `run()`, where nobody is there to be asked: True or "allow" (or "remember", for that tool from now on) is a yes, a
@@ -75,15 +79,17 @@ class Agent:
         self.raise_errors: bool = own.get("raise_errors", False)
         self.approver: Callable[[Any], Any] | None = own.get("approver")
         self.on_event: Callable[[Event], Any] | None = own.get("on_event")
+        self.on_step: log.OnStep | None = own.get("on_step")
         self._approve = own.get("approve")
         self._journal = own.get("journal", "sqlite")
-        self.arounds: tuple[Around, ...] = self._stack(tuple(own.get("arounds", ())), own.get("repair", 1))
+        self.arounds = self._stack(tuple(own.get("arounds", ())), own.get("repair", 1), own.get("max_tool_calls"))
 
-    def _stack(self, own: tuple[Around, ...], repair: int) -> tuple[Around, ...]:
+    def _stack(self, own: tuple[Around, ...], repair: int, most: int | None) -> tuple[Around, ...]:
         if repair not in (0, 1):
             raise ValueError(f"repair is 0 or 1 (how often a reply is asked for again), not {repair!r}")
         last = frozenset(tool.name for tool in self.tools.tools if tool.ends_turn)
-        return (*own, *([ends_turn(last)] if last else []), nudge, *([reformat] if repair else []))
+        caps = [] if most is None else [cap_calls(most)]
+        return (*own, *([ends_turn(last)] if last else []), *caps, nudge, *([reformat] if repair else []))
 
     @property
     def journal(self) -> Journal | None:
@@ -172,6 +178,8 @@ class Agent:
         if self.on_event:
             desk.listen(self.on_event)
         run = Run(self, desk, Control(desk), spec)
+        if self.on_step:
+            log.on_step(run, self.on_step)
         if new:
             if journal is not None:
                 journal.create(info(run, parent.desk.tree if parent else run.id, parent.id if parent else ""))

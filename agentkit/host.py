@@ -79,7 +79,7 @@ class Host:
         return dialect.read(_masked_reply(reply), step.tools)
 
     def _act(self, call: Call, entry: Entry) -> Job:
-        entry.author = "tool"
+        entry.author = "host"
         tool = self.tools.find(call.name)
         if tool is None:
             return (observe.not_found(call, [tool.name for tool in self.tools.tools]),)
@@ -89,6 +89,7 @@ class Host:
             return (observe.invalid(call, error),)
         if coerced:
             entry.reason = "; ".join(coerced)
+        entry.author = "tool"
         try:
             value = yield Effect(tool.function, (), arguments, tool.timeout, False)
         except ToolTimeout:

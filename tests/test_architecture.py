@@ -32,8 +32,9 @@ LAYERS = """
     edits
     stepping
     run
+    log
     agent
-    export log
+    export
     notebook serve
     cli integrations
     __init__

@@ -1,0 +1,1 @@
+"""Doors to other ecosystems; each is imported by whoever needs it."""

@@ -1,0 +1,85 @@
+"""What goes around a loop, on real runs of the scripted model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentkit import Agent, Call, Reply, tool
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+
+
+@tool(effect="pure")
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@tool(effect="pure", ends_turn=True)
+def hand_over(to: str) -> str:
+    """Hand over to a person."""
+    return f"{to} takes over"
+
+
+def go(model: Scripted, **options: Any) -> Any:
+    return Agent(model, [add, hand_over], journal="memory", **options).run("q")
+
+
+def roles(result: Any) -> list[str]:
+    return [entry.step.role for entry in result.run.entries if entry.kind == "think"]
+
+
+def test_an_unreadable_reply_is_asked_for_once_more_and_then_taken_as_it_is() -> None:
+    result = go(Scripted(["well, hm", "really no idea"]))
+    assert (result.answer, roles(result), result.step_count) == ("really no idea", ["thought", "reformat"], 2)
+
+
+def test_a_reply_that_was_mended_goes_on_and_both_calls_count_as_iterations() -> None:
+    model = Scripted(["well, hm", 'Action: add\nAction Input: {"a": 1, "b": 2}', "FINAL_ANSWER: 3"])
+    result = go(model, max_iterations=2)
+    assert result.answer == "3" and roles(result) == ["thought", "reformat", "answer"]
+
+
+def test_each_turn_may_be_mended_once() -> None:
+    model = Scripted(["hm", 'Action: add\nAction Input: {"a": 1, "b": 2}', "hm again", "FINAL_ANSWER: 3"])
+    assert roles(go(model)) == ["thought", "reformat", "thought", "reformat"]
+
+
+def test_without_repair_the_raw_text_is_the_answer_at_once() -> None:
+    result = go(Scripted(["well, hm"]), repair=0)
+    assert (result.answer, roles(result)) == ("well, hm", ["thought"])
+
+
+@pytest.mark.parametrize("empty", ["", "<thinking>x</thinking>", "  \n"])
+def test_an_empty_reply_is_nudged_once(empty: str) -> None:
+    result = go(Scripted([empty, "FINAL_ANSWER: 3"]))
+    assert (result.answer, roles(result)) == ("3", ["thought", "nudge"])
+
+
+def test_two_empty_replies_end_the_run_in_plain_words() -> None:
+    result = go(Scripted(["", ""]))
+    assert (result.reason, roles(result)) == ("empty_reply", ["thought", "nudge"])
+    assert "no answer" in result.answer
+
+
+def test_a_tool_that_ends_the_turn_ends_the_run_with_its_words() -> None:
+    model = Scripted([Reply("", (Call("hand_over", {"to": "Ada"}, "c"),))], abilities=Abilities(tools=True))
+    result = go(model)
+    assert (result.answer, result.reason) == ("Ada takes over", "ends_turn")
+
+
+def test_calls_over_the_limit_are_not_run_and_the_model_is_told() -> None:
+    calls = tuple(Call("add", {"a": n, "b": 1}, f"c{n}") for n in range(5))
+    model = Scripted([Reply("", calls), "done"], abilities=Abilities(tools=True))
+    result = go(model, max_tool_calls=2)
+    told = [message["content"] for message in model.requests[1]["messages"][-5:]]
+    assert told[:2] == ["1", "2"] and all("limit of 2 tool calls" in text for text in told[2:])
+    assert (result.answer, result.tool_calls_count) == ("done", 2)
+
+
+@pytest.mark.parametrize("most", [0, -1, True, "3", 1.5])
+def test_a_limit_that_is_no_count_is_refused_at_construction(most: Any) -> None:
+    with pytest.raises(ValueError, match="max_tool_calls"):
+        Agent(Scripted([]), max_tool_calls=most)
