@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentkit.events import Event
-from agentkit.show import line
+from agentkit.lines import line
 
 if TYPE_CHECKING:
     from agentkit.run import Run

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+from agentkit import lines
 from agentkit.usage import Usage
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -44,7 +45,7 @@ class Call:
     coerced: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Message:
     """One message of a chat.
 
@@ -69,6 +70,11 @@ class Message:
     opaque: Any = None
     _encoded: bytes | None = field(default=None, init=False, repr=False, compare=False)  # init=False: replace() makes them anew
     _views: dict[Any, Any] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        asked = f" → {', '.join(map(lines.call, self.calls))}" if self.calls else ""
+        failed = "" if self.ok else "✗ "
+        return f"{self.role}: {failed}{lines.line(self.text)}{asked}"
 
     @property
     def encoded(self) -> bytes:

@@ -4,59 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentkit.lines import call, entry, line
+
 if TYPE_CHECKING:
-    from agentkit.journal.base import Entry
     from agentkit.result import Result
     from agentkit.run import Run
     from agentkit.stepper import Pending
-
-WIDTH = 200
-"""Characters of one text in one line; what is longer is cut with a note of how much."""
-
-
-def line(text: Any, width: int = WIDTH) -> str:
-    """Put a text in one line, and cut it with a note where it is too long."""
-    flat = " ".join(str(text).split())
-    return flat if len(flat) <= width else f"{flat[:width]}… (+{len(flat) - width} characters)"
-
-
-def call(asked: Any) -> str:
-    """Write a call as one would type it."""
-    return f"{asked.name}({', '.join(f'{k}={v!r}' for k, v in asked.arguments.items())})"
-
-
-def entry(shown: Entry) -> str:
-    """Write an entry in one line, and one more for each call and observation."""
-    step: Any = shown.step
-    mark = f"  [edited by {shown.author}{': ' + shown.reason if shown.reason else ''}]" if shown.original else ""
-    if shown.kind == "begin":
-        return f"Task         {line(_task(shown.result))}"
-    if shown.kind == "think":
-        return _thought(shown, step) + mark
-    if shown.kind == "act":
-        message = shown.result[0]
-        sign = "" if message.ok else "✗ "
-        return f"Action       {line(call(step.calls[0]))}\nObservation  {sign}{line(message.text)}{mark}"
-    if shown.kind == "ask":
-        return f"Question     {line(step.question)}\nReply        {line(shown.result)}{mark}"
-    if shown.kind == "conclude":
-        more = f"\nInterrupt    {line(shown.result.text)}" if shown.result else ""
-        return f"Answer       {line(step.answer)}{more}"
-    return f"{shown.kind:<12} {len(shown.result) if shown.kind == 'join' else ''}"
-
-
-def _thought(shown: Entry, step: Any) -> str:
-    reply = shown.result
-    heard = "".join(f"Interrupt    {line(message.text)}\n" for message in reply.heard)
-    role = "" if step.role == "thought" else f" ({step.role})"
-    said = reply.text or reply.reasoning or reply.raw
-    wants = f"→ {', '.join(call(asked) for asked in reply.calls)}" if reply.calls else ""
-    cut = f"\n             cut: an invented observation of {len(reply.cut)} characters" if reply.cut else ""
-    return f"{heard}Thought{role:<5} {line(' '.join(part for part in (said, wants) if part))}{cut}"
-
-
-def _task(spec: dict[str, Any]) -> str:
-    return " / ".join(message["text"] for message in spec["task"] if message["role"] == "user")
 
 
 def pending(waiting: Pending, run: Run) -> str:

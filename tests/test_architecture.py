@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 # From the ground up. A module imports from lines above its own, never from its own line, and freely within its own package.
 LAYERS = """
-    errors usage
+    errors usage lines
     messages secrets background interrupts places
     steps
     tools engines around
@@ -42,7 +42,7 @@ LAYERS = """
 LEVEL = {unit: level for level, line in enumerate(LAYERS.splitlines()) for unit in line.split()}
 
 # What decides and never performs: it imports only its like, and of the standard library only what does no I/O.
-PURE = {"errors", "usage", "messages", "steps", "engines", "around", "places", "stepper"}
+PURE = {"errors", "lines", "usage", "messages", "steps", "engines", "around", "places", "stepper"}
 PURE_LIBRARY = """
     __future__ ast bisect collections copy dataclasses difflib enum functools graphlib hashlib heapq inspect itertools json
     linecache math operator re string textwrap types typing

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agentkit import lines
 from agentkit.steps import Step
 from agentkit.usage import Usage
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Entry:
     """One performed step.
 
@@ -41,6 +42,8 @@ class Entry:
     usage: Usage | None = None
     run: str = ""
     id: int = 0
+
+    __repr__ = lines.entry
 
 
 @dataclass(slots=True)

@@ -1,0 +1,73 @@
+"""Plain text: deterministic, complete enough to debug with, and nothing in it that a terminal would obey."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from agentkit import Agent, Call, Message, Reply, Run, Usage, tool
+from agentkit.lines import line
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+
+
+@tool(effect="pure")
+def look(city: str) -> str:
+    """Look at the weather."""
+    return f"rain in {city}"
+
+
+def run() -> Run:
+    model = Scripted([Reply("I look", (Call("look", {"city": "Oslo"}, "c"),)), "Take an umbrella"], abilities=Abilities(tools=True))
+    held = Agent(model, [look], journal="memory", max_iterations=4).start("How is Oslo?", paused=True)
+    list(held)
+    return held
+
+
+TRACE = """\
+Run done: 4 steps, 2 model calls, 1 tool calls
+  0 Task         How is Oslo?
+  1 Thought      I look → look(city='Oslo')
+  2 Action       look(city='Oslo')
+    Observation  rain in Oslo
+  3 Thought      Take an umbrella
+  4 Answer       Take an umbrella"""
+
+
+def test_a_run_shows_its_trace() -> None:
+    assert repr(run()) == TRACE
+
+
+def test_a_paused_run_says_what_comes_next_and_who_edited_what() -> None:
+    held = run()
+    held.edit(2, text="sun", reason="looked out of the window")
+    assert "Observation  sun  [edited by human: looked out of the window]" in repr(held)
+    assert repr(held).endswith("  > next: think (thought)") and repr(held).startswith("Run paused")
+
+
+def test_everything_that_is_held_has_a_repr_without_ids_times_and_addresses() -> None:
+    shown = [
+        repr(run()[2]),
+        repr(run().agent),
+        repr(run().result),
+        repr(Message("tool", "rain", (), "call_1", "look", False)),
+        repr(look),
+        repr(Usage(1, 2)),
+    ]
+    assert shown[:4] == [
+        "Action       look(city='Oslo')\nObservation  rain in Oslo",
+        "Agent(model='scripted', engine='react', tools=[look], max_iterations=4)",
+        "Result('Take an umbrella', steps=2, tool_calls=1, tokens=0)",
+        "tool: ✗ rain",
+    ]
+    assert not re.search(r"0x[0-9a-f]{6}|\d{9}", "".join(shown))
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J", "a\rb", "\u202egnp.exe", "\ud800", "\x07"])
+def test_a_text_never_holds_what_a_terminal_would_obey(hostile: str) -> None:
+    assert hostile not in line(f"x{hostile}y") and line(f"x{hostile}y").encode()
+
+
+def test_a_long_text_is_cut_and_says_by_how_much() -> None:
+    assert line("x" * 1000) == "x" * 200 + "… (+800 characters)"
