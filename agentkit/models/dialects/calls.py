@@ -22,6 +22,9 @@ ARGUMENT_KEYS = ("tool_args", "arguments", "args", "action_input", "parameters",
 
 def find(name: str, tools: tuple[Tool, ...]) -> tuple[str, Tool | None]:
     """Give a tool's registered name and the tool; an unknown name comes back without decoration."""
+    for tool in tools:
+        if tool.name == name:
+            return name, tool
     known = {tool.name: tool for tool in tools}
     found = names.match(name, known)
     return (found, known[found]) if found is not None else (names.bare(name) or name.strip(), None)

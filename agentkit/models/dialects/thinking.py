@@ -14,6 +14,8 @@ def split(text: str) -> tuple[str, str]:
     A block that is never closed lasts to its last closing tag, else to the end. A closing tag without an opening one,
     alone at the start or the end of its line, ends a block that began with the text. A quoted tag is only a word.
     """
+    if "<" not in text:
+        return text, ""
     said: list[str] = []
     thought: list[str] = []
     depth = at = 0
