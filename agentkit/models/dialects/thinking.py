@@ -46,9 +46,11 @@ def split(text: str) -> tuple[str, str]:
         thought.append(text[at : closed.start()])
         said.append(text[closed.end() : reopened.start() if reopened else None])
         thought.append(text[reopened.end() :] if reopened else "")
-    if not thought:
-        return text, ""
-    return "".join(said).lstrip(), "\n".join(part for part in map(str.strip, thought) if part)
+    return ("".join(said).lstrip(), _joined(thought)) if thought else (text, "")
+
+
+def _joined(parts: list[str]) -> str:
+    return "\n".join(part for part in map(str.strip, parts) if part)
 
 
 def _stands_alone(text: str, tag: re.Match[str]) -> bool:
