@@ -73,6 +73,8 @@ def test_a_dialect_gets_its_own_words_back(name: str) -> None:
 @pytest.mark.parametrize(("before", "after"), PAIRS)
 def test_an_edited_thought_is_written_anew(before: str, after: str) -> None:
     said = conversation(before)[1]
+    for name in (before, after):
+        dialects.get(name).render(Chat.of([said]), ())  # what is cached now must not outlive the edit
     edited = replace(said, raw="", calls=(replace(said.calls[0], arguments={"a": 5, "b": 6}),))
     for name in (before, after):
         view = dialects.get(name).render(Chat.of([edited]), ())[0]
