@@ -19,6 +19,6 @@ REFORMAT = (
 def reformat(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
     """Ask again, once in a row, when a reply cannot be read; the second time its raw text is the answer."""
     reply = yield step
-    if reply.readable or not step.tools:
+    if reply.readable or not step.tools or step.choice == "none":
         return reply
     return reply + (yield replace(step, chat=step.chat + reply + user(REFORMAT), role="reformat"))

@@ -83,3 +83,17 @@ def test_calls_over_the_limit_are_not_run_and_the_model_is_told() -> None:
 def test_a_limit_that_is_no_count_is_refused_at_construction(most: Any) -> None:
     with pytest.raises(ValueError, match="max_tool_calls"):
         Agent(Scripted([]), max_tool_calls=most)
+
+
+def test_the_forced_answer_is_taken_as_it_is_said() -> None:
+    model = Scripted(['Action: add\nAction Input: {"a": 1, "b": 2}', "three, I think"])
+    result = go(model, max_iterations=1)
+    assert (result.answer, len(model.requests)) == ("three, I think", 2)
+
+
+def test_two_turns_and_a_forced_one_are_three_calls_and_the_last_asks_for_the_answer() -> None:
+    act = 'Action: add\nAction Input: {"a": 1, "b": 2}'
+    model = Scripted([act, act, "Thought: enough\nFINAL_ANSWER: 3"])
+    result = go(model, max_iterations=2)
+    assert (result.answer, result.reason, len(model.requests)) == ("3", "max_turns", 3)
+    assert "FINAL_ANSWER: now" in model.requests[2]["messages"][-1]["content"]

@@ -56,7 +56,7 @@ def test_without_reasoning_in_the_object_the_reasoning_channel_is_the_thought() 
 
 def test_a_second_object_is_reported_and_not_run() -> None:
     reply = read(json.dumps(CALL) + "\n" + json.dumps({**CALL, "tool_name": "search"}))
-    assert [call.name for call in reply.calls] == ["add"]
+    assert [(call.name, bool(call.problem)) for call in reply.calls] == [("add", False), ("search", True)]
     assert reply.problems[0].startswith(dialects.SECOND) and "search" in reply.problems[0]
 
 

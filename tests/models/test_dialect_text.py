@@ -211,7 +211,7 @@ def test_a_reply_without_words_is_empty_and_not_unreadable(text: str) -> None:
 def test_a_second_action_is_reported_by_its_name() -> None:
     one = 'Thought: a\nAction: {}\nAction Input: {{"query": "x"}}\n'
     reply = read(one.format("search") + one.format("look_up"))
-    assert [call.name for call in reply.calls] == ["search"]
+    assert [(call.name, bool(call.problem)) for call in reply.calls] == [("search", False), ("look_up", True)]
     assert reply.problems == (f"{dialects.SECOND} look_up was not run",)
 
 

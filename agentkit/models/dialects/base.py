@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 SECOND = "more than one action:"
 """How the problem begins that names the actions of a reply which were not performed, because one came before them."""
 
+ONE_ACTION = "Only one action is taken per turn, and another one came before it."
+"""What the model is told about each of them, in the place of a result."""
+
+MOST_REFUSED = 5
+"""So many of them are answered one by one; a reply of a thousand actions makes no trace of a thousand entries."""
+
 
 class Dialect(Protocol):
     """A way to write a chat for a model and to read what comes back. Pure functions; safe to share."""

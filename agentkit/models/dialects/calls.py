@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit.messages import Call, canonical, digest
 from agentkit.models.dialects import loose_json
+from agentkit.models.dialects.base import MOST_REFUSED, ONE_ACTION
 from agentkit.tools import names
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ def identity(name: str, arguments: Any, position: int) -> str:
 def make(name: str, arguments: dict[str, Any], position: int = 0, **more: Any) -> Call:
     """Make a call with an id of its own."""
     return Call(name, arguments, identity(name, arguments or more.get("raw"), position), **more)
+
+
+def refused(calls: list[Call] | tuple[Call, ...]) -> tuple[Call, ...]:
+    """Mark calls that came after the first, where one is taken per turn: they are answered, and not run."""
+    kept = enumerate(calls[:MOST_REFUSED], 1)
+    return tuple(replace(call, id=identity(call.name, call.raw or call.arguments, n), problem=ONE_ACTION) for n, call in kept)
 
 
 def from_text(name: str, written: str, tools: tuple[Tool, ...], *, cut_off: bool = False) -> Call:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.messages import Chat, Message, Reply
 from agentkit.models.dialects import loose_json, native, protocol, spelled, thinking
 from agentkit.models.dialects.base import SECOND
-from agentkit.models.dialects.calls import ARGUMENT_KEYS, find, from_object
+from agentkit.models.dialects.calls import ARGUMENT_KEYS, find, from_object, refused
 from agentkit.models.dialects.protocol import Reading
 from agentkit.models.dialects.text import prompt
 from agentkit.models.dialects.views import View, arguments_of, first_only, observed, plain, settled, spoken, view
@@ -74,7 +74,8 @@ def _read(text: str, tools: tuple[Tool, ...], finish: str) -> Reading:
     later = [call.name for reading in known[1:] for call in reading.calls]
     later += ["the final answer"] * any(reading.answer is not None for reading in known[1:] if known[0].calls)
     problems = (f"{SECOND} {', '.join(later[:5])} was not used",) if later else ()
-    return known[0]._replace(problems=known[0].problems + problems)
+    others = [call for reading in known[1:] for call in reading.calls] if known[0].calls else []
+    return known[0]._replace(calls=known[0].calls + refused(others), problems=known[0].problems + problems)
 
 
 def _object(found: loose_json.Found, text: str, tools: tuple[Tool, ...]) -> Reading | None:

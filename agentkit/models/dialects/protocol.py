@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentkit.messages import Call
 from agentkit.models.dialects import loose_json
-from agentkit.models.dialects.base import SECOND
-from agentkit.models.dialects.calls import from_text, without_stray_fence
+from agentkit.models.dialects.base import MOST_REFUSED, SECOND
+from agentkit.models.dialects.calls import from_text, refused, without_stray_fence
 from agentkit.tools import names
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def before_observation(text: str) -> tuple[str, str]:
 
 
 def read(text: str, tools: tuple[Tool, ...], finish: str = "") -> Reading:
-    """Read a final answer, or else the first action that has both a name and an input."""
+    """Read a final answer, or else the first action that has both a name and an input; those after it are refused."""
     marks = _marks(text)
     pairs = _pairs(marks)
     if at := next((mark for mark in marks if mark.kind == "final"), None):
@@ -81,7 +81,9 @@ def read(text: str, tools: tuple[Tool, ...], finish: str = "") -> Reading:
         return Reading()
     call = from_text(name, text[given.end : end], tools, cut_off=end is None and finish == "length")
     problems = (f"{SECOND} {_named(text, pairs[1:])} was not run",) if pairs[1:] else ()
-    return Reading(prose(text[: asked.start]), (call,), None, problems)
+    later = pairs[1 : MOST_REFUSED + 1]
+    others = [from_text(_first_line(text[a.end : b.start]), text[b.end : stop], tools) for a, b, stop in later]
+    return Reading(prose(text[: asked.start]), (call, *refused(others)), None, problems)
 
 
 def _final(text: str, mark: Mark, pairs: list[Pair], finish: str) -> Reading:

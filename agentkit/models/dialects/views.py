@@ -9,6 +9,7 @@ from typing import Any
 from agentkit.messages import Call, Message, Reply
 from agentkit.models.dialects import protocol, thinking
 from agentkit.models.dialects.base import SECOND
+from agentkit.models.dialects.calls import refused
 from agentkit.models.dialects.protocol import Reading
 from agentkit.tools.observe import clip
 
@@ -66,12 +67,12 @@ def settled(reply: Reply, name: str, raw: str, thought: str, reading: Reading, c
 
 
 def first_only(reading: Reading) -> Reading:
-    """Keep the first call, where a dialect takes one per turn, and report the others."""
+    """Take the first call, where a dialect takes one per turn, and refuse the others."""
     first, *others = reading.calls
     if not others:
         return reading
     named = ", ".join(call.name for call in others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
-    return reading._replace(calls=(first,), problems=(*reading.problems, f"{SECOND} {named} was not run"))
+    return reading._replace(calls=(first, *refused(others)), problems=(*reading.problems, f"{SECOND} {named} was not run"))
 
 
 def arguments_of(call: Call) -> Any:
