@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -180,6 +181,8 @@ class Agent:
         run = Run(self, desk, Control(desk), spec)
         if self.on_step:
             log.on_step(run, self.on_step)
+        if journal is not None:
+            weakref.finalize(run, journal.release, run.id).atexit = False
         if new:
             if journal is not None:
                 journal.create(info(run, parent.desk.tree if parent else run.id, parent.id if parent else ""))

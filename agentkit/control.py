@@ -12,6 +12,7 @@ from typing import Any
 from agentkit import background, drive
 from agentkit.desk import Desk
 from agentkit.errors import Busy, Fenced
+from agentkit.lease import Lease
 
 DRIVING: contextvars.ContextVar[Any] = contextvars.ContextVar("agentkit_driving", default=None)
 """The control whose tools and listeners are running in this context."""
@@ -25,9 +26,10 @@ class Control:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        self.lease = Lease(desk.history)
         self.stopping = ""
         self.playing: Future[None] | None = None
-        self.at_rest: Callable[[], Any] = bool
+        self.tell: Callable[[str], Any] = str
         self._baton = threading.Lock()
         self._inbox: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
 
@@ -50,12 +52,28 @@ class Control:
             background.wait(playing)
             if not self._baton.acquire(False):
                 raise Busy("this run was taken up again by another driver")
+        self._hold()
         return DRIVING.set(self)
+
+    def _hold(self) -> None:
+        """With the baton in hand, hold the run in its journal too, or give the baton back."""
+        try:
+            self.lease.take()
+        except BaseException:
+            self._baton.release()
+            raise
+
+    def _let_go(self) -> None:
+        """Give the baton back; a run that is over is let go in its journal too."""
+        self.tell("")
+        if self.desk.history.stepper.answer is not None:
+            self.lease.drop()
+        self._baton.release()
 
     def release(self, token: Any) -> None:
         """Give the baton back, and apply what came in meanwhile."""
         DRIVING.reset(token)
-        self._baton.release()
+        self._let_go()
         if self._inbox:
             self.serve()
 
@@ -64,6 +82,7 @@ class Control:
         token = self.acquire()
         try:
             self.stopping = ""
+            self.tell("running")
             drive.blocking(self.desk, self._until)
             while self._inbox and not self.stopping:
                 self._apply()
@@ -83,7 +102,9 @@ class Control:
                 raise Busy("this run is being driven by another thread")
             self.stopping = ""
             return self.playing
+        self._hold()
         self.stopping = ""
+        self.tell("running")
         playing = self.playing = Future()
         contextvars.copy_context().run(background.submit, self._play(until, playing))
         return playing
@@ -100,7 +121,6 @@ class Control:
         finally:
             self.playing = None
             self.release(token)
-            self.at_rest()
             self.desk.emit("paused", why=self.desk.hold or self.stopping)
             playing.set_result(None)
 
@@ -141,12 +161,13 @@ class Control:
                 self._apply()
             finally:
                 DRIVING.reset(token)
-                self._baton.release()
+                self._let_go()
 
     def _apply(self) -> None:
         while self._inbox:
             command, future = self._inbox.popleft()
             try:
+                self.lease.take()
                 future.set_result(command())
             except BaseException as error:
                 future.set_exception(error)

@@ -248,12 +248,12 @@ def rows(run: Run) -> list[Row]:
     return history.journal.rows(run.id) if history.journal else list(history.entries.values())
 
 
-def save_status(run: Run) -> None:
+def save_status(run: Run, status: str) -> None:
     """Let the list of runs know how this one stands, when that has changed."""
-    journal, status = run.desk.history.journal, run.status
+    journal = run.desk.history.journal
     if journal is not None and status != run.saved_status and not run.missing:
-        run.saved_status = status
         journal.set_status(run.id, status)
+        run.saved_status = status
 
 
 def info(run: Run, tree: str, parent: str) -> RunInfo:

@@ -45,7 +45,7 @@ class History:
         self.proposed: dict[int, Step] = {}
         self._make, self._arounds = make, arounds
         self._line: list[Entry] | None = []
-        self._next = 0
+        self.latest = 0
         self.on_row: Callable[[Row], None] | None = None
         self._append: Callable[..., int] = journal.append if journal is not None else self._number
         self.stepper = Stepper(make(), arounds)
@@ -61,7 +61,7 @@ class History:
     def line(self) -> list[Entry]:
         """The entries from the root to the head, lanes in their order; do not change the list."""
         if self._line is None:
-            self._line = self._walk(self.tips)
+            self._line = chain(self.entries, self.tips, "", 0)
         return self._line
 
     @property
@@ -141,7 +141,7 @@ class History:
     def note(self, kind: str, data: dict[str, Any], *, at: float = 0.0, sync: bool = True) -> Note:
         """Record something beside the steps."""
         note = Note(kind, data, at, self.run)
-        self._append(note, sync=sync)
+        self.latest = self._append(note, sync=sync)
         if self.on_row is not None:
             self.on_row(note)
         return note
@@ -175,7 +175,7 @@ class History:
             entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, run=self.run, id=0
         )
         fresh.usage = None
-        self._append(fresh)
+        self.latest = self._append(fresh)
         self.entries[fresh.id] = fresh
         tips[lane] = fresh.id
         if self.on_row is not None:
@@ -247,8 +247,14 @@ class History:
                     self.begun.pop((row.parent, row.path, row.index), None)
             elif row.run == self.run:
                 self._take(row)
-            self._next = max(self._next, row.id)
+            self.latest = max(self.latest, row.id)
         self._line = None
+
+    def reload(self, rows: Iterable[Row]) -> None:
+        """Take over all rows again, where another process went on with this run."""
+        self.tips, self.moves, self.begun, self.injections = {"": 0}, Moves(), {}, Injections()
+        self.load(rows)
+        self.rebuild()
 
     def _take(self, note: Note) -> None:
         data = note.data
@@ -263,7 +269,7 @@ class History:
             self.tips = dict(data["tips"])
 
     def _add(self, entry: Entry, lane: str) -> None:
-        self._append(entry)
+        self.latest = self._append(entry)
         self.entries[entry.id] = entry
         if entry.kind in HIDDEN:
             self._extend(entry)
@@ -285,12 +291,8 @@ class History:
 
     def _number(self, row: Row, *, sync: bool = True) -> int:
         """Stand in for a journal where there is none."""
-        self._next += 1
-        row.id = self._next
-        return self._next
-
-    def _walk(self, tips: Tips) -> list[Entry]:
-        return chain(self.entries, tips, "", 0)
+        row.id = self.latest + 1
+        return row.id
 
 
 def _tail(step: Think, before: Step) -> list[Message]:

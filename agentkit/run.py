@@ -40,7 +40,7 @@ class Run:
         self.id = desk.history.run
         self.forecast = ""
         self.saved_status = "paused"
-        control.at_rest = self._after
+        control.tell = self._told
         self._interrupted = ""
 
     # -- what it is --------------------------------------------------------------------------------------------------
@@ -48,12 +48,15 @@ class Run:
     @property
     def status(self) -> str:
         """One of readonly, done, running, waiting, failed, stopped, paused."""
+        return "running" if self.control.running else self.standing
+
+    @property
+    def standing(self) -> str:
+        """The status, whoever may be driving just now."""
         if self.missing:
             return "readonly"
         if self.desk.history.stepper.answer:
             return "done"
-        if self.control.running:
-            return "running"
         if self.desk.waiting:
             return "waiting"
         if self.desk.error:
@@ -277,10 +280,11 @@ class Run:
             raise ReadOnly(f"this run was opened without {', '.join(self.missing)}; resume it with them")
         self.desk.hold, self.desk.error, self._interrupted = "", None, ""
 
-    def _after(self) -> None:
-        if self.control.stopping not in ("", "pause") and self.answer is None:
+    def _told(self, doing: str) -> None:
+        """Hear from the control that somebody begins to drive ("running"), or that the run is at rest again ("")."""
+        if not doing and self.control.stopping not in ("", "pause") and self.answer is None:
             self._interrupted = self.control.stopping
-        edits.save_status(self)
+        edits.save_status(self, doing or self.standing)
 
     def _moved(self, move: Callable[[float], None], at: float) -> None:
         move(at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
-from agentkit import background, drive, edits
+from agentkit import background, drive
 from agentkit.errors import Undecided, UsageError
 from agentkit.journal.base import Entry
 from agentkit.result import Result
@@ -29,7 +29,6 @@ def one(run: Run) -> Entry:
         return entry
     finally:
         run.control.release(token)
-        edits.save_status(run)
 
 
 def _explain(run: Run) -> None:
@@ -64,7 +63,6 @@ def over(run: Run) -> list[Entry]:
         drive.blocking(run.desk, _batch(run))
     finally:
         run.control.release(token)
-        edits.save_status(run)
     return [entry for entry in run.entries if entry.id not in before]
 
 
@@ -82,7 +80,6 @@ def to_the_end(run: Run, timeout: float | None) -> Result:
         run.control.drive()
     finally:
         end()
-        run._after()
     return run.result
 
 

@@ -25,7 +25,7 @@ LAYERS = """
     host
     desk
     effects
-    drive
+    drive lease
     control
     show
     result

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from typing import Any
 
 import pytest
 
+import agentkit
 from agentkit import Agent, Call, Reply, Result, Run, tool
-from agentkit.errors import Busy, Ended, ModelError, Undecided
+from agentkit.errors import Busy, Ended, JournalInUse, ModelError, Undecided
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -339,3 +341,35 @@ def test_a_cancelled_async_loop_cancels_the_tool_that_is_under_way() -> None:
 
     asyncio.run(main())
     assert cancelled.wait(5) and texts(run) == ["begin", "think"]
+
+
+def test_a_finished_run_is_let_go_and_taken_again_when_it_is_changed() -> None:
+    mine = Agent(scripted(ask(1, 2), "three", "four"), [add])
+    run = mine.run("q").run
+    again = mine.resume(run.id)
+    assert [entry.kind for entry in again.entries] == [entry.kind for entry in run.entries]
+    again.rewind(2)
+    with pytest.raises(JournalInUse, match="held by this process"):
+        run.undo()
+    assert again.drive().answer == "four"
+    run.undo()
+    assert run.pending[0].step == again.entries[-1].step
+
+
+def test_the_list_of_runs_says_how_each_stands() -> None:
+    mine = Agent(scripted(ask(1, 2), "three"), [add])
+    held = mine.start("q", paused=True)
+    next(held)
+    assert [(info.status, info.task) for info in agentkit.runs()] == [("paused", "q")]
+    held.drive()
+    assert agentkit.runs()[0].status == "done"
+
+
+def test_a_run_that_nobody_holds_any_more_can_be_resumed_in_the_same_kernel() -> None:
+    mine = Agent(scripted(ask(1, 2), "three"), [add])
+    held = mine.start("q", paused=True)
+    next(held)
+    name = held.id
+    del held
+    gc.collect()
+    assert mine.resume(name).drive().answer == "three"

@@ -67,6 +67,21 @@ class RunLock:
             self._file = None
 
 
+def is_held(folder: Path, run: str) -> bool:
+    """Say whether any process holds a run."""
+    try:
+        file = os.open(folder / f"{run}.lock", os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        _lock(file)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
 def _lock(file: int) -> None:
     if sys.platform == "win32":
         import msvcrt

@@ -28,7 +28,7 @@ from agentkit.journal.chain import START, last, link, read, seal, span
 from agentkit.journal.database import connect, errors, transaction
 from agentkit.journal.encode import Writer
 from agentkit.journal.listing import infos
-from agentkit.journal.lock import RunLock
+from agentkit.journal.lock import RunLock, is_held
 from agentkit.journal.retention import outdated
 
 
@@ -60,6 +60,7 @@ class SqliteJournal:
             raise UsageError(f"synchronous is 'FULL' or 'NORMAL', not {synchronous!r}")
         self.path = Path(path).expanduser().absolute()
         self.closed = False
+        self._locks = self.path.parent / ("locks" if self.path.name == "runs.db" else f"{self.path.name}.locks")
         self._synchronous, self._timeout, self._mask = synchronous, timeout, mask
         self._guard = threading.RLock()
         self._claims: dict[str, _Claim] = {}
@@ -153,9 +154,13 @@ class SqliteJournal:
     # -- the list of runs --------------------------------------------------------------------------------------------
 
     def runs(self) -> list[RunInfo]:
-        """List all runs, the newest first."""
+        """List all runs, the newest first; one whose process died while it was running is "interrupted"."""
         with self._using() as db:
-            return infos(db)
+            found = infos(db)
+        for info in found:
+            if info.status == "running" and not is_held(self._locks, info.run):
+                info.status = "interrupted"
+        return found
 
     def set_status(self, run: str, status: str) -> None:
         """Say how a run stands that this process holds, for the list."""
@@ -227,8 +232,7 @@ class SqliteJournal:
     @contextlib.contextmanager
     def _locked(self, run: str) -> Iterator[RunLock]:
         """Lock a run, and let it go again if the block fails."""
-        folder = "locks" if self.path.name == "runs.db" else f"{self.path.name}.locks"
-        lock = RunLock(self.path.parent / folder, run)
+        lock = RunLock(self._locks, run)
         try:
             yield lock
         except BaseException:

@@ -235,7 +235,7 @@ class ToolBox:
     def _tools(self) -> dict[str, Tool]:
         if "_known" not in self.__dict__:
             self.__dict__["_known"] = {each.name: each for each in reversed(self.discover_tools())}
-        return self.__dict__["_known"]  # type: ignore[no-any-return]
+        return self.__dict__["_known"]
 
     def __iter__(self) -> Iterator[Tool]:
         return reversed(self._tools.values())
