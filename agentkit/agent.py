@@ -235,6 +235,8 @@ class Agent:
         run.desk.history.load(rows)
         run.desk.history.rebuild(strict=strict)
         run.desk.count()
+        if run.status in ("done", "readonly"):
+            run.control.lease.drop()
         return run
 
     def __repr__(self) -> str:

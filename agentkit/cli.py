@@ -1,7 +1,8 @@
-"""The terminal: `agentkit run`, `runs`, `show`, `resume`, `delete`, `version`."""
+"""The terminal: `agentkit run`, `runs`, `replay`, `export`, `resume`, `delete`, `version`."""
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from typing import Annotated, Any
@@ -57,10 +58,16 @@ def list_runs() -> None:
 
 
 @app.command()
-def show(name: Name) -> None:
-    """Print the trace of a recorded run; nothing is performed."""
-    held = _open(name, "offline")
-    typer.echo(repr(held))
+def replay(name: Name) -> None:
+    """Run the engine again on what was recorded, without any model or tool, and print the trace."""
+    typer.echo(repr(_open(name, "offline")))
+
+
+@app.command()
+def export(name: Name) -> None:
+    """Print all that was recorded of a run, one event per line, as JSON."""
+    for event in _open(name, "offline").events():
+        typer.echo(json.dumps(event.to_dict(), ensure_ascii=False, default=str))
 
 
 @app.command()
