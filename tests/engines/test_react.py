@@ -76,4 +76,3 @@ def test_the_callers_messages_are_not_touched() -> None:
     next(engine)
     engine.send(Reply("x", answer="x"))
     assert mine == [{"role": "user", "content": "q"}]
-
