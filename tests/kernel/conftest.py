@@ -1,0 +1,174 @@
+"""A real kernel, spoken to as a notebook speaks to it; no browser."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_client.manager import KernelManager
+
+LONG_ENOUGH = 30
+"""Seconds after which a cell is taken to hang."""
+
+
+@dataclass
+class Cell:
+    """What came of a cell: its output as text, and the name and text of its error, if it raised."""
+
+    text: str = ""
+    error: str = ""
+    says: str = ""
+
+
+class Kernel:
+    """A kernel and its only client."""
+
+    def __init__(self, manager: KernelManager) -> None:
+        self.manager = manager
+        self.client = manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=LONG_ENOUGH)
+        self.cells: dict[str, Cell] = {}
+
+    def send(self, code: str) -> str:
+        """Submit a cell and give its name, without waiting for it."""
+        name = self.client.execute(code, allow_stdin=False)
+        self.cells[name] = Cell()
+        return str(name)
+
+    def finish(self, name: str) -> Cell:
+        """Wait until a cell has ended."""
+        self._listen(lambda parent, content: parent == name and content.get("execution_state") == "idle")
+        return self.cells[name]
+
+    def until_it_says(self, name: str, text: str) -> None:
+        """Wait until a cell has printed something, whether it has ended or not."""
+        if text not in self.cells[name].text:
+            self._listen(lambda parent, content: text in self.cells[name].text)
+
+    def run(self, code: str) -> str:
+        """Run a cell that shall not fail, and give its output."""
+        cell = self.finish(self.send(code))
+        assert not cell.error, f"{cell.error}: {cell.says}"
+        return cell.text.strip()
+
+    def eventually(self, expression: str) -> None:
+        """Ask the kernel, cell by cell, until an expression is true."""
+        end = time.monotonic() + LONG_ENOUGH
+        while self.run(f"print(bool({expression}))") != "True":
+            assert time.monotonic() < end, f"never true: {expression}"
+            time.sleep(0.01)
+
+    def interrupt(self, name: str) -> Cell:
+        """Press the stop button while a cell runs, a moment after it was seen to begin."""
+        time.sleep(0.2)
+        self.manager.interrupt_kernel()
+        return self.finish(name)
+
+    def kill(self) -> None:
+        """End the process as the operating system would, with no word to it."""
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+    def _listen(self, enough: Callable[[str, dict[str, Any]], bool]) -> None:
+        """Take in what the kernel says, whichever cell it belongs to, until it is enough."""
+        end = time.monotonic() + LONG_ENOUGH
+        while True:
+            message = self.client.get_iopub_msg(timeout=max(0.0, end - time.monotonic()))
+            parent, content = message["parent_header"].get("msg_id"), message["content"]
+            _take(self.cells.get(parent, Cell()), message["msg_type"], content)
+            if enough(parent, content):
+                return
+
+
+def _take(cell: Cell, kind: str, content: dict[str, Any]) -> None:
+    if kind == "stream":
+        cell.text += content["text"]
+    elif kind == "execute_result":
+        cell.text += content["data"]["text/plain"]
+    elif kind == "error":
+        cell.error, cell.says = content["ename"], content["evalue"]
+
+
+@contextmanager
+def started(home: Path) -> Iterator[Kernel]:
+    """Start a kernel that keeps its runs in `home`, over files instead of ports; whatever happens, it ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        manager = KernelManager(transport="ipc", ip=f"{folder}/k")
+        manager.start_kernel(env={**os.environ, "AGENTKIT_HOME": str(home)})
+        kernel = None
+        try:
+            kernel = Kernel(manager)
+            yield kernel
+        finally:
+            if kernel is not None:
+                kernel.client.stop_channels()
+            manager.shutdown_kernel(now=True)
+            manager.cleanup_resources()
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Callable[[], Kernel]]:
+    """Start kernels that share the home of this test."""
+    with ExitStack() as running:
+        yield lambda: running.enter_context(started(home))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """One kernel for all tests of a module."""
+    with started(tmp_path_factory.mktemp("home")) as kernel:
+        yield kernel
+
+
+LESSON = '''
+import threading, time
+from pathlib import Path
+from agentkit import Agent, Call, Reply, tool
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+
+began, bell, threads = threading.Event(), threading.Event(), []
+
+@tool(timeout=None)
+def book(city: str) -> str:
+    """Book a room; it takes until somebody rings the bell."""
+    with open("{effects}", "a") as file:
+        file.write(city + "\\n")
+    threads.append(threading.current_thread())
+    began.set()
+    for _ in range(3000):
+        if bell.wait(0.01):
+            break
+    print("booked", city)
+    return f"a room in {{city}}"
+
+def asks(city):
+    return Reply(f"I book {{city}}.", (Call("book", {{"city": city}}, city),))
+
+def said():
+    return [message["content"] for message in model.requests[-1]["messages"]]
+
+model = Scripted([{script}], abilities=Abilities(tools=True))
+agent = Agent(model, [book])
+'''
+
+
+@pytest.fixture
+def lesson(tmp_path: Path) -> Callable[..., str]:
+    """Give the first cell: an agent with a slow tool that notes its effects, and a model that follows a script."""
+    return lambda *script: LESSON.format(effects=tmp_path / "effects", script=", ".join(script))
+
+
+@pytest.fixture
+def effects(tmp_path: Path) -> Callable[[], list[str]]:
+    """What the tool really did, in the file that it wrote."""
+    path = tmp_path / "effects"
+    return lambda: path.read_text().split() if path.exists() else []
