@@ -18,11 +18,11 @@ from agentkit.desk import Desk
 from agentkit.edits import info
 from agentkit.errors import JournalDamaged, UsageError
 from agentkit.events import Event
-from agentkit.gates import Gate, approval
+from agentkit.gates import Gate, approval, forked
 from agentkit.history import History
 from agentkit.host import Host, name_of
 from agentkit.journal import open_journal
-from agentkit.journal.base import Entry, Journal
+from agentkit.journal.base import Entry, Journal, RunInfo
 from agentkit.messages import Chat, message_from_json, message_to_json, system
 from agentkit.models import dialects, resolve
 from agentkit.result import Result
@@ -189,6 +189,7 @@ class Agent:
             desk.tree = parent.desk.tree if parent else run.id
             if parent is None:
                 history.root(spec)
+                desk.settle()
         return run
 
     def _maker(self, spec: dict[str, Any]) -> Callable[[], Any]:
@@ -213,14 +214,15 @@ class Agent:
         journal = self.journal
         if journal is None:
             raise UsageError("an agent with journal=None has nothing to resume from")
-        journal.claim(name)
+        known = journal.claim(name)
         try:
-            return self._reopen(journal, name, strict)
+            return self._reopen(journal, known, strict)
         except BaseException:
             journal.release(name)
             raise
 
-    def _reopen(self, journal: Journal, name: str, strict: bool) -> Run:
+    def _reopen(self, journal: Journal, known: RunInfo, strict: bool) -> Run:
+        name = known.run
         missing: list[str] = []
         try:
             rows = journal.rows(name)
@@ -230,7 +232,8 @@ class Agent:
         if spec is None:
             raise JournalDamaged(f"run {name}: its first entry cannot be read, and nothing can be shown without it")
         missing += [f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None]
-        run = self.attach(spec, name=name, new=False)
+        run = self.attach(spec, name=name, new=False, gates=(forked,) if known.parent else ())
+        run.desk.tree = known.tree
         run.missing = tuple(missing)
         run.desk.history.load(rows)
         run.desk.history.rebuild(strict=strict)

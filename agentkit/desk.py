@@ -69,6 +69,9 @@ class Desk:
         """
         if (self.hold and not stepping) or not self._all_saved():
             return []
+        if self.history.stepper.error:
+            self.error = self.history.stepper.error
+            return []
         found = []
         for pending in self.history.stepper.pending:
             if pending in busy or pending in self.waiting:
@@ -169,18 +172,21 @@ class Desk:
                 self._usage += entry.usage
         elif entry.kind == "act" and entry.author == "tool":
             self.tool_calls += 1
-        stepper = self.history.stepper
-        if stepper.error:
-            self.fail(stepper.error)
-        elif stepper.answer:
-            self.history.note(
-                "completed", {"answer": stepper.answer.text, "interrupted": stepper.answer.interrupted}, at=entry.ended
-            )
+        self.settle()
         for point in self.breakpoints:
             if point.enabled and (why := point.after(entry)):
                 point.hits += 1
                 self.hold = f"breakpoint: {why}"
         return entry
+
+    def settle(self) -> None:
+        """Record it when the engine has just returned its answer, or has raised."""
+        stepper = self.history.stepper
+        if stepper.error:
+            self.fail(stepper.error)
+        elif stepper.answer:
+            data = {"answer": stepper.answer.text, "interrupted": stepper.answer.interrupted}
+            self.history.note("completed", data, at=time.time())
 
     def fail(self, error: BaseException) -> None:
         """Record that a step failed; it stays pending and can be tried again."""

@@ -203,7 +203,7 @@ def fork(run: Run, at: int | Entry | None, changes: dict[str, Any]) -> Run:
     source = run.desk.history
     tips = dict(source.tips) if at is None else source.tips_at(entry)
     other = agent.attach(source.entries[_root(source)].result, entries=source.entries, parent=run, gates=(forked,))
-    other.desk.history.move(tips, "fork", at=time.time())
+    other.desk.history.fork_from(source, tips, time.time())
     other.forecast = _forecast(other)
     return other
 
@@ -215,7 +215,8 @@ def _root(history: History) -> int:
 def _forecast(run: Run) -> str:
     reused = [entry for entry in run.entries if entry.kind != "begin"]
     following = ", ".join(show.pending(pending, run) for pending in run.pending) or "nothing: the run is over"
-    return f"{len(reused)} recorded steps are re-used, no call is made for them; next: {following}"
+    steps = "1 recorded step is" if len(reused) == 1 else f"{len(reused)} recorded steps are"
+    return f"{steps} re-used, no call is made for that; next: {following}"
 
 
 def branches(run: Run) -> list[list[Entry]]:

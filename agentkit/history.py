@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from agentkit import loading
 from agentkit.around.base import Around
 from agentkit.errors import Diverged
 from agentkit.injection import Injections, interrupt
@@ -44,7 +45,7 @@ class History:
         self.moves = Moves()
         self.proposed: dict[int, Step] = {}
         self._make, self._arounds = make, arounds
-        self._line: list[Entry] | None = []
+        self._line: tuple[Tips, list[Entry]] | None = None
         self.latest = 0
         self.on_row: Callable[[Row], None] | None = None
         self._append: Callable[..., int] = journal.append if journal is not None else self._number
@@ -59,10 +60,11 @@ class History:
 
     @property
     def line(self) -> list[Entry]:
-        """The entries from the root to the head, lanes in their order; do not change the list."""
-        if self._line is None:
-            self._line = chain(self.entries, self.tips, "", 0)
-        return self._line
+        """The entries from the root to the head, lanes in their order; do not change the list. Any thread may read it."""
+        tips, known = dict(self.tips), self._line
+        if known is None or known[0] != tips:
+            known = self._line = (tips, chain(self.entries, tips, "", 0))
+        return known[1]
 
     @property
     def visible(self) -> list[Entry]:
@@ -194,6 +196,14 @@ class History:
         self.tips = dict(tips)
         self.rebuild(strict=strict)
 
+    def fork_from(self, source: History, tips: Tips, at: float = 0.0) -> None:
+        """Stand at an entry of another run of the same tree; what was injected on the way there and not heard comes along."""
+        self.tips = dict(tips)
+        live = {note.data["id"]: note for note in source.injections.live(self.line)}
+        self.injections.notes.update(live)
+        self.note("head", {"tips": tips, "why": "fork", "inherits": list(live)}, at=at)
+        self.rebuild()
+
     def undo(self, at: float = 0.0) -> None:
         """Go back to before the last change of the line: an edit, a move, or else the last step."""
         self.move(self.moves.undo(self.tips) or before(self.entries, self.line, self.tips), "undo", at=at)
@@ -208,7 +218,6 @@ class History:
         Where the engine asks for something else, the line ends there and the rest stays in the tree as a branch. Raises
         `Diverged` instead with `strict`, before anything is changed.
         """
-        self._line = None
         stepper = Stepper(self._make(), self._arounds)
         done = stepper.replay(recordings(self.line))
         if stepper.diverged and strict:
@@ -221,7 +230,7 @@ class History:
             for _, entry in done:
                 extend(tips, entry)
             self.note("head", {"tips": tips, "why": "diverged", "text": stepper.diverged})
-            self.tips, self._line = tips, None
+            self.tips = tips
         self.settle()
 
     def _replayed(self, done: Iterable[tuple[Pending, Any]]) -> None:
@@ -235,20 +244,7 @@ class History:
 
     def load(self, rows: Iterable[Row]) -> None:
         """Take over the rows of a journal, in order; `rebuild` then brings the engine to the head."""
-        for row in rows:
-            if isinstance(row, Entry):
-                self.entries[row.id] = row
-                if row.run == self.run and not row.original:
-                    if row.kind in HIDDEN:
-                        self._extend(row)
-                    else:
-                        self.tips[lane_of(row.path)] = row.id
-                        self.moves.undone.clear()
-                    self.begun.pop((row.parent, row.path, row.index), None)
-            elif row.run == self.run:
-                self._take(row)
-            self.latest = max(self.latest, row.id)
-        self._line = None
+        loading.load(self, rows)
 
     def reload(self, rows: Iterable[Row]) -> None:
         """Take over all rows again, where another process went on with this run."""
@@ -256,33 +252,21 @@ class History:
         self.load(rows)
         self.rebuild()
 
-    def _take(self, note: Note) -> None:
-        data = note.data
-        if note.kind == "call":
-            self.begun[data["parent"], data["path"], data["index"]] = note
-        elif note.kind == "inject":
-            self.injections.notes[data["id"]] = note
-        elif note.kind == "recall":
-            self.injections.notes.pop(data["id"], None)
-        elif note.kind == "head":
-            self.moves.add(self.tips, data["tips"], data["why"])
-            self.tips = dict(data["tips"])
-
     def _add(self, entry: Entry, lane: str) -> None:
         self.latest = self._append(entry)
         self.entries[entry.id] = entry
         if entry.kind in HIDDEN:
-            self._extend(entry)
+            self.extend(entry)
         else:
             self.tips[lane] = entry.id
-        if lane or self._line is None or len(self.tips) > 1:
-            self._line = None
-        else:
-            self._line.append(entry)
+        known = self._line
+        if known is not None and not lane and known[0] == {"": entry.parent}:
+            known[1].append(entry)
+            known[0][""] = entry.id
         if self.on_row is not None:
             self.on_row(entry)
 
-    def _extend(self, entry: Entry) -> None:
+    def extend(self, entry: Entry) -> None:
         """Move the tips into a batch or out of it; that belongs to the move before it, for an undo."""
         moved = self.moves.last(self.tips)
         extend(self.tips, entry)

@@ -16,7 +16,9 @@ class Moves:
         self.undone: list[Tips] = []
 
     def add(self, before: Tips, after: Tips, why: str) -> None:
-        """Take note of a move; `why` is "undo", "redo", or anything else."""
+        """Take note of a move; `why` is "undo", "redo", or anything else. Where a run begins or parts ways is no move to undo."""
+        if why in ("fork", "diverged"):
+            return
         if why == "undo":
             if self.last(before):
                 self.done.pop()

@@ -66,18 +66,42 @@ def chain(entries: dict[int, Entry], tips: Tips, lane: str, stop: int) -> list[E
 
 
 def tips_at(entries: dict[int, Entry], line: list[Entry], tips: Tips, entry: Entry) -> Tips:
-    """Give the tips at which `entry` is the last one of its lane, and the other lanes of its batch stay as they are."""
+    """Give the tips at which `entry` is the last one of its lane, and the other lanes of its batch stay as they are.
+
+    Off the line they stand where the batch was joined last, or else where each of them came to last.
+    """
     lane = lane_of(entry.path)
     if not lane:
         return {"": entry.id}
     batch = entries[entry.parent]
     while batch.kind != "batch" or not lane.startswith(f"{batch.path}[{batch.index}."):
         batch = entries[batch.parent]
-    joins = (e for e in reversed(line) if e.kind == "join" and (e.path, e.index) == (batch.path, batch.index))
-    join = next(joins, None)
     prefix = f"{batch.path}[{batch.index}."
-    siblings = join.result if join else {k: v for k, v in tips.items() if k.startswith(prefix)}
-    return {**tips_at(entries, line, tips, batch), **siblings, lane: entry.id}
+    is_on_line = any(e is batch for e in line)
+    join = next(
+        (e for e in reversed(line if is_on_line else [*entries.values()]) if e.kind == "join" and e.parent == batch.id), None
+    )
+    if join:
+        siblings = join.result
+    elif is_on_line:
+        siblings = {k: v for k, v in tips.items() if k.startswith(prefix)}
+    else:
+        siblings = _reached(entries, batch)
+    inside = {k: v for k, v in siblings.items() if not k.startswith(f"{lane}[")}
+    return {**tips_at(entries, line, tips, batch), **inside, lane: entry.id}
+
+
+def _reached(entries: dict[int, Entry], batch: Entry) -> Tips:
+    """Give how far the lanes below a batch came that was never joined."""
+    tips: Tips = {}
+    extend(tips, batch)
+    below = {batch.id}
+    for entry in sorted(entries.values(), key=lambda e: e.id):
+        if entry.parent in below:
+            below.add(entry.id)
+            extend(tips, entry)
+    del tips[lane_of(batch.path)]
+    return tips
 
 
 def before(entries: dict[int, Entry], line: list[Entry], tips: Tips) -> Tips:

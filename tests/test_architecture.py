@@ -20,7 +20,7 @@ LAYERS = """
     models
     journal
     tree events
-    injection moves
+    injection moves loading
     history gates
     host
     desk
