@@ -195,6 +195,12 @@ class Desk:
         retry = not isinstance(error, EngineError)
         self.history.note("error", {"type": type(error).__name__, "text": str(error)[:2000], "retry": retry}, at=time.time())
 
+    def forget(self) -> None:
+        """After the line has changed: what was held or waited belongs to steps that are no more."""
+        self.waiting.clear()
+        self.allowed.clear()
+        self.hold, self.error = "", None
+
     def count(self) -> None:
         """Count anew what this run has spent, from its entries: after it was loaded."""
         own = [entry for entry in self.history.entries.values() if entry.run == self.history.run and not entry.original]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentkit import show
@@ -60,7 +61,7 @@ def _check(kind: str, change: dict[str, Any]) -> None:
 def _put(run: Run, recorded: Entry, result: Any, reason: str, author: str) -> Entry:
     def put() -> Entry:
         fresh = run.desk.history.edit(recorded, result, author=author, reason=reason, at=time.time())
-        run._settled()
+        run.desk.forget()
         return fresh
 
     return run.control.do(put)
@@ -139,9 +140,24 @@ def rewind(run: Run, to: int | Entry) -> None:
     def go() -> None:
         history = run.desk.history
         history.move(history.tips_at(entry), "rewind", at=time.time())
-        run._settled()
+        run.desk.forget()
 
     run.control.do(go)
+
+
+def undo(run: Run) -> None:
+    """Go back over the last edit, move or step."""
+    run.control.do(lambda: _move(run, run.desk.history.undo))
+
+
+def redo(run: Run) -> None:
+    """Take the last undo back."""
+    run.control.do(lambda: _move(run, run.desk.history.redo))
+
+
+def _move(run: Run, move: Callable[[float], None]) -> None:
+    move(time.time())
+    run.desk.forget()
 
 
 # -- decisions -----------------------------------------------------------------------------------------------------------

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentkit import edits, show, stepping
 from agentkit.control import Control
 from agentkit.desk import Desk
-from agentkit.errors import Ended, ReadOnly, UsageError
+from agentkit.errors import Ended, UsageError
 from agentkit.events import Event, event_of
 from agentkit.gates import Breakpoint, Verdict
 from agentkit.journal.base import Entry
@@ -41,7 +40,7 @@ class Run:
         self.forecast = ""
         self.saved_status = "paused"
         control.tell = self._told
-        self._interrupted = ""
+        self.interrupted = ""
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
@@ -61,7 +60,7 @@ class Run:
             return "waiting"
         if self.desk.error:
             return "failed"
-        return "stopped" if self._interrupted else "paused"
+        return "stopped" if self.interrupted else "paused"
 
     @property
     def entries(self) -> list[Entry]:
@@ -93,7 +92,7 @@ class Run:
     def result(self) -> Result:
         """How the run stands now, as a value."""
         answer, desk = self.desk.history.stepper.answer, self.desk
-        reason = answer.interrupted if answer else self._interrupted or desk.hold or "paused"
+        reason = answer.interrupted if answer else self.interrupted or desk.hold or "paused"
         unheard = tuple(note.data["text"] for note in desk.history.unheard())
         text = answer.text if answer else ""
         error = None if answer else desk.error
@@ -170,9 +169,7 @@ class Run:
 
     def play(self, until: Callable[[], str] = str) -> Run:
         """Go on in the background; returns at once. `until()` may give a reason to pause, between two steps."""
-        self._go()
-        if self.status != "done":
-            self.control.play(until)
+        stepping.play(self, until)
         return self
 
     def pause(self) -> Run:
@@ -183,7 +180,7 @@ class Run:
     def stop(self, reason: str = "stopped") -> Run:
         """Stop now: cancel what can be cancelled. The run keeps all it has, and `play()` goes on from there."""
         self.control.stop(reason)
-        self._interrupted = reason
+        self.interrupted = reason
         return self
 
     def wait(self, timeout: float | None = None) -> Result:
@@ -214,12 +211,12 @@ class Run:
 
     def undo(self) -> Run:
         """Go back to before the last edit, move or step; nothing is deleted, `redo()` takes it back."""
-        self.control.do(lambda: self._moved(self.desk.history.undo, time.time()))
+        edits.undo(self)
         return self
 
     def redo(self) -> Run:
         """Take the last undo back."""
-        self.control.do(lambda: self._moved(self.desk.history.redo, time.time()))
+        edits.redo(self)
         return self
 
     def rewind(self, to: int | Entry) -> Run:
@@ -269,31 +266,10 @@ class Run:
             raise UsageError(f"there is no entry {entry}; the trace has entries 0 to {len(entries) - 1}")
         return entries[entry]
 
-    def _acquire(self) -> Any:
-        if self.missing:
-            raise ReadOnly(f"this run was opened without {', '.join(self.missing)}; resume it with them")
-        self._interrupted = ""
-        return self.control.acquire()
-
-    def _go(self) -> None:
-        if self.missing:
-            raise ReadOnly(f"this run was opened without {', '.join(self.missing)}; resume it with them")
-        self.desk.hold, self.desk.error, self._interrupted = "", None, ""
-
     def _told(self, doing: str) -> None:
         """Hear from the control that somebody begins to drive ("running"), or that the run is at rest again ("")."""
         if not doing and self.control.stopping not in ("", "pause") and self.answer is None:
-            self._interrupted = self.control.stopping
+            self.interrupted = self.control.stopping
         edits.save_status(self, doing or self.standing)
-
-    def _moved(self, move: Callable[[float], None], at: float) -> None:
-        move(at)
-        self._settled()
-
-    def _settled(self) -> None:
-        """After the line has changed: what was held or waited belongs to steps that are no more."""
-        self.desk.waiting.clear()
-        self.desk.allowed.clear()
-        self.desk.hold, self.desk.error = "", None
 
     __repr__ = show.run

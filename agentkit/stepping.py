@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentkit import background, drive
-from agentkit.errors import Undecided, UsageError
+from agentkit.errors import ReadOnly, Undecided, UsageError
 from agentkit.journal.base import Entry
 from agentkit.result import Result
 
@@ -14,9 +14,24 @@ if TYPE_CHECKING:
     from agentkit.run import Run
 
 
+def _ready(run: Run) -> None:
+    """See that the run can go on, and forget what held it up before."""
+    if run.missing:
+        raise ReadOnly(f"this run was opened without {', '.join(run.missing)}; resume it with them")
+    run.desk.hold, run.desk.error, run.interrupted = "", None, ""
+
+
+def _acquire(run: Run) -> Any:
+    """Take the baton for this thread."""
+    if run.missing:
+        raise ReadOnly(f"this run was opened without {', '.join(run.missing)}; resume it with them")
+    run.interrupted = ""
+    return run.control.acquire()
+
+
 def one(run: Run) -> Entry:
     """Perform one step in this thread and give its entry."""
-    token = run._acquire()
+    token = _acquire(run)
     try:
         run.desk.error = None
         due = run.desk.due(stepping=True)
@@ -57,7 +72,7 @@ def each(run: Run) -> Iterator[Entry]:
 def over(run: Run) -> list[Entry]:
     """Perform everything that is pending now, side by side, and give the new entries."""
     before = {entry.id for entry in run.entries}
-    token = run._acquire()
+    token = _acquire(run)
     try:
         run.desk.hold, run.desk.error = "", None
         drive.blocking(run.desk, _batch(run))
@@ -72,9 +87,16 @@ def _batch(run: Run) -> Callable[[], str]:
     return lambda: "" if first.intersection(run.pending) - run.desk.waiting.keys() else "pause"
 
 
+def play(run: Run, until: Callable[[], str]) -> None:
+    """Go on in the background."""
+    _ready(run)
+    if run.status != "done":
+        run.control.play(until)
+
+
 def to_the_end(run: Run, timeout: float | None) -> Result:
     """Perform steps in this thread until the run ends, pauses, or waits for a person."""
-    run._go()
+    _ready(run)
     end = background.timer(timeout, lambda: run.stop("timeout"))
     try:
         run.control.drive()

@@ -16,7 +16,7 @@ LAYERS = """
     messages secrets background interrupts places
     steps
     tools engines around
-    registry stepper
+    registry stepper recommend
     models
     journal
     tree events
@@ -30,11 +30,10 @@ LAYERS = """
     show
     result
     edits
-    stepping
+    stepping export
     run
     log
     agent
-    export
     notebook serve
     cli integrations
     __init__
