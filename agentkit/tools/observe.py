@@ -17,6 +17,7 @@ from agentkit.tools.plain import MOST_CHARACTERS, bytes_text, clean, data_of, mi
 NOTHING = "The tool succeeded and returned nothing. There is no need to call it again with these arguments."
 CLIP = 50_000
 _LONGEST_NAME = 200
+_PLAIN = 10**15  # smaller numbers are written as they are, without a copy
 _MOST_CAUSES = 20
 _MOST_PARTS = 5
 
@@ -30,6 +31,8 @@ def clip(text: str, limit: int = CLIP) -> str:
 
 def observation(call: Call, value: Any) -> Message:
     """Tell what a tool returned. Never raises, whatever the value is."""
+    if type(value) is int and -_PLAIN < value < _PLAIN:
+        value = str(value)
     if type(value) is str and value.isascii() and len(value) <= MOST_CHARACTERS and value and not value.isspace():
         return Message("tool", value, (), call.id, call.name)
     text, data = told(value)

@@ -58,8 +58,8 @@ class Native:
             return plain(replace(reply, calls=(), problems=problems), self.name)
         said, thought = thinking.split(reply.text)
         if reply.calls:
-            if said is reply.text and _all_fit(reply.calls, tools):
-                return _as_sent(reply, said)
+            if said is reply.text and (usual := _as_sent(reply, tools)):
+                return usual
             calls = tuple(_known(call, n, tools) for n, call in enumerate(reply.calls))
             return settled(reply, self.name, said, thought, Reading(said.strip(), calls))
         reading = spelled.read(said, tools)
@@ -72,16 +72,14 @@ class Native:
         return concluded(reply, self.name, said, thought, protocol.read(said, ()) if cut else reading)
 
 
-def _all_fit(calls: tuple[Call, ...], tools: tuple[Tool, ...]) -> bool:
-    """Say whether all calls can be taken as they are."""
+def _as_sent(reply: Reply, tools: tuple[Tool, ...]) -> Reply | None:
+    """Take the usual reply as it is, spelled out because each step of every run passes here; None if a call needs mending."""
     names = [tool.name for tool in tools]
-    return all(call.name in names and call.id and not call.problem and type(call.arguments) is dict for call in calls)
-
-
-def _as_sent(reply: Reply, said: str) -> Reply:
-    """Take a reply as it is: the usual one, spelled out because each step of every run passes here."""
+    for call in reply.calls:
+        if call.name not in names or not call.id or call.problem or type(call.arguments) is not dict:
+            return None
     return Reply(
-        said.strip(), reply.calls, None, reply.reasoning, said, "native", reply.problems, "", True,
+        reply.text.strip(), reply.calls, None, reply.reasoning, reply.text, "native", reply.problems, "", True,
         reply.attempts, reply.heard, reply.usage, reply.model, reply.finish, reply.opaque,
     )  # fmt: skip
 
