@@ -15,6 +15,10 @@ ifeq ($(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname)),)
 LAB += --no-browser
 endif
 
+# JupyterLab asks at its first start whether it may fetch news; here it need not ask.
+SETTINGS := $(VENV)/share/jupyter/lab/settings
+QUIET = mkdir -p $(SETTINGS) && echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}' > $(SETTINGS)/overrides.json
+
 .PHONY: help lab test format bench build clean
 help: ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
@@ -54,8 +58,10 @@ $(VENV)/pyvenv.cfg:
 # The stamps. Whoever has the tools of a developer has JupyterLab too.
 $(VENV)/lab: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[lab]'
+	$(QUIET)
 	touch $@
 
 $(VENV)/dev: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(QUIET)
 	touch $(VENV)/lab $@

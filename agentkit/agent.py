@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from agentkit import log, registry
@@ -16,7 +16,7 @@ from agentkit.around.reformat import reformat
 from agentkit.control import Control
 from agentkit.desk import Desk
 from agentkit.edits import info
-from agentkit.errors import JournalDamaged, UsageError
+from agentkit.errors import Busy, JournalDamaged, UsageError
 from agentkit.events import Event
 from agentkit.gates import Gate, approval, forked
 from agentkit.history import History
@@ -47,6 +47,9 @@ SETTINGS = (
     "on_step",
 )
 
+_LIVE: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
+"""The runs of this process, by id: one that is resumed anew takes the place of the old object."""
+
 
 class Agent:
     """A model, tools and an engine.
@@ -65,14 +68,15 @@ class Agent:
     Raises `Unknown` for an option, engine or dialect that nobody knows, `ValueError` for a value out of range.
     """
 
-    def __init__(self, model: Any = None, tools: Iterable[Any] = (), *, engine: Any = "react", **options: Any) -> None:
+    def __init__(self, model: Any = None, tools: Any = (), *, engine: Any = "react", **options: Any) -> None:
         self.engine, self.engine_name = registry.find(engine)
         own = {name: options.pop(name) for name in SETTINGS if name in options}
         registry.check(self.engine, options, SETTINGS)
         self._spelled = {"model": model, "tools": tools, "engine": engine, **own, **options}
         self.options = options
         self.model = resolve.find(model)
-        self.tools = ToolSet.of([builtin.box(tool) if isinstance(tool, str) else tool for tool in tools])
+        given = tools if isinstance(tools, list | tuple | set | frozenset) else [tools]
+        self.tools = ToolSet.of([builtin.box(tool) if isinstance(tool, str) else tool for tool in given])
         self.instructions: str = own.get("instructions", "")
         self.dialect = dialects.get(own["dialect"]) if own.get("dialect") else None
         self.roles = {role: resolve.find(other) for role, other in own.get("roles", {}).items()}
@@ -183,6 +187,7 @@ class Agent:
             log.on_step(run, self.on_step)
         if journal is not None:
             weakref.finalize(run, journal.release, run.id).atexit = False
+            _LIVE[run.id] = run
         if new:
             if journal is not None:
                 journal.create(info(run, parent.desk.tree if parent else run.id, parent.id if parent else ""))
@@ -204,7 +209,7 @@ class Agent:
             return bool(self._approve(call))
         return self._approve is True or call.name in (self._approve or ())
 
-    def resume(self, name: str, *, strict: bool = False) -> Run:
+    def resume(self, name: str | Run | RunInfo, *, strict: bool = False) -> Run:
         """Open a run of the journal where it stood when its kernel ended, and hold it there, paused.
 
         A tool that is missing, or a damaged journal, opens it read-only, and `run.missing` says what is lacking.
@@ -214,6 +219,11 @@ class Agent:
         journal = self.journal
         if journal is None:
             raise UsageError("an agent with journal=None has nothing to resume from")
+        name = name.id if isinstance(name, Run) else name.run if isinstance(name, RunInfo) else name
+        if (old := _LIVE.get(name)) is not None and old.control.lease.held:
+            if old.status == "running":
+                raise Busy("this run is playing in this kernel; pause it first, or go on with that Run object")
+            old.close()
         known = journal.claim(name)
         try:
             return self._reopen(journal, known, strict)

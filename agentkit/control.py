@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from agentkit import background, drive
+from agentkit import background, drive, interrupts
 from agentkit.desk import Desk
 from agentkit.errors import Busy, Fenced
 from agentkit.lease import Lease
@@ -49,7 +49,7 @@ class Control:
             if playing is None:
                 raise Busy("this run is being driven by another thread; wait for it, or pause it first")
             self.pause()
-            background.wait(playing)
+            interrupts.foreign(background.wait, (playing,), {})
             if not self._baton.acquire(False):
                 raise Busy("this run was taken up again by another driver")
         self._hold()
@@ -65,10 +65,12 @@ class Control:
 
     def _let_go(self) -> None:
         """Give the baton back; a run that is over is let go in its journal too."""
-        self.tell("")
-        if self.desk.history.stepper.answer is not None:
-            self.lease.drop()
-        self._baton.release()
+        try:
+            self.tell("")
+            if self.desk.history.stepper.answer is not None:
+                self.lease.drop()
+        finally:
+            self._baton.release()
 
     def release(self, token: Any) -> None:
         """Give the baton back, and apply what came in meanwhile."""
@@ -79,16 +81,17 @@ class Control:
 
     def drive(self) -> None:
         """Perform steps in the caller's thread until the run ends, pauses or waits for a person."""
-        token = self.acquire()
-        try:
-            self.stopping = ""
-            self.tell("running")
-            drive.blocking(self.desk, self._until)
-            while self._inbox and not self.stopping:
-                self._apply()
+        with interrupts.deferred():
+            token = self.acquire()
+            try:
+                self.stopping = ""
+                self.tell("running")
                 drive.blocking(self.desk, self._until)
-        finally:
-            self.release(token)
+                while self._inbox and not self.stopping:
+                    self._apply()
+                    drive.blocking(self.desk, self._until)
+            finally:
+                self.release(token)
 
     def play(self, until: Callable[[], str] = str) -> Future[None]:
         """Perform steps in the background, in a copy of the caller's context, or until `until()` gives a reason to stop.
@@ -155,13 +158,14 @@ class Control:
 
     def serve(self) -> None:
         """Apply the inbox if the baton is free."""
-        while self._inbox and self._baton.acquire(False):
-            token = DRIVING.set(self)
-            try:
-                self._apply()
-            finally:
-                DRIVING.reset(token)
-                self._let_go()
+        with interrupts.deferred():
+            while self._inbox and self._baton.acquire(False):
+                token = DRIVING.set(self)
+                try:
+                    self._apply()
+                finally:
+                    DRIVING.reset(token)
+                    self._let_go()
 
     def _apply(self) -> None:
         while self._inbox:

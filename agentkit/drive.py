@@ -73,11 +73,6 @@ def step(desk: Desk, pending: Pending) -> Entry | None:
 
     Gives its entry, or None when it failed or could not be saved (`desk.error` says how).
     """
-    with interrupts.deferred():
-        return _perform(desk, pending)
-
-
-def _perform(desk: Desk, pending: Pending) -> Entry | None:
     if type(pending.step) is Conclude:
         return desk.conclude(pending)
     work = desk.start(pending)
@@ -116,7 +111,7 @@ def blocking(desk: Desk, until: Callable[[], str]) -> None:
             reason = until()
             due = [] if reason else desk.due(works.busy)
             if len(due) == 1 and not works.busy and _unlimited(desk, due[0]):
-                _perform(desk, due[0])
+                step(desk, due[0])
                 if guard.hit:
                     guard.release()
                 continue

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentkit import show
-from agentkit.errors import Unknown, UsageError
+from agentkit.errors import Ended, Fenced, JournalError, Unknown, UsageError
 from agentkit.gates import forked
 from agentkit.history import History
 from agentkit.journal.base import Entry, Row, RunInfo
@@ -81,7 +82,7 @@ def _changed(result: Any, change: dict[str, Any]) -> Any:
     """Apply a change to a result; what a model wrote word by word is dropped, the rest says it anew."""
     if isinstance(result, Reply):
         return _changed_reply(result, change)
-    text = mask(change["text"])
+    text = mask(str(change["text"]))
     if isinstance(result, tuple):
         return (replace(result[0], text=text, value=None, ok=True), *result[1:])
     return text
@@ -97,8 +98,8 @@ def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
         calls = tuple(change["calls"])
     answer = reply.answer
     if "answer" in change:
-        answer, calls = mask(change["answer"]), ()
-    text = mask(change["text"]) if "text" in change else reply.text if answer is None else answer
+        answer, calls = mask(str(change["answer"])), ()
+    text = mask(str(change["text"])) if "text" in change else reply.text if answer is None else answer
     if "text" in change and "answer" not in change and not calls:
         answer = text
     return replace(
@@ -128,6 +129,8 @@ def inject(run: Run, text: str, to: str) -> Receipt:
     """Leave a message for the model; recorded at once when nobody drives, else before the next step."""
     if not text.strip():
         raise UsageError("an injected message needs some text")
+    if run.answer is not None:
+        raise Ended("the run is over and nobody would hear it: undo() or fork() first, then inject")
     key, text = uuid.uuid4().hex[:12], mask(text)
     run.control.ask(lambda: run.desk.history.inject(key, text, to, time.time()))
     return Receipt(key, text, run)
@@ -166,8 +169,7 @@ def _move(run: Run, move: Callable[[float], None]) -> None:
 def approve(run: Run, which: int, arguments: dict[str, Any] | None, remember: bool) -> None:
     """Let a waiting call pass."""
     pending = _waiting(run, which)
-    if pending.step.kind != "act":
-        raise UsageError("this step is a question: answer it with respond(text)")
+    _must_be_a_call(pending)
     call = pending.step.calls[0]  # type: ignore[union-attr]
 
     def allow() -> None:
@@ -185,10 +187,18 @@ def approve(run: Run, which: int, arguments: dict[str, Any] | None, remember: bo
 def reject(run: Run, comment: str, which: int) -> Entry:
     """Refuse a waiting or pending call, in words that the model sees."""
     pending = _waiting(run, which)
-    if pending.step.kind != "act":
-        raise UsageError("this step is a question: answer it with respond(text)")
+    _must_be_a_call(pending)
     result = (observe.rejected(pending.step.calls[0], mask(comment)),)  # type: ignore[union-attr]
     return _answer(run, pending, result, "human", "rejected")
+
+
+def _must_be_a_call(pending: Pending) -> None:
+    if pending.step.kind == "ask":
+        raise UsageError("this step is a question: answer it with respond(text)")
+    if pending.step.kind != "act":
+        raise UsageError(
+            f"the pending step is {pending.step.kind} ({pending.step.role}): it waits for nobody, next(run) performs it"
+        )
 
 
 def respond(run: Run, value: Any, which: int) -> Entry:
@@ -269,8 +279,9 @@ def save_status(run: Run, status: str) -> None:
     """Let the list of runs know how this one stands, when that has changed."""
     journal = run.desk.history.journal
     if journal is not None and status != run.saved_status and not run.missing:
-        journal.set_status(run.id, status)
-        run.saved_status = status
+        with contextlib.suppress(JournalError, Fenced):  # the list is a convenience; the next row tells what is wrong
+            journal.set_status(run.id, status)
+            run.saved_status = status
 
 
 def info(run: Run, tree: str, parent: str) -> RunInfo:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from agentkit.errors import UsageError
 from agentkit.journal.base import Entry
@@ -85,6 +85,7 @@ class Breakpoint:
     call with the same tool and arguments as an earlier one, `when` a predicate of the entry that was just made.
     """
 
+    CONDITIONS: ClassVar = ("tool", "role", "line", "error", "repeat", "when")
     tool: str | None = None
     role: str | None = None
     line: int | None = None

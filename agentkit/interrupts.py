@@ -22,24 +22,28 @@ def foreign(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 class deferred:
     """Hold interrupts back while agentkit's own code runs in the main thread; leaving raises the one that waits.
 
-    `hit` says whether one waits; `release` raises it earlier. Where a program has a handler of its own, or in another
-    thread, nothing is held back.
+    `hit` says whether one waits; `release` raises it earlier. Within another `deferred` it is that one again. Where a
+    program has a handler of its own, or in another thread, nothing is held back.
     """
 
     __slots__ = ("_mine", "hit")
 
     def __enter__(self) -> deferred:
-        self.hit = False
-        self._mine = threading.get_ident() == _main and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
-        if self._mine:
-            _signal.signal(_signal.SIGINT, self._handle)
+        self.hit = self._mine = False
+        if threading.get_ident() == _main:
+            handler = _signal.getsignal(_signal.SIGINT)
+            if handler is _signal.default_int_handler:
+                self._mine = True
+                _signal.signal(_signal.SIGINT, self._handle)
+            elif isinstance(outer := getattr(handler, "__self__", None), deferred):
+                return outer
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self._mine:
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-        if self.hit and kind is None:
-            self.release()
+            if self.hit and kind is None:
+                self.release()
 
     def release(self) -> None:
         """Raise the interrupt that was held back, if there was one."""

@@ -41,7 +41,7 @@ class Result:
 class Receipt:
     """The receipt of an injected message: `seen` becomes true when a model call has carried it."""
 
-    id: str
+    id: str = field(repr=False)
     text: str
     _run: Run = field(repr=False)
 

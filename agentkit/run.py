@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit import edits, show, stepping
 from agentkit.control import Control
 from agentkit.desk import Desk
-from agentkit.errors import Ended, UsageError
+from agentkit.errors import Ended, Unknown, UsageError
 from agentkit.events import Event, event_of
 from agentkit.gates import Breakpoint, Verdict
 from agentkit.journal.base import Entry
@@ -133,7 +133,10 @@ class Run:
         return listener
 
     def __getitem__(self, index: int) -> Entry:
-        return self.entries[index]
+        try:
+            return self.entries[index]
+        except IndexError:
+            raise IndexError(f"there is no entry {index}; the trace has entries 0 to {len(self) - 1}") from None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -195,6 +198,12 @@ class Run:
         """Give one entry after the other without holding the event loop; leaving the loop cancels what is under way."""
         return stepping.entries(self)
 
+    def close(self) -> None:
+        """Let the run go in its journal, so that it can be resumed or deleted elsewhere; this object is read-only from here on."""
+        self.wait()
+        self.control.lease.drop()
+        self.missing = (*self.missing, "its hold on the journal (it was closed, or resumed as another object)")
+
     # -- changing what comes next ------------------------------------------------------------------------------------
 
     def edit(self, entry: int | Entry | None = None, *, reason: str = "", author: str = "human", **change: Any) -> Entry:
@@ -237,6 +246,9 @@ class Run:
 
     def break_at(self, **condition: Any) -> Breakpoint:
         """Set a breakpoint: `tool=`, `role=`, `line=`, `error=True`, `repeat=True` or `when=predicate`."""
+        for name in condition:
+            if name not in Breakpoint.CONDITIONS:
+                raise Unknown("condition of a breakpoint", name, Breakpoint.CONDITIONS)
         point = Breakpoint(**condition)
         self.desk.breakpoints.append(point)
         return point

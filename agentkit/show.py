@@ -43,5 +43,5 @@ def result(shown: Result) -> str:
         parts.append(f"reason={shown.reason!r}")
     if shown.error:
         parts.append(f"error={type(shown.error).__name__}({line(shown.error)!r})")
-    parts.append(f"steps={shown.step_count}, tool_calls={shown.tool_calls_count}, tokens={shown.usage.total})")
+    parts.append(f"model_calls={shown.step_count}, tool_calls={shown.tool_calls_count}, tokens={shown.usage.total})")
     return ", ".join(parts)

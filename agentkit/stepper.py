@@ -37,6 +37,9 @@ class Pending:
     opens: bool = False
     joins: bool = False
 
+    def __repr__(self) -> str:
+        return f"Pending({self.step.kind} ({self.step.role}){f' at {self.path}' if self.path else ''})"
+
 
 class Frame:
     """One generator of an engine: its path, the number of its steps so far, and the memories of the arounds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentkit import background, drive
+from agentkit import background, drive, interrupts
 from agentkit.errors import ReadOnly, Undecided, UsageError
 from agentkit.journal.base import Entry
 from agentkit.result import Result
@@ -31,19 +31,20 @@ def _acquire(run: Run) -> Any:
 
 def one(run: Run) -> Entry:
     """Perform one step in this thread and give its entry."""
-    token = _acquire(run)
-    try:
-        run.desk.error = None
-        due = run.desk.due(stepping=True)
-        if not due:
-            _explain(run)
-        run.desk.hold = ""
-        entry = drive.step(run.desk, due[0])
-        if entry is None:
-            raise run.desk.error or UsageError("the step did not end")
-        return entry
-    finally:
-        run.control.release(token)
+    with interrupts.deferred():
+        token = _acquire(run)
+        try:
+            run.desk.error = None
+            due = run.desk.due(stepping=True)
+            if not due:
+                _explain(run)
+            run.desk.hold = ""
+            entry = drive.step(run.desk, due[0])
+            if entry is None:
+                raise run.desk.error or UsageError("the step did not end")
+            return entry
+        finally:
+            run.control.release(token)
 
 
 def _explain(run: Run) -> None:
@@ -53,7 +54,7 @@ def _explain(run: Run) -> None:
         raise Undecided(f"{why}: run.approve(), run.reject(comment) or run.respond(value)")
     if run.desk.error:
         raise run.desk.error
-    raise StopIteration
+    raise StopIteration("the run is over; undo() or fork() to go on from an earlier step")
 
 
 def each(run: Run) -> Iterator[Entry]:
@@ -72,12 +73,13 @@ def each(run: Run) -> Iterator[Entry]:
 def over(run: Run) -> list[Entry]:
     """Perform everything that is pending now, side by side, and give the new entries."""
     before = {entry.id for entry in run.entries}
-    token = _acquire(run)
-    try:
-        run.desk.hold, run.desk.error = "", None
-        drive.blocking(run.desk, _batch(run))
-    finally:
-        run.control.release(token)
+    with interrupts.deferred():
+        token = _acquire(run)
+        try:
+            run.desk.hold, run.desk.error = "", None
+            drive.blocking(run.desk, _batch(run))
+        finally:
+            run.control.release(token)
     return [entry for entry in run.entries if entry.id not in before]
 
 
@@ -124,7 +126,7 @@ async def awaited(run: Run) -> Result:
     """Play the run, if it is not playing, and wait for it."""
     if run.status in ("paused", "stopped", "failed"):
         run.play()
-    await _quiet(run)
+    await _quiet(run, run.pause)
     return run.result
 
 
@@ -133,7 +135,7 @@ async def entries(run: Run) -> AsyncIterator[Entry]:
     while run.status not in ("done", "waiting", "readonly") and not run.desk.hold:
         before = {entry.id for entry in run.entries}
         run.play(_batch(run))
-        await _quiet(run)
+        await _quiet(run, lambda: run.stop("interrupted"))
         if run.desk.error:
             raise run.desk.error
         for entry in run.entries:
@@ -141,13 +143,13 @@ async def entries(run: Run) -> AsyncIterator[Entry]:
                 yield entry
 
 
-async def _quiet(run: Run) -> None:
-    """Wait until nobody plays the run; wakes every 0.1 s, so that an interrupt is quick, and an interrupt pauses the run."""
+async def _quiet(run: Run, interrupted: Callable[[], Any]) -> None:
+    """Wait until nobody plays the run; wakes every 0.1 s, so that an interrupt is quick."""
     import asyncio
 
     try:
         while (playing := run.control.playing) is not None:
             await asyncio.wait([asyncio.wrap_future(playing)], timeout=0.1)
     except asyncio.CancelledError:
-        run.stop("interrupted")
+        interrupted()
         raise

@@ -16,8 +16,8 @@ LAYERS = """
     messages secrets background interrupts places
     steps
     tools engines around
-    registry stepper recommend
-    models
+    registry stepper
+    recommend models
     journal
     tree events
     injection moves loading

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, Run, tool
-from agentkit.errors import Undecided, UsageError
+from agentkit.errors import Ended, Undecided, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -202,12 +202,18 @@ def test_a_final_answer_waits_for_what_was_injected() -> None:
 
 
 def test_what_nobody_has_heard_at_the_end_is_reported() -> None:
-    run, _ = begin(call("look", city="Oslo"), "forced", max_iterations=1)
-    next(run)
-    next(run)
-    next(run)
-    run.inject("too late")
+    held: list[Run] = []
+
+    def last(request: Any) -> str:
+        held[0].inject("too late")
+        return "forced"
+
+    run, _ = begin(call("look", city="Oslo"), last, max_iterations=1)
+    held.append(run)
+    run.drive()
     assert run.result.answer == "forced" and run.result.pending_injections == ("too late",)
+    with pytest.raises(Ended, match="undo"):
+        run.inject("later still")
 
 
 # -- decisions -----------------------------------------------------------------------------------------------------------

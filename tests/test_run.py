@@ -12,7 +12,7 @@ import pytest
 
 import agentkit
 from agentkit import Agent, Call, Reply, Result, Run, tool
-from agentkit.errors import Busy, Ended, JournalInUse, ModelError, Undecided
+from agentkit.errors import Busy, Ended, JournalInUse, ModelError, ReadOnly, Undecided, Unknown, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -373,3 +373,48 @@ def test_a_run_that_nobody_holds_any_more_can_be_resumed_in_the_same_kernel() ->
     del held
     gc.collect()
     assert mine.resume(name).drive().answer == "three"
+
+
+def test_an_interrupted_await_pauses_and_what_was_under_way_is_recorded() -> None:
+    inside = threading.Event()
+
+    @tool(effect="pure")
+    def slow() -> str:
+        """Take longer than a stop would wait."""
+        inside.set()
+        time.sleep(1.3)
+        return "done after all"
+
+    run = agent(Reply("", (Call("slow", {}, "c"),)), "done", tools=[slow]).start("q")
+
+    async def main() -> None:
+        task = asyncio.ensure_future(awaited(run))
+        await asyncio.to_thread(inside.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    run.wait()
+    assert run.status == "paused" and run.entries[-1].result[0].text == "done after all"
+
+
+def test_a_run_resumed_anew_takes_the_place_of_the_old_object() -> None:
+    mine = Agent(scripted(ask(1, 2), "three"), [add])
+    old = mine.start("q", paused=True)
+    next(old)
+    new = mine.resume(old)
+    with pytest.raises(ReadOnly, match="resumed as another object"):
+        next(old)
+    assert new.drive().answer == "three"
+
+
+def test_mistakes_are_told_in_words_that_help() -> None:
+    run = agent("done").start("q", paused=True)
+    with pytest.raises(IndexError, match="entries 0 to 0"):
+        run[5]
+    with pytest.raises(Unknown, match="did you mean 'tool'"):
+        run.break_at(tools="add")
+    with pytest.raises(UsageError, match="waits for nobody"):
+        run.approve()
+    assert agent("done", tools=add).run("q").answer == "done"

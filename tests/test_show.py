@@ -58,7 +58,7 @@ def test_everything_that_is_held_has_a_repr_without_ids_times_and_addresses() ->
     assert shown[:4] == [
         "Action       look(city='Oslo')\nObservation  rain in Oslo",
         "Agent(model='scripted', engine='react', tools=[look], max_iterations=4)",
-        "Result('Take an umbrella', steps=2, tool_calls=1, tokens=0)",
+        "Result('Take an umbrella', model_calls=2, tool_calls=1, tokens=0)",
         "tool: ✗ rain",
     ]
     assert not re.search(r"0x[0-9a-f]{6}|\d{9}", "".join(shown))

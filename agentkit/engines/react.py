@@ -11,10 +11,7 @@ ASK_NOW = "No more actions are possible. Give your best FINAL_ANSWER: now, from 
 
 
 def react(task: Any, *, tools: tuple[Any, ...] = (), max_iterations: int = 10, force_answer: bool = True) -> Engine:
-    """Think, act, observe, and again, until a thought asks for no action.
-
-    Raises `ValueError` unless `max_iterations` is a whole number of at least 1.
-    """
+    """Think, act, observe, and again, until a thought asks for no action."""
     chat = Chat.of(task)
     iterations = 0
     while iterations < max_iterations:

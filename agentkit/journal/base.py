@@ -64,7 +64,7 @@ class Note:
 Row = Entry | Note
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class RunInfo:
     """One line of the list of runs. Times are seconds since 1970; `parent` is the run that this one was forked from."""
 
@@ -78,6 +78,9 @@ class RunInfo:
     created: float
     updated: float
     parent: str = ""
+
+    def __repr__(self) -> str:
+        return f"{self.run}  {self.status:<11} {self.rows:>5} rows  {self.model}: {lines.line(self.task, 60)}"
 
 
 class Journal(Protocol):
