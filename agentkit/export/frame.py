@@ -1,0 +1,60 @@
+"""A trace as a table, one row per entry, for whoever counts and compares."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from agentkit.errors import UsageError
+from agentkit.export import parts
+from agentkit.journal.base import Entry
+from agentkit.secrets import mask, mask_json
+from agentkit.usage import Usage
+
+if TYPE_CHECKING:
+    from agentkit.run import Run
+
+COLUMNS = ("number", "kind", "role", "text", "tool", "arguments", "ok", "author", "seconds", "input", "output", "cost")
+
+
+def to_frame(run: Run) -> Any:
+    """Give the trace as a pandas DataFrame, one row per entry. Raises `UsageError` where pandas is not installed."""
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError as error:
+        raise UsageError('a data frame needs pandas: pip install "jupyter-agentkit[frame]"') from error
+    return pandas.DataFrame(records(run.entries), columns=list(COLUMNS)).set_index("number", drop=False)
+
+
+def records(entries: list[Entry]) -> list[dict[str, Any]]:
+    """Give one record per entry; `tool`, `arguments` and `ok` are None where no tool was called."""
+    return [_record(number, entry) for number, entry in enumerate(entries)]
+
+
+def _record(number: int, entry: Entry) -> dict[str, Any]:
+    usage, call, message = entry.usage or Usage(), None, None
+    if entry.kind == "act":
+        call, message = entry.step.calls[0], entry.result[0]  # type: ignore[union-attr]
+    return {
+        "number": number,
+        "kind": entry.kind,
+        "role": entry.step.role if entry.step else "",
+        "text": mask(_said(entry)),
+        "tool": call.name if call else None,
+        "arguments": mask_json(call.arguments) if call else None,
+        "ok": message.ok if message else None,
+        "author": entry.author,
+        "seconds": entry.ended - entry.started,
+        "input": usage.input,
+        "output": usage.output,
+        "cost": usage.cost,
+    }
+
+
+def _said(entry: Entry) -> str:
+    """Give what came back: the thought, the observation, the reply; else what the entry is about."""
+    if entry.kind == "think":
+        return str(entry.result.text)
+    if entry.kind == "act":
+        return str(entry.result[0].text)
+    return entry.result if entry.kind == "ask" else parts.of(entry).line

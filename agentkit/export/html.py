@@ -1,0 +1,218 @@
+"""A trace in HTML: fragments for a notebook, and one file for a browser. No script, nothing remote, readable without styles.
+
+Colours are the reader's own, in light and in dark; all that is set is space, lines and what is folded.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentkit import lines
+from agentkit.export import parts, rich
+from agentkit.export.inert import escaped, shown
+from agentkit.journal.base import Entry
+from agentkit.messages import Message
+from agentkit.usage import Usage
+
+if TYPE_CHECKING:
+    from agentkit.agent import Agent
+    from agentkit.result import Result
+    from agentkit.run import Run
+    from agentkit.tools.tool import Tool
+
+LIMIT = 4_000
+"""Characters of one text in a fragment; a file holds all of them."""
+_FOLD = 600  # what is longer is folded
+_MANY = 1_000  # characters of one text where a trace is long
+_LARGEST = 1_000_000  # characters of an image or a page in a fragment
+_TABLE = 50, 20  # rows and columns
+
+_PRE = 'style="white-space:pre-wrap;overflow-wrap:anywhere;margin:.3em 0"'
+_STEP = 'style="margin:.2em 0 .2em .2em;padding-left:.6em;border-left:3px solid {}"'
+_LINE = {"": "rgba(128,128,128,.4)", "✗": "#d9534f", "✎": "#c98a1b"}
+_TH = 'style="text-align:left;padding:.1em .6em;border-bottom:1px solid rgba(128,128,128,.5)"'
+_TD = 'style="text-align:left;padding:.1em .6em;vertical-align:top"'
+_CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+# -- fragments -----------------------------------------------------------------------------------------------------------
+
+
+def run(run: Run) -> str:
+    """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
+    limit = LIMIT if len(run.entries) <= parts.HEAD else _MANY
+    found = [f"<p><b>{escaped(parts.head(run))}</b></p>"]
+    for number, what in parts.glimpse(run.entries):
+        if isinstance(what, Entry):
+            found.append(_entry(what, number, limit))
+        else:
+            found.append(f"<p><i>Entries {number} to {what} are not shown here; run[{number}] is the first of them.</i></p>")
+    found += [f"<p><b>{label}:</b> {escaped(lines.line(shown(text, LIMIT)))}</p>" for label, text in parts.ahead(run)]
+    return _whole(*found)
+
+
+def entry(entry: Entry) -> str:
+    """Show an entry, unfolded."""
+    return _whole(_entry(entry, None, LIMIT, is_open=True))
+
+
+def message(message: Message) -> str:
+    """Show a message, with what it holds to be looked at."""
+    asked = "".join(_pre(parts.call(call), LIMIT) for call in message.calls)
+    return _whole(f"<b>{escaped(message.role)}</b>{'' if message.ok else ' ✗'}", _observed(message, LIMIT), asked)
+
+
+def tool(tool: Tool) -> str:
+    """Show a tool: what it is for, what may happen, and what it takes."""
+    head = f"<b><code>{escaped(tool.name)}</code></b> ({escaped(tool.effect)})"
+    schema = _pre(json.dumps(tool.parameters, indent=2), LIMIT)
+    return _whole(head, _pre(tool.description, LIMIT), f"<details><summary>Parameters</summary>{schema}</details>")
+
+
+def usage(usage: Usage) -> str:
+    """Show what was used up."""
+    names = ("calls", "input", "output", "cached", "reasoning", "cost")
+    return _whole(_table(rich.Table(list(names), [[str(getattr(usage, name)) for name in names]])))
+
+
+def result(result: Result) -> str:
+    """Show what a run came to."""
+    found = [_pre(result.answer, LIMIT)] if result.answer else []
+    if result.reason:
+        found.append(f"<p><b>{'Interrupted' if result.interrupted else 'Reason'}:</b> {escaped(result.reason, LIMIT)}</p>")
+    if result.error:
+        found.append(f"<p><b>✗ {escaped(type(result.error).__name__)}:</b> {escaped(result.error, LIMIT)}</p>")
+    counts = f"{result.step_count} model calls, {result.tool_calls_count} tool calls, {result.usage.total} tokens"
+    return _whole(*found, f"<p><small>{escaped(counts)}</small></p>")
+
+
+def agent(agent: Agent) -> str:
+    """Show an agent: model, engine, options, tools."""
+    from agentkit.host import name_of
+
+    about = [["model", name_of(agent.model)], ["engine", agent.engine_name.rpartition(":")[2]]]
+    about += [[name, repr(value)] for name, value in agent.options.items()]
+    about += [[f"tool {each.name}", each.description.partition("\n")[0]] for each in agent.tools.tools]
+    return _whole("<b>Agent</b>", _table(rich.Table([], about)))
+
+
+def branches(branches: list[list[Entry]]) -> str:
+    """Show the lines of a tree: the present one in short, of each other one what is its own."""
+    if not branches:
+        return _whole("<p>No lines.</p>")
+    present = branches[0]
+    known = {id(entry) for entry in present}
+    found = [f"<p><b>{len(branches)} lines</b>, the present one of {len(present) - 1} steps</p>"]
+    for place, line in enumerate(branches[1:], 2):
+        own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
+        inside = "".join(_entry(each, number, _MANY) for number, each in own[: parts.HEAD])
+        more = f"<p><i>and {len(own) - parts.HEAD} more</i></p>" if len(own) > parts.HEAD else ""
+        at = own[0][0] if own else len(line)
+        found.append(f"<details><summary>Line {place}: parts from it at entry {at}</summary>{inside}{more}</details>")
+    return _whole(*found)
+
+
+def observation(message: Message, limit: int = LIMIT) -> str:
+    """Show only what a message holds to be looked at; empty where it is nothing but text."""
+    found = "".join(_item(item, limit) for item in rich.items(message))
+    return _whole(found) if found else ""
+
+
+# -- one file ------------------------------------------------------------------------------------------------------------
+
+
+def to_html(run: Run, path: str | os.PathLike[str] | None = None) -> str:
+    """Give a run as one HTML file with every step in it, whole; write it where a `path` is given."""
+    task = escaped(lines.line(shown(parts.of(run.entries[0]).line), 80))
+    steps = "\n".join(_entry(each, number, 0, is_open=True) for number, each in enumerate(run.entries))
+    ahead = "".join(f"<p><b>{label}:</b> {escaped(text)}</p>\n" for label, text in parts.ahead(run))
+    page = (
+        '<!DOCTYPE html>\n<html lang="en" style="color-scheme:light dark">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_CSP)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
+        f"<title>{task}</title>\n</head>\n"
+        '<body style="font-family:system-ui,sans-serif;line-height:1.45;max-width:60rem;margin:2rem auto;padding:0 1rem">\n'
+        f"<h1>Trace of an agent run</h1>\n<p>{escaped(parts.head(run))}</p>\n{steps}\n{ahead}</body>\n</html>\n"
+    )
+    if path is not None:
+        Path(path).write_text(page, encoding="utf-8", newline="\n")
+    return page
+
+
+# -- pieces --------------------------------------------------------------------------------------------------------------
+
+
+def _whole(*found: str) -> str:
+    """Keep formulas from being read into a text: notebooks look for dollar signs in HTML."""
+    return f'<div class="mathjax_ignore tex2jax_ignore">{"".join(found)}</div>'
+
+
+def _entry(entry: Entry, number: int | None, limit: int, *, is_open: bool = False) -> str:
+    seen = parts.of(entry)
+    sign = "" if seen.ok else "✗"
+    mark = f" <i>[{escaped(lines.line(shown(seen.mark, LIMIT)))}]</i>" if seen.mark else ""
+    head = f"{'' if number is None else f'{number} '}{escaped(seen.kind)}"
+    line = escaped(lines.line(shown(seen.line, 1_000), 120))
+    inside = "".join(_part(part, limit) for part in seen.parts)
+    style = _STEP.format(_LINE["✎" if entry.original else sign])
+    summary = f"<summary><b>{head}</b> <code>{line}</code>{mark}</summary>"
+    return f"<details{' open' if is_open else ''}>{summary}<div {style}>{inside}</div></details>"
+
+
+def _part(part: parts.Part, limit: int) -> str:
+    label = f"<small>{escaped(part.label)}</small>" if part.label else ""
+    if part.folded:
+        return f"<details><summary>{label}</summary>{_pre(part.text, limit, fold=False)}</details>"
+    return label + (_observed(part.message, limit) if part.message else _pre(part.text, limit))
+
+
+def _observed(message: Message, limit: int) -> str:
+    return _pre(message.text, limit) + "".join(_item(item, limit) for item in rich.items(message))
+
+
+def _pre(text: str, limit: int, *, fold: bool = True) -> str:
+    body = shown(text, limit)
+    block = f"<pre {_PRE}>\n{html.escape(body)}</pre>"
+    if not fold or len(body) <= _FOLD:
+        return block
+    return f"<details><summary><code>{html.escape(lines.line(body, 100))}</code></summary>{block}</details>"
+
+
+def _item(item: rich.Item, limit: int) -> str:
+    if isinstance(item, rich.Table):
+        return _table(item)
+    if isinstance(item, rich.Source):
+        return f"<small>{escaped(item.mime)}</small>{_pre(item.text, limit)}"
+    size = len(item.data if isinstance(item, rich.Image) else item.source)
+    what = item.mime if isinstance(item, rich.Image) else "text/html"
+    if limit and size > _LARGEST:
+        return f"<p><i>{escaped(what)}, {size:,} characters: too large to be shown here</i></p>"
+    if isinstance(item, rich.Image):
+        return f'<img src="data:{item.mime};base64,{item.data}" alt="{item.mime}" style="max-width:100%">'
+    return page(item.source)
+
+
+def page(source: str) -> str:
+    """Show an HTML artifact in a frame that runs no script, loads nothing, and can reach nothing around it."""
+    inside = f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">{shown(source)}'
+    frame = f'sandbox="" srcdoc="{html.escape(inside)}" style="width:100%;height:20em;border:1px solid rgba(128,128,128,.5)'
+    return f'<iframe {frame};background:#fff;color-scheme:light;resize:vertical" title="an artifact"></iframe>'
+
+
+def _table(table: rich.Table) -> str:
+    rows, columns = _TABLE
+    left = [f"{len(table.rows) - rows} more rows"] if len(table.rows) > rows else []
+    width = max((len(row) for row in [table.header, *table.rows]), default=0)
+    left += [f"{width - columns} more columns"] if width > columns else []
+    head = f"<thead>{_row(table.header[:columns], 'th', _TH)}</thead>" if table.header else ""
+    body = "".join(_row(row[:columns], "td", _TD) for row in table.rows[:rows])
+    note = f"<p><i>and {' and '.join(left)}</i></p>" if left else ""
+    return f'<table style="border-collapse:collapse">{head}<tbody>{body}</tbody></table>{note}'
+
+
+def _row(cells: list[str], tag: str, style: str) -> str:
+    return f"<tr>{''.join(f'<{tag} {style}>{escaped(cell, LIMIT)}</{tag}>' for cell in cells)}</tr>"

@@ -1,0 +1,166 @@
+"""A trace in Markdown: fragments for a notebook, and a file. Every text in it is escaped, or fenced in."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentkit.export import parts, rich
+from agentkit.export.html import LIMIT
+from agentkit.export.inert import fence, phrase, prose
+from agentkit.journal.base import Entry
+from agentkit.messages import Message
+from agentkit.usage import Usage
+
+if TYPE_CHECKING:
+    from agentkit.agent import Agent
+    from agentkit.result import Result
+    from agentkit.run import Run
+    from agentkit.tools.tool import Tool
+
+_MANY = 1_000  # characters of one text where a trace is long
+_LARGEST = 1_000_000  # characters of an image in a fragment
+_TABLE = 50, 20  # rows and columns
+
+
+# -- fragments -----------------------------------------------------------------------------------------------------------
+
+
+def run(run: Run) -> str:
+    """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
+    limit = LIMIT if len(run.entries) <= parts.HEAD else _MANY
+    found = [f"**{phrase(parts.head(run))}**"]
+    for number, what in parts.glimpse(run.entries):
+        if isinstance(what, Entry):
+            found.append(section(what, number, limit))
+        else:
+            found.append(f"*Entries {number} to {what} are not shown here.*")
+    return _whole(*found, *ahead(run, LIMIT))
+
+
+def entry(entry: Entry) -> str:
+    """Show an entry."""
+    return _whole(section(entry, None, LIMIT))
+
+
+def message(message: Message) -> str:
+    """Show a message, with what it holds to be looked at."""
+    head = f"**{phrase(message.role)}**{'' if message.ok else ' ✗'}"
+    asked = [fence(parts.call(call), LIMIT) for call in message.calls]
+    text = fence(message.text, LIMIT) if message.role == "tool" else prose(message.text, LIMIT)
+    return _whole(head, text, *(_item(item, LIMIT) for item in rich.items(message)), *asked)
+
+
+def tool(tool: Tool) -> str:
+    """Show a tool: what it is for, what may happen, and what it takes."""
+    head = f"**{phrase(tool.name)}** ({phrase(tool.effect)})"
+    return _whole(head, prose(tool.description, LIMIT), fence(json.dumps(tool.parameters, indent=2), LIMIT))
+
+
+def usage(usage: Usage) -> str:
+    """Show what was used up."""
+    names = ("calls", "input", "output", "cached", "reasoning", "cost")
+    return _whole(_table(rich.Table(list(names), [[str(getattr(usage, name)) for name in names]])))
+
+
+def result(result: Result) -> str:
+    """Show what a run came to."""
+    found = [prose(result.answer, LIMIT)]
+    if result.reason:
+        found.append(f"**{'Interrupted' if result.interrupted else 'Reason'}:** {phrase(result.reason, LIMIT)}")
+    if result.error:
+        found.append(f"**✗ {phrase(type(result.error).__name__)}:** {phrase(result.error, LIMIT)}")
+    counts = f"{result.step_count} model calls, {result.tool_calls_count} tool calls, {result.usage.total} tokens"
+    return _whole(*found, f"*{counts}*")
+
+
+def agent(agent: Agent) -> str:
+    """Show an agent: model, engine, options, tools."""
+    from agentkit.host import name_of
+
+    about = [["model", name_of(agent.model)], ["engine", agent.engine_name.rpartition(":")[2]]]
+    about += [[name, repr(value)] for name, value in agent.options.items()]
+    about += [[f"tool {each.name}", each.description.partition("\n")[0]] for each in agent.tools.tools]
+    return _whole(_table(rich.Table(["Agent", ""], about)))
+
+
+def branches(branches: list[list[Entry]]) -> str:
+    """Show the lines of a tree: the present one in short, of each other one what is its own."""
+    if not branches:
+        return "No lines.\n"
+    known = {id(entry) for entry in branches[0]}
+    found = [f"**{len(branches)} lines**, the present one of {len(branches[0]) - 1} steps"]
+    for place, line in enumerate(branches[1:], 2):
+        own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
+        found.append(f"**Line {place}** parts from it at entry {own[0][0] if own else len(line)}")
+        found += [section(each, number, _MANY) for number, each in own[: parts.HEAD]]
+        found += [f"*and {len(own) - parts.HEAD} more*"] if len(own) > parts.HEAD else []
+    return _whole(*found)
+
+
+# -- a file --------------------------------------------------------------------------------------------------------------
+
+
+def to_markdown(run: Run, path: str | os.PathLike[str] | None = None) -> str:
+    """Give a run as Markdown with every step in it, whole; write it where a `path` is given."""
+    steps = [section(each, number, 0) for number, each in enumerate(run.entries)]
+    text = _whole("# Trace of an agent run", phrase(parts.head(run)), *steps, *ahead(run, 0))
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    return text
+
+
+# -- pieces --------------------------------------------------------------------------------------------------------------
+
+
+def section(entry: Entry, number: int | None, limit: int, *, level: int = 3) -> str:
+    """Show an entry under a heading."""
+    seen = parts.of(entry)
+    head = f"{'#' * level} {'' if number is None else f'{number} · '}{phrase(seen.kind)}{'' if seen.ok else ' ✗'}"
+    mark = [f"*{phrase(seen.mark, LIMIT)}*"] if seen.mark else []
+    return "\n\n".join([head, *mark, *(part(each, limit) for each in seen.parts)])
+
+
+def part(part: parts.Part, limit: int) -> str:
+    """Show one piece of an entry."""
+    label = f"**{phrase(part.label)}:**" if part.label else ""
+    text = fence(part.text, limit) if part.form == "code" else prose(part.text, limit)
+    items = [_item(item, limit) for item in rich.items(part.message)] if part.message else []
+    return "\n\n".join(each for each in (label, text, *items) if each)
+
+
+def ahead(run: Run, limit: int) -> list[str]:
+    """Say what a run waits for, and what comes next."""
+    return [f"**{label}:** {phrase(text, limit)}" for label, text in parts.ahead(run)]
+
+
+def _whole(*found: str) -> str:
+    return "\n\n".join(each for each in found if each) + "\n"
+
+
+def _item(item: rich.Item, limit: int) -> str:
+    if isinstance(item, rich.Table):
+        return _table(item)
+    if isinstance(item, rich.Source):
+        return fence(item.text, limit)
+    if isinstance(item, rich.Page):
+        return f"*an HTML page of {len(item.source):,} characters, shown in a notebook and in HTML*"
+    if limit and len(item.data) > _LARGEST:
+        return f"*{item.mime}, {len(item.data):,} characters: too large to be shown here*"
+    return f"![{item.mime}](data:{item.mime};base64,{item.data})"
+
+
+def _table(table: rich.Table) -> str:
+    rows, columns = _TABLE
+    width = min(columns, max((len(row) for row in [table.header, *table.rows]), default=0))
+    header = table.header or [""] * width
+    lines = [_row(header, width), f"|{' --- |' * width}", *(_row(row, width) for row in table.rows[:rows])]
+    left = len(table.rows) - rows
+    return "\n".join(lines) + (f"\n\n*and {left} more rows*" if left > 0 else "")
+
+
+def _row(cells: list[str], width: int) -> str:
+    padded = [*cells[:width], *[""] * (width - len(cells))]
+    return f"| {' | '.join(phrase(cell, LIMIT) for cell in padded)} |"

@@ -1,0 +1,139 @@
+"""What there is to show of an entry, in the order in which it is read; each format draws it in its own way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentkit import lines, show
+from agentkit.journal.base import Entry
+from agentkit.messages import Call, Message
+from agentkit.secrets import mask_json
+from agentkit.steps import replace
+
+if TYPE_CHECKING:
+    from agentkit.run import Run
+
+HEAD, TAIL = 40, 60
+"""How many entries of a long trace are shown at its beginning and at its end, where not all of them are."""
+
+
+@dataclass(slots=True)
+class Part:
+    """One piece of an entry: what it is called ("" for what the entry is about), its text, and how that reads."""
+
+    label: str
+    text: str
+    form: Literal["prose", "code"] = "prose"
+    folded: bool = False
+    message: Message | None = None
+
+
+@dataclass(slots=True)
+class Shown:
+    """An entry to be shown: its kind as a word, one line that says it all, who changed it, and its pieces."""
+
+    kind: str
+    line: str
+    mark: str = ""
+    ok: bool = True
+    parts: list[Part] = field(default_factory=list)
+
+
+def of(entry: Entry) -> Shown:
+    """Take an entry apart."""
+    mark = ""
+    if entry.original:
+        mark = f"edited by {entry.author}{': ' + entry.reason if entry.reason else ''}"
+    elif entry.author in ("human", "gate") and entry.kind in ("think", "act"):
+        mark = f"by {entry.author}{': ' + entry.reason if entry.reason else ''}"
+    make = _OF.get(entry.kind)
+    shown = make(entry) if make else Shown(entry.kind.capitalize(), "")
+    shown.mark = mark
+    return shown
+
+
+def _task(entry: Entry) -> Shown:
+    messages = entry.result["task"]
+    parts = [Part("" if m["role"] == "user" else m["role"].capitalize(), m["text"]) for m in messages]
+    return Shown("Task", " / ".join(m["text"] for m in messages if m["role"] == "user"), parts=parts)
+
+
+def _thought(entry: Entry) -> Shown:
+    step: Any = entry.step
+    reply = entry.result
+    parts = [Part("Interrupt", message.text) for message in reply.heard]
+    if reply.reasoning:
+        parts.append(Part("Reasoning", reply.reasoning, folded=True))
+    if reply.text or not (reply.calls or reply.reasoning):
+        parts.append(Part("", reply.text or reply.raw))
+    parts += [Part("Asks for", call(asked), "code") for asked in reply.calls]
+    if reply.cut:
+        parts.append(Part("Cut off, since the model made the observation up", reply.cut, "code", folded=True))
+    parts += [Part("Problem", problem) for problem in reply.problems]
+    asks = f" → {', '.join(map(call, reply.calls))}" if reply.calls else ""
+    kind = "Thought" if step.role == "thought" else f"Thought ({step.role})"
+    return Shown(kind, f"{reply.text or reply.reasoning or reply.raw}{asks}".strip(), parts=parts)
+
+
+def _action(entry: Entry) -> Shown:
+    step: Any = entry.step
+    message = entry.result[0]
+    asked = call(step.calls[0])
+    parts = [Part("", asked, "code"), Part("Observation" if message.ok else "Error", message.text, "code", message=message)]
+    return Shown("Action", f"{asked} → {'' if message.ok else '✗ '}{message.text[:1_000]}", ok=message.ok, parts=parts)
+
+
+def _question(entry: Entry) -> Shown:
+    step: Any = entry.step
+    return Shown("Question", step.question, parts=[Part("", step.question), Part("Reply", str(entry.result))])
+
+
+def _answer(entry: Entry) -> Shown:
+    step: Any = entry.step
+    parts = [Part("", step.answer)]
+    if entry.result:
+        parts.append(Part("Interrupt", entry.result.text))
+    return Shown("Answer", step.answer, parts=parts)
+
+
+_OF = {"begin": _task, "think": _thought, "act": _action, "ask": _question, "conclude": _answer}
+
+
+def call(asked: Call) -> str:
+    """Write a call as one would type it; secrets in its arguments are masked, by their names too."""
+    return lines.call(replace(asked, arguments=mask_json(asked.arguments)))
+
+
+def arguments(asked: Call) -> str:
+    """Write the arguments of a call as JSON."""
+    return json.dumps(mask_json(asked.arguments), ensure_ascii=False, default=str)
+
+
+def head(run: Run) -> str:
+    """Say how a run stands, in a few words."""
+    desk = run.desk
+    return f"Run {run.status}: {len(run.entries) - 1} steps, {desk.steps} model calls, {desk.tool_calls} tool calls"
+
+
+def ahead(run: Run) -> Iterator[tuple[str, str]]:
+    """Say what a run waits for, and what comes next."""
+    if run.missing:
+        yield "Read-only", f"without {', '.join(run.missing)}"
+    elif run.status != "done":
+        for why in [verdict.why for _, verdict in run.waiting] or ([run.hold] if run.hold else []):
+            yield "Held", why
+        for pending in run.pending:
+            yield "Next", show.pending(pending, run)
+
+
+def glimpse(entries: list[Entry]) -> Iterator[tuple[int, Entry] | tuple[int, int]]:
+    """Give the entries with their numbers; of a long trace its two ends, and between them the first and last that are left out."""
+    if len(entries) <= HEAD + TAIL:
+        yield from enumerate(entries)
+        return
+    yield from enumerate(entries[:HEAD])
+    yield HEAD, len(entries) - TAIL - 1
+    yield from enumerate(entries[-TAIL:], len(entries) - TAIL)
