@@ -1,5 +1,9 @@
 """agentkit: a debugger and a classroom for agent loops, inside the notebook."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from agentkit.agent import Agent, runs
 from agentkit.messages import Call, Chat, Message, Reply
 from agentkit.result import Result
@@ -30,3 +34,17 @@ __all__ = [
     "runs",
     "tool",
 ]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Register `%agent` and `%%agent`: what `%load_ext agentkit` calls."""
+    from agentkit.notebook import load_ipython_extension as load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take them away again: what `%unload_ext agentkit` calls."""
+    from agentkit.notebook import unload_ipython_extension as unload
+
+    unload(shell)
