@@ -8,7 +8,7 @@ from typing import Any
 
 from agentkit import background, interrupts
 from agentkit.desk import Desk
-from agentkit.errors import ToolTimeout
+from agentkit.errors import ToolError, ToolTimeout
 from agentkit.host import Effect
 from agentkit.messages import Reply
 
@@ -25,6 +25,8 @@ def call(effect: Effect, desk: Desk) -> Any:
         future = background.submit(settle(value, effect, desk))
         try:
             return interrupts.foreign(background.wait, (future,), {})
+        except Raised as raised:
+            raise raised.error from None
         except BaseException:
             future.cancel()
             raise
@@ -33,6 +35,13 @@ def call(effect: Effect, desk: Desk) -> Any:
 
         return interrupts.foreign(collect, (value, lambda chunk: chunk_event(desk, chunk)), {})
     return value
+
+
+class Raised(Exception):
+    """Carries out of the event loop what would otherwise end the loop itself: a tool that raised SystemExit, say."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
 
 
 async def settle(value: Any, effect: Effect, desk: Desk) -> Any:
@@ -47,9 +56,19 @@ async def settle(value: Any, effect: Effect, desk: Desk) -> Any:
         return await value
 
     try:
-        return await asyncio.wait_for(whole(), effect.timeout)
+        async with asyncio.timeout(effect.timeout) as limit:
+            return await whole()
     except TimeoutError as error:
-        raise late(effect) from error
+        if limit.expired():
+            raise late(effect) from error
+        raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise Raised(error) from None
+    except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        raise Raised(error) from None
 
 
 def late(effect: Effect) -> Exception:
@@ -82,4 +101,9 @@ def outcome_of(future: Future[Any] | Any) -> Outcome | None:
     if future.cancelled():
         return None
     error = future.exception()
-    return (True, future.result()) if error is None else (False, error)
+    if error is None:
+        return True, future.result()
+    error = error.error if isinstance(error, Raised) else error
+    if isinstance(error, KeyboardInterrupt):  # beside the main thread no person has pressed it
+        error = ToolError("it raised KeyboardInterrupt")
+    return False, error

@@ -94,7 +94,7 @@ class Host:
             value = yield Effect(tool.function, (), arguments, tool.timeout, False)
         except ToolTimeout:
             return (observe.timed_out(call, tool.timeout),)
-        except (Control, KeyboardInterrupt, GeneratorExit):
+        except (Control, KeyboardInterrupt):
             raise
         except BaseException as error:
             return (_masked(observe.failure(call, error)),)

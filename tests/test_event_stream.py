@@ -1,0 +1,107 @@
+"""Events: typed, in order, as JSON, with a cursor; every declared kind really happens."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agentkit import Agent, Answer, Ask, Call, Chat, Reply, Run, tool
+from agentkit.errors import ModelError
+from agentkit.events import KINDS, Event
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+
+
+@tool(effect="pure")
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def calls(*pairs: tuple[int, int]) -> Reply:
+    return Reply("I add", tuple(Call("add", {"a": a, "b": b}, f"c{a}{b}") for a, b in pairs))
+
+
+def heard(replies: list[Any], drive: Any, **options: Any) -> tuple[Run, list[Event]]:
+    events: list[Event] = []
+    model = Scripted(replies, abilities=Abilities(tools=True, stream=True), **options)
+    run = Agent(model, [add], journal="memory", on_event=events.append).start("q", paused=True)
+    drive(run)
+    return run, events
+
+
+def kinds(events: Any) -> list[str]:
+    return [event.kind for event in events]
+
+
+def test_started_comes_first_completed_last_and_a_call_before_its_result() -> None:
+    run, events = heard([calls((1, 2), (3, 4)), "ten"], Run.drive)
+    told = kinds(events)
+    assert told[0] == "started" and told[-1] == "completed"
+    for call in ("c12", "c34"):
+        order = [event.kind for event in events if event.data.get("id") == call]
+        assert order == ["tool_call", "tool_result"]
+    assert kinds(run.events()) == [*told, "resume_done"]
+
+
+def test_reading_after_a_cursor_gives_exactly_the_later_events() -> None:
+    run, _ = heard([calls((1, 2)), "three"], Run.drive)
+    whole = list(run.events())
+    for n, event in enumerate(whole[:-1]):
+        assert list(run.events(after=event.cursor)) == whole[n + 1 :]
+
+
+def test_every_event_is_json_with_the_keys_that_are_declared() -> None:
+    run, _ = heard([calls((1, 2)), "three"], Run.drive)
+    for event in run.events():
+        data = json.loads(json.dumps(event.to_dict(), allow_nan=False))
+        assert data["kind"] in KINDS and data["cursor"] == event.cursor
+
+
+def test_chunks_put_together_are_the_text_and_thinking_comes_apart() -> None:
+    reply = Reply("The answer is three", reasoning="let me see")
+    run, events = heard([reply], Run.drive, chunks=4)
+    pieces = [event.data for event in events if event.kind == "model_chunk"]
+    assert len(pieces) > 3 and "".join(piece["text"] for piece in pieces) == "The answer is three" == run.answer
+    assert "".join(piece["reasoning"] for piece in pieces) == "let me see"
+
+
+def test_a_listener_that_raises_is_called_no_more_and_harms_nobody() -> None:
+    told: list[str] = []
+
+    def listener(event: Event) -> None:
+        told.append(event.kind)
+        raise ValueError("no")
+
+    run = Agent(Scripted(["done"]), journal="memory", on_event=listener).start("q", paused=True)
+    assert run.drive().answer == "done" and told == ["started"]
+    assert "warning" in kinds(run.events())
+
+
+def asks(task: Any) -> Any:
+    name = yield Ask("Your name?")
+    return Answer(f"Hello {name}", Chat.of(task))
+
+
+def test_every_declared_kind_is_really_told() -> None:
+    told: list[Event] = []
+    model = Scripted([calls((1, 2)), ModelError("no"), "three"], abilities=Abilities(tools=True, stream=True), chunks=4)
+    run = Agent(model, [add], journal="memory", on_event=told.append).start("q", paused=True)
+    next(run)
+    run.inject("soon recalled").recall()
+    next(run)
+    run.edit(2, text="three")
+    run.drive()
+    run.on_event(lambda event: 1 / 0)
+    run.play().wait()
+    question = Agent("echo", engine=asks, journal="memory", on_event=told.append).start("q", paused=True)
+    question.drive()
+    question.respond("Ada")
+    assert {*kinds(told), *kinds(run.events())} >= set(KINDS) - {"playing"}, set(KINDS) - {*kinds(told), *kinds(run.events())}
+
+
+def test_on_step_hears_of_each_thought_and_each_tool_result() -> None:
+    steps: list[Any] = []
+    model = Scripted([calls((1, 2)), "three"], abilities=Abilities(tools=True))
+    Agent(model, [add], journal="memory", on_step=lambda *step: steps.append(step)).run("q")
+    assert steps == [(1, {"tool": "add", "arguments": {"a": 1, "b": 2}}, "3", None, 1), (2, None, None, None, 2)]
