@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from typing import Any
 
 from IPython.core.error import UsageError
 
 from agentkit import show
+from agentkit.errors import AgentkitError
 from agentkit.gates import Breakpoint
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import Argument
@@ -41,12 +43,13 @@ def resume(session: Session, args: Args) -> Any:
 @verb(TIMES, Argument("--over", action="store_true", help="all that is pending now, parallel calls side by side"))
 def step(session: Session, run: Run, args: Args) -> Any:
     """Perform one step, or several, in this cell, and hold again."""
+    times = _times(args)
     if args.over:
         return run.step_over()
     entries = [run.step()]
-    while len(entries) < _times(args) and not run.hold and run.status != "done":
+    while len(entries) < times and not run.hold and run.status != "done":
         entries.append(run.step())
-    return entries[0] if args.times == 1 else entries
+    return entries[0] if times == 1 else entries
 
 
 @verb(WAIT)
@@ -126,16 +129,25 @@ def fork(session: Session, run: Run, args: Args) -> Any:
 @verb(TIMES)
 def undo(session: Session, run: Run, args: Args) -> Any:
     """Go back to before the last edit, move or step; nothing is deleted."""
-    for _ in range(_times(args)):
-        run.undo()
-    return run
+    return _repeat(run.undo, run.redo, _times(args))
 
 
 @verb(TIMES)
 def redo(session: Session, run: Run, args: Args) -> Any:
     """Take the last undo back."""
-    for _ in range(_times(args)):
-        run.redo()
+    return _repeat(run.redo, run.undo, _times(args))
+
+
+def _repeat(move: Callable[[], Run], back: Callable[[], Run], times: int) -> Run:
+    """Move that often, or not at all."""
+    run = move()
+    for done in range(1, times):
+        try:
+            run = move()
+        except AgentkitError as error:
+            for _ in range(done):
+                back()
+            raise UsageError(f"{times} times is too often, {done} would do: {error}") from None
     return run
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import time
@@ -13,15 +12,17 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from agentkit import export as formats
 from agentkit import recommend, registry
 from agentkit.agent import runs as recorded
 from agentkit.errors import Unknown
+from agentkit.export import literal, playback
 from agentkit.models import resolve
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import Argument
 from agentkit.notebook.command import COMMANDS, command, verb
 from agentkit.notebook.display import Remark, Table
-from agentkit.notebook.session import Session
+from agentkit.notebook.session import VARIABLE, Session
 from agentkit.run import Run
 from agentkit.tools import builtin
 from agentkit.tools.tool import Tool
@@ -30,6 +31,13 @@ Args = argparse.Namespace
 
 FORMATS = {".ipynb": "to_notebook", ".md": "to_markdown", ".html": "to_html", ".json": "to_json"}
 """What a file name ends in, and the function of `agentkit.export` that writes it."""
+
+_PLAYER = """\
+from agentkit.export.playback import Playback, ask, calls
+
+# gives what was observed; no tool runs, and a call that was changed is refused with the nearest that was recorded
+call = Playback(calls({}.entries), None, ask)
+"""
 
 
 @command(Argument("--all", action="store_true", help="not only the newest 20"))
@@ -114,9 +122,8 @@ def _about(model: Any) -> str:
 )
 def export(session: Session, run: Run, args: Args) -> Any:
     """Write a run to a file, or to a cell below this one."""
-    writer = importlib.import_module("agentkit.export")
     if args.cells:
-        session.shell.set_next_input(writer.to_code(run))
+        session.shell.set_next_input(_as_code(run, args.run or VARIABLE))
         return Remark("the actions of the run are in the next cell")
     if not args.path:
         raise UsageError("%agent export FILE: the file is missing; or --cells, for a cell below this one")
@@ -127,12 +134,23 @@ def export(session: Session, run: Run, args: Args) -> Any:
         raise UsageError(f"{path} is there already; --force writes over it")
     try:
         if path.suffix == ".json":
-            path.write_text(json.dumps(writer.to_json(run), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            path.write_text(json.dumps(formats.to_json(run), indent=1) + "\n", encoding="utf-8")
         else:
-            getattr(writer, FORMATS[path.suffix])(run, path)
+            getattr(formats, FORMATS[path.suffix])(run, path)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
     return Remark(f"written: {path}")
+
+
+def _as_code(run: Run, variable: str) -> str:
+    """Write the actions of a run as code that plays them: literals only, nothing that a model or a tool wrote is code."""
+    if not variable.isidentifier():
+        raise UsageError(f"-r {variable}: the cell needs the run in a variable, and this is none; %agent resume {variable} -o run")
+    played = playback.calls(run.entries)
+    if not played:
+        raise UsageError("the run has no actions yet")
+    shown = [f"display({literal.call(number, call.name, call.arguments)})" for number, (call, _) in played.items()]
+    return "\n".join([_PLAYER.format(variable), *shown])
 
 
 @command(Argument("about", nargs="?", metavar="COMMAND", help="one of the commands"))
