@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from agentkit import log, registry
+from agentkit import log, registry, secrets
 from agentkit.around.base import Around
 from agentkit.around.caps import cap_calls
 from agentkit.around.ends_turn import ends_turn
@@ -27,7 +27,6 @@ from agentkit.messages import Chat, message_from_json, message_to_json, system
 from agentkit.models import dialects, resolve
 from agentkit.result import Result
 from agentkit.run import Run
-from agentkit.secrets import mask_json
 from agentkit.tools import builtin
 from agentkit.tools.sources import ToolSet
 
@@ -126,6 +125,7 @@ class Agent:
 
     def start(self, task: Any, *, paused: bool = False) -> Run:
         """Begin a run and return at once; it goes on in the background unless it is to begin `paused`."""
+        secrets.refresh()
         run = self.attach(self._spec(task))
         if not paused:
             run.play()
@@ -153,7 +153,7 @@ class Agent:
             chat = Chat.of([system(self.instructions), *chat])
         source = registry.source(self.engine)
         return {
-            "task": [mask_json(message_to_json(message)) for message in chat],
+            "task": [secrets.mask_json(message_to_json(message)) for message in chat],
             "engine": self.engine_name,
             **source,
             "options": self.options,
@@ -186,7 +186,7 @@ class Agent:
         if self.on_step:
             log.on_step(run, self.on_step)
         if journal is not None:
-            weakref.finalize(run, journal.release, run.id).atexit = False
+            weakref.finalize(run, run.control.lease.drop).atexit = False
             _LIVE[run.id] = run
         if new:
             if journal is not None:
@@ -246,7 +246,11 @@ class Agent:
         run.desk.tree = known.tree
         run.missing = tuple(missing)
         run.desk.history.load(rows)
-        run.desk.history.rebuild(strict=strict)
+        try:
+            run.desk.history.rebuild(strict=strict)
+        except BaseException:
+            run.control.lease.drop()
+            raise
         run.desk.count()
         if run.status in ("done", "readonly"):
             run.control.lease.drop()

@@ -26,10 +26,18 @@ def run_with(misbehave: Any, journal: str = "sqlite", **arguments: Any) -> tuple
     return run, model.requests[1]["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize(
-    "error",
-    [Odd("x"), SystemExit(3), GeneratorExit(), asyncio.CancelledError(), StopIteration(7), RecursionError("deep"), KeyError("k")],
+ERRORS = (
+    Odd("x"),
+    SystemExit(3),
+    GeneratorExit(),
+    asyncio.CancelledError(),
+    StopIteration(7),
+    RecursionError("deep"),
+    KeyError("k"),
 )
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
 @pytest.mark.parametrize("timeout", [None, 5.0])
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_whatever_a_tool_raises_is_told_and_the_run_goes_on(
@@ -63,23 +71,22 @@ class Unprintable:
         raise ValueError("no words")
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        float("nan"),
-        float("inf"),
-        b"\xff\x00",
-        "\ud800",
-        {"a": "\udfff", "b": [float("nan")]},
-        cyclic(),
-        Unprintable(),
-        object(),
-        None,
-        "",
-        {1, 2},
-    ],
-    ids=["nan", "inf", "bytes", "surrogate", "nested", "cycle", "unprintable", "object", "none", "empty", "set"],
-)
+ODD = {
+    "nan": float("nan"),
+    "infinity": float("inf"),
+    "bytes": b"\xff\x00",
+    "surrogate": "\ud800",
+    "nested": {"a": "\udfff", "b": [float("nan")]},
+    "cycle": cyclic(),
+    "unprintable": Unprintable(),
+    "object": object(),
+    "none": None,
+    "empty": "",
+    "set": {1, 2},
+}
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD)
 def test_whatever_a_tool_returns_is_told_stored_and_read_back(value: Any) -> None:
     @tool(effect="pure")
     def give() -> Any:

@@ -1,0 +1,194 @@
+"""Runs that are opened again: in another process, without a tool, with another engine, from a damaged or full disk."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.errors import Diverged, JournalError, JournalInUse, JournalTooNew, ReadOnly, Unknown
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+
+
+@tool(effect="pure")
+def look(city: str) -> str:
+    """Look at the weather."""
+    return f"rain in {city}"
+
+
+CALL = Reply("I look", (Call("look", {"city": "Oslo"}, "c"),))
+
+
+def agent(*replies: Any, tools: Any = (look,), **options: Any) -> Agent:
+    return Agent(Scripted([*replies], abilities=Abilities(tools=True)), tools, **options)
+
+
+def recorded(steps: int = 2) -> str:
+    """Make a run of some steps in the database, let it go, and give its name."""
+    run = agent(CALL, "done").start("How is Oslo?", paused=True)
+    for _ in range(steps):
+        next(run)
+    run.close()
+    return run.id
+
+
+def database() -> Path:
+    return Path(os.environ["AGENTKIT_HOME"]) / "runs.db"
+
+
+def test_a_run_goes_on_where_it_stood_and_nothing_recorded_is_asked_again() -> None:
+    mine = agent("It rains")
+    run = mine.resume(recorded())
+    assert [entry.kind for entry in run.entries] == ["begin", "think", "act"]
+    assert run.drive().answer == "It rains" and len(mine.model.requests) == 1
+    assert [message["content"] for message in mine.model.requests[0]["messages"]][-1] == "rain in Oslo"
+
+
+def test_edits_injections_and_undone_steps_are_there_again() -> None:
+    run = agent(CALL).start("q", paused=True)
+    next(run)
+    next(run)
+    run.edit(2, text="sun", reason="broken")
+    run.inject("be brief")
+    run.close()
+    mine = agent("sunny", "short")
+    again = mine.resume(run.id)
+    assert again[2].result[0].text == "sun" and again[2].reason == "broken"
+    again.undo()
+    assert again[2].result[0].text == "rain in Oslo"
+    again.redo()
+    assert again.drive().answer == "sunny" and "be brief" in str(mine.model.requests[0])
+
+
+def test_a_missing_tool_opens_the_run_read_only_and_says_which() -> None:
+    run = agent(tools=()).resume(recorded())
+    assert run.status == "readonly" and "tool 'look'" in repr(run) and "rain in Oslo" in repr(run)
+    for act in (lambda: next(run), run.play, run.drive, run.step_over):
+        with pytest.raises(ReadOnly, match="look"):
+            act()
+
+
+def test_a_tool_that_says_another_thing_about_itself_marks_the_entries_as_drifted() -> None:
+    @tool(name="look", effect="pure")
+    def better(city: str) -> str:
+        """Look at the weather in a city of Norway."""
+        return "?"
+
+    run = agent("done", tools=[better]).resume(recorded())
+    assert [run.desk.history.drifted(entry) for entry in run.entries] == [False, True, False]
+    assert run[2].result[0].text == "rain in Oslo"
+
+
+def changed(task: Any, *, tools: Any = ()) -> Any:
+    """Plan before anything else."""
+    from agentkit import Answer, Chat, Think
+
+    plan = yield Think(Chat.of(task), tools, role="plan")
+    return Answer(plan.text, Chat.of(task))
+
+
+def test_another_engine_ends_the_line_where_it_differs_and_strict_refuses() -> None:
+    name = recorded()
+    with pytest.raises(Diverged, match="plan"):
+        agent("a plan", engine=changed).resume(name, strict=True)
+    run = agent("a plan", engine=changed).resume(name)
+    assert [entry.kind for entry in run.entries] == ["begin"] and run.pending[0].step.role == "plan"
+    assert any(entry.kind == "act" for line in run.branches() for entry in line)
+
+
+def test_an_unknown_run_is_named_and_the_nearest_offered() -> None:
+    name = recorded()
+    with pytest.raises(Unknown, match=name):
+        agent().resume(name[:-1] + "_")
+
+
+def test_a_second_process_is_told_who_has_the_run() -> None:
+    run = agent(CALL, "done").start("q", paused=True)
+    script = f"""
+        from agentkit import Agent
+        from agentkit.errors import JournalInUse
+        try:
+            Agent("offline").resume({run.id!r})
+        except JournalInUse as error:
+            print(error)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
+    assert f"held by process {os.getpid()}" in done.stdout, done.stderr
+
+
+def test_a_changed_row_opens_the_run_read_only_up_to_there() -> None:
+    name = recorded()
+    with sqlite3.connect(database()) as db:
+        db.execute("UPDATE rows SET body = replace(body, 'rain', 'snow') WHERE body LIKE '%rain%'")
+    run = agent("done").resume(name)
+    assert run.status == "readonly" and "sound journal" in repr(run)
+    assert [entry.kind for entry in run.entries] == ["begin", "think"]
+
+
+def test_a_journal_of_a_newer_version_says_what_to_do(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "new.db") as db:
+        db.execute("PRAGMA user_version = 999")
+    with pytest.raises(JournalTooNew, match="999"):
+        agent("done", journal=str(tmp_path / "new.db")).start("q", paused=True)
+
+
+def test_on_a_full_disk_the_result_in_hand_is_kept_and_saved_later(tmp_path: Path) -> None:
+    ran: list[int] = []
+
+    @tool(effect="pure")
+    def big() -> str:
+        """Give much."""
+        ran.append(1)
+        return "x" * 300_000
+
+    run = agent(Reply("", (Call("big", {}, "c"),)), "done", tools=[big], journal=str(tmp_path / "runs.db")).start("q", paused=True)
+    next(run)
+    db = run.desk.history.journal._db  # type: ignore[union-attr]
+    pages = db.execute("PRAGMA page_count").fetchone()[0]
+    db.execute(f"PRAGMA max_page_count = {pages + 20}")
+    with pytest.raises(JournalError, match="full"):
+        next(run)
+    assert ran == [1] and "not saved yet" in run.hold
+    db.execute("PRAGMA max_page_count = 100000")
+    assert run.drive().answer == "done" and ran == [1]
+    assert len(run[2].result[0].text) == 300_000
+
+
+def test_a_secret_reaches_neither_the_file_nor_an_event_nor_a_repr(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEATHER_API_KEY", "wk-5f1d0c77aa2244f0")
+    secret = "wk-5f1d0c77aa2244f0"
+
+    @tool(effect="pure")
+    def leak() -> str:
+        """Show the key."""
+        return f"the key is {secret}"
+
+    told: list[str] = []
+    model = Scripted([Reply(f"I know {secret}", (Call("leak", {}, "c"),)), f"it is {secret}"], abilities=Abilities(tools=True))
+    run = Agent(model, [leak], on_event=lambda event: told.append(str(event.to_dict()))).start(f"use {secret}", paused=True)
+    next(run)
+    run.inject(f"and {secret}")
+    run.drive()
+    run.edit(1, text=f"I said {secret}")
+    shown = repr(run) + str(told) + str(list(run.events())) + str(model.requests) + str(run.result)
+    assert secret not in shown and "[secret" in shown
+    run.close()
+    files = [path for path in database().parent.rglob("*") if path.is_file()]
+    assert files and not any(secret.encode() in path.read_bytes() for path in files)
+
+
+def test_a_held_run_is_let_go_by_close() -> None:
+    run = agent(CALL).start("q", paused=True)
+    with pytest.raises(JournalInUse):
+        run.agent.journal.claim(run.id)  # type: ignore[union-attr]
+    run.close()
+    again: Run = agent(CALL).resume(run.id)
+    assert again.status == "paused"
