@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentkit.export.frame import to_frame
     from agentkit.export.html import to_html
-    from agentkit.export.json import rows_of, to_json
+    from agentkit.export.json import adopt, rows_of, to_json
     from agentkit.export.markdown import to_markdown
     from agentkit.export.notebook import to_notebook
     from agentkit.export.reading import data_of_notebook
 
-__all__ = ["data_of_notebook", "rows_of", "to_frame", "to_html", "to_json", "to_markdown", "to_notebook"]
+__all__ = ["adopt", "data_of_notebook", "rows_of", "to_frame", "to_html", "to_json", "to_markdown", "to_notebook"]
 
 _HOME = {
+    "adopt": "json",
     "data_of_notebook": "reading",
     "rows_of": "json",
     "to_frame": "frame",

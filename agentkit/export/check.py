@@ -24,6 +24,7 @@ _RESULT: dict[str, Any] = {
 }
 _DO = {"begin": None, "join": ("all", "act"), "batch": ("all", "act"), "answer": None}
 _BEGIN = {"task": list[dict[str, Any]], "engine": str, "options": dict[str, Any], "tools": dict[str, Any], "model": str}
+_ABOUT = {"run": str, "parent": str, "task": str, "engine": str, "model": str, "status": str, "created": float}
 _NOTE: dict[str, dict[str, Any]] = {
     "call": {"parent": int, "path": str, "index": int, "name": str},
     "inject": {"id": str, "text": str, "to": str, "anchor": int},
@@ -44,6 +45,17 @@ def stored(value: Any) -> str:
     for each in value if isinstance(value, tuple) else (value,):
         if problem := misfit(each, type(each)):
             return f"holds {problem}"
+    return ""
+
+
+def about(runs: Any) -> str:
+    """Say what is wrong with what a recording says of its runs."""
+    if problem := misfit(runs, list[dict[str, Any]]):
+        return f"holds {problem}"
+    for each in runs:
+        for name, hint in _ABOUT.items():
+            if name not in each or misfit(each[name], hint):
+                return f"does not say the {name} of run {each.get('run')!r}"
     return ""
 
 
@@ -94,8 +106,9 @@ def misfit(value: Any, hint: Any) -> str:
         return "" if value is None else f"a {type(value).__name__}, where there should be nothing"
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        problems = [misfit(value, option) for option in inner]
-        return min(problems, key=len) if all(problems) else ""
+        nearest = next((option for option in inner if isinstance(option, type) and isinstance(value, option)), None)
+        problems = [misfit(value, option) for option in ([nearest] if nearest else inner)]
+        return problems[0] if all(problems) else ""
     if origin is Literal:
         return "" if value in inner else f"{str(value)[:80]!r}, which is none of {', '.join(map(str, inner))}"
     kind = origin or hint

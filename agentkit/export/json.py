@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import uuid
 import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from agentkit import secrets
 from agentkit.errors import JournalDamaged, UsageError
 from agentkit.export import check
-from agentkit.journal.base import Entry, Note, Row
+from agentkit.journal.base import Entry, Journal, Note, Row, RunInfo
 from agentkit.journal.decode import Reader
 from agentkit.journal.encode import Writer
 from agentkit.journal.lines import dumps
 from agentkit.messages import canonical, digest
+from agentkit.steps import Answer, Think
 
 if TYPE_CHECKING:
     from agentkit.run import Run
@@ -41,6 +43,7 @@ def to_json(run: Run) -> dict[str, Any]:
     """Give all that is recorded of a run, and of the runs that share its tree, as JSON data; secrets are masked."""
     writer, records, before = Writer(secrets.mask), [], ""
     for row in _rows(run):
+        _name_chats(row)
         first, *new = writer.encode(row).split("\n")
         writer.keep()
         record: dict[str, Any] = {"id": row.id, "run": row.run, "row": _data(first)}
@@ -58,6 +61,13 @@ def to_json(run: Run) -> dict[str, Any]:
         "rows": records,
         "digest": before,
     }
+
+
+def _name_chats(row: Row) -> None:
+    """Compute the digests of a row's chats, so that how they are spelled does not depend on who has asked for them before."""
+    for value in (row.step, row.performed, row.result) if isinstance(row, Entry) else ():
+        if isinstance(value, Think | Answer):
+            _ = value.chat.digest
 
 
 def _rows(run: Run) -> list[Row]:
@@ -173,12 +183,12 @@ def _check_head(data: Any) -> None:
 
 
 def _check_line(data: dict[str, Any], rows: list[Row]) -> None:
-    runs, line = data["runs"], data["line"]
-    named = [about.get("run") if isinstance(about, dict) else None for about in runs] if isinstance(runs, list) else []
-    if data["run"] not in named or not all(isinstance(value, str) for value in (data["tree"], *named)):
-        raise UsageError(f"the recording does not say what run {data['run']!r} is: it is missing in 'runs'")
-    if unknown := {row.run for row in rows}.difference(named):
+    if problem := check.about(data["runs"]):
+        raise UsageError(f"the recording's 'runs' {problem}; export the run again")
+    named = {about["run"] for about in data["runs"]}
+    if unknown := {data["run"] if isinstance(data["run"], str) else "", *(row.run for row in rows)} - named:
         raise UsageError(f"the recording does not say what run {min(unknown)!r} is: it is missing in 'runs'")
+    line = data["line"]
     if not isinstance(line, list) or not line or not all(_is_entry(rows, number) for number in line):
         raise UsageError("the recording's 'line' names rows that are no entries of it; export the run again")
 
@@ -189,6 +199,35 @@ def _is_entry(rows: list[Row], number: Any) -> bool:
 
 def _damaged(where: str, how: str) -> UsageError:
     return UsageError(f"{where} of the recording {how}; export the run again")
+
+
+def adopt(data: Any, journal: Journal) -> str:
+    """Put a recording into a journal, under new names, since its runs may be there; give the new name of its run.
+
+    Raises `UsageError` as `rows_of` does, and `JournalError` where the journal cannot be written; then nothing is left in it.
+    """
+    rows = rows_of(data)
+    names = {about["run"]: uuid.uuid4().hex[:12] for about in data["runs"]}
+    created: list[str] = []
+    try:
+        for about in data["runs"]:
+            name, parent = names[about["run"]], names.get(about["parent"], about["parent"])
+            status = "paused" if about["status"] == "running" else about["status"]
+            times = about["created"], about["created"]
+            what = about["task"], about["engine"], about["model"], status
+            journal.create(RunInfo(name, names[data["run"]], *what, 0, *times, parent))
+            created.append(name)
+        for row in rows:
+            row.run = names[row.run]
+            journal.append(row, sync=False)
+    except BaseException:
+        for name in created:
+            journal.release(name)
+            journal.delete(name)
+        raise
+    for name in created:
+        journal.release(name)
+    return names[data["run"]]
 
 
 # -- packed, for the cell of a notebook ----------------------------------------------------------------------------------

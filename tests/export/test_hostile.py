@@ -1,0 +1,235 @@
+"""No text from a model, a tool or a person becomes code, HTML or Markdown in an export, whatever the text."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from agentkit import Agent, Call, Reply, Run
+from agentkit.export import html, markdown, to_html, to_markdown, to_notebook
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+from agentkit.tools.tool import Tool
+
+TOUCH = "open('canary', 'w')"
+HOSTILE = {
+    "quotes": f"'); {TOUCH} #\"); {TOUCH} #",
+    "triple quotes": f'""" + str({TOUCH}) + """ \'\'\' + str({TOUCH}) + \'\'\'',
+    "backslash at the end": f'\\"); {TOUCH}\\',
+    "line break": f"\n{TOUCH}\n",
+    "lone carriage return": f"x\r{TOUCH}\rx",
+    "other line breaks": "".join(f"{end}{TOUCH}" for end in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"),
+    "cell magic": "%%bash\ntouch canary",
+    "line magic": "\n%run canary.py\n%sx touch canary",
+    "shell": "\n!touch canary\r!touch canary\n!!touch canary",
+    "help": "print?\nprint??\n?print",
+    "prompt": f">>> {TOUCH}\nIn [1]: {TOUCH}\n... {TOUCH}",
+    "fence": f"```\n````python\n{TOUCH}\n````\n~~~\n<script>x</script>\n~~~",
+    "script": "</script><script>document.title='hit'</script>",
+    "handler": "<img src=x onerror=alert(1)><svg/onload=alert(1)>",
+    "end of a block": "</pre></code></div></details></textarea></title><iframe srcdoc='<script>x</script>'></iframe>",
+    "attribute": "\" onmouseover=\"alert(1)\" x='",
+    "comment": "<!-- --><!--><?php ?><![CDATA[<b>]]>",
+    "markup": "# h\n- a\n1. b\n> c\n    code\n\ttab\n| a | b |\n|---|---|\n| c | d |\n*x* __y__ ~~z~~ `q`\n---\n===\n+++\n:::{note}",
+    "links": "[a](javascript:alert(1)) ![b](http://evil.example/x.png) <http://evil.example> http://evil.example www.evil.example a@b.cc\n"
+    "[r]: http://evil.example\n[r] [^1]\n\n[^1]: note",
+    "formula": "$\\href{javascript:alert(1)}{x}$ $$y$$ \\(z\\) \\\\(z\\\\) \\[z\\] \\begin{x}\\end{x} @@0@@ {{ x }} {% x %}",
+    "entities": "&lt;script&gt;alert(1)&lt;/script&gt; &#60;b&#62; &amp;#60;b&amp;#62; &NewLine;",
+    "controls": "\x00\x07\x08\x1b[31mred\x1b]8;;http://evil.example\x07\x9b1m\x7f",
+    "direction": "\u202egnp.exe\u2066x\u2069\u200b\ufeff\U000e0041",
+    "surrogates": "\ud800 \udfff \ud83d\ude00",
+    "a name": "x); import os",
+    "braces": "{0} {x!r} %s %(x)s ${x} `x` {" * 3,
+    "nothing": " \t ",
+}
+every_text = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+
+
+def hostile(text: str) -> Run:
+    """A run in which every part that somebody else wrote is this text."""
+    name = text if text.strip() else "blank"
+    arguments = {text: text, "nested": {text: [text, {"deep": text}, None, True, 1.5]}}
+    tool = Tool(name, text, {"type": "object"}, lambda **arguments: text, effect="pure")
+    failing = Tool("failing", "", {"type": "object"}, fail, effect="pure")
+    thought = Reply(text, (Call(name, arguments, "c1"), Call("failing", {"text": text}, "c2"), Call(text, {}, "c3")), reasoning=text)
+    model = Scripted([thought, Reply(text, answer=text), "end"], abilities=Abilities(tools=True), name=text)
+    run = Agent(model, [tool, failing], journal="memory").start(text or "-", paused=True)
+    next(run)
+    run.inject(f"{text} please")
+    run.drive()
+    run.edit(2, text=text, reason=text, author=text)
+    return run
+
+
+def fail(text: str) -> None:
+    raise ValueError(text)
+
+
+def test_exported_notebooks_execute_no_text(execute: Callable[..., Any], outputs_of: Any, tmp_path: Path) -> None:
+    notebooks = [to_notebook(hostile(text)) for text in HOSTILE.values()]
+    executed = execute(*notebooks)
+    assert not (tmp_path / "canary").exists()
+    assert outputs_of(executed) == [each for notebook in notebooks for each in outputs_of(notebook)]
+
+
+@every_text
+def test_the_code_of_an_exported_notebook_is_calls_with_literals_and_nothing_else(text: str) -> None:
+    cells = [cell for cell in to_notebook(hostile(text)).cells if cell.cell_type == "code"]
+    settings, recording, *calls = cells
+    assert len(calls) == 3
+    assert settings.source.isascii() and ast.dump(ast.parse(recording.source)).count("Call(") == 1
+    for cell in calls:
+        assert cell.source.isascii() and cell.source.isprintable() or "\n" in cell.source
+        assert TransformerManager().transform_cell(cell.source).strip() == cell.source.strip()
+        (statement,) = ast.parse(cell.source).body
+        assert isinstance(statement, ast.Expr) and isinstance(call := statement.value, ast.Call)
+        assert isinstance(call.func, ast.Name) and call.func.id == "call" and not call.keywords
+        number, name, arguments = map(ast.literal_eval, call.args)
+        assert isinstance(number, int) and isinstance(name, str) and isinstance(arguments, dict)
+
+
+def test_a_call_of_an_exported_notebook_says_exactly_what_was_asked() -> None:
+    for text in HOSTILE.values():
+        run = hostile(text)
+        for cell in to_notebook(run).cells:
+            if cell.id.endswith("-action"):
+                number, name, arguments = map(ast.literal_eval, ast.parse(cell.source).body[0].value.args)  # type: ignore[attr-defined]
+                asked = run[number].step.calls[0]  # type: ignore[union-attr]
+                assert [name, arguments] == json.loads(json.dumps([asked.name, asked.arguments]))
+
+
+@every_text
+def test_an_exported_notebook_as_a_script_runs_no_text_either(text: str) -> None:
+    from nbconvert import PythonExporter
+
+    script, _ = PythonExporter().from_notebook_node(to_notebook(hostile(text)))
+    kinds = [ast.unparse(each).partition("(")[0].strip() for each in ast.parse(script).body]
+    assert kinds == ["from agentkit.export.playback import playback", "live = False", "tools = []", "call = playback", *["call"] * 3]
+
+
+# -- HTML ----------------------------------------------------------------------------------------------------------------
+
+TAGS = set("html head meta title body h1 p b i small code pre div details summary table thead tbody tr th td".split())
+ATTRIBUTES = {"style", "open", "class", "lang", "charset", "http-equiv", "content", "name"}
+
+
+class Seen(HTMLParser):
+    """Every tag and attribute, and all the text between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes.update(name for name, _ in attrs)
+        assert not any("://" in (value or "") or "javascript" in (value or "") for _, value in attrs)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, f"</{tag}> ends what it did not begin"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data}")
+
+    def unknown_decl(self, data: str) -> None:
+        raise AssertionError(f"a declaration: {data}")
+
+    handle_pi = unknown_decl
+
+
+def fragments(module: Any, run: Run) -> Iterator[str]:
+    yield module.run(run)
+    yield from map(module.entry, run.entries)
+    for entry in run.entries:
+        if entry.kind == "act":
+            yield module.message(entry.result[0])
+        elif entry.kind == "think":
+            yield from map(module.message, entry.result.messages)
+    yield from map(module.tool, run.agent.tools.tools)
+    yield module.usage(run.usage)
+    yield module.result(run.result)
+    yield module.agent(run.agent)
+    yield module.branches(run.branches())
+
+
+@every_text
+def test_html_holds_only_our_own_tags_and_attributes(text: str) -> None:
+    run = hostile(text)
+    for page in (to_html(run), *fragments(html, run)):
+        seen = Seen(page)
+        assert seen.tags <= TAGS and seen.attributes <= ATTRIBUTES and not seen.open
+        assert page.encode() and not set(page) & set("\x00\x07\x08\x1b\r\x0b\x0c\x85\u2028\u2029\u202e\u2066")
+
+
+def test_html_shows_the_text_as_it_is() -> None:
+    text = HOSTILE["script"] + HOSTILE["entities"] + HOSTILE["attribute"]
+    assert text in Seen(to_html(hostile(text))).text
+
+
+# -- Markdown ------------------------------------------------------------------------------------------------------------
+
+
+def commonmark(source: str) -> str:
+    from markdown_it import MarkdownIt
+
+    return str(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(source))
+
+
+def everything(source: str) -> str:
+    """A dialect that knows every extension: bare links, footnotes, formulas, definitions, marks, task lists …"""
+    import mistune
+
+    plugins = "strikethrough footnotes table url task_lists def_list abbr mark insert superscript subscript math ruby spoiler"
+    return str(mistune.create_markdown(escape=False, plugins=plugins.split())(source))
+
+
+def notebook_viewer(source: str) -> str:
+    from nbconvert.filters.markdown_mistune import markdown2html_mistune
+
+    return str(markdown2html_mistune(source))
+
+
+IN_MARKDOWN = {"h1", "h3", "p", "strong", "em", "code", "pre", "br", "table", "thead", "tbody", "tr", "th", "td", "div", "span", "a"}
+
+
+@pytest.fixture(scope="module", params=[commonmark, everything, notebook_viewer])
+def rendered(request: pytest.FixtureRequest) -> Callable[[str], Seen]:
+    return lambda source: Seen(request.param(source).replace("<br>", "<br></br>").replace("<br />", "<br></br>"))
+
+
+@every_text
+def test_markdown_holds_only_our_own_markup(text: str, rendered: Callable[[str], Seen]) -> None:
+    run = hostile(text)
+    for source, expected in zip(fragments(markdown, run), fragments(markdown, hostile("word")), strict=True):
+        seen, due = rendered(source), rendered(expected)
+        assert seen.tags <= {"br", *due.tags}, source
+        assert seen.attributes <= due.attributes, source
+        assert "\r" not in source and source.encode()
+    cells = [cell.source for cell in to_notebook(run).cells if cell.cell_type == "markdown"]
+    for source in (to_markdown(run), *cells):
+        assert rendered(source).tags <= IN_MARKDOWN, source
+
+
+@pytest.mark.parametrize("name", ["script", "handler", "attribute", "entities", "formula", "links", "markup", "braces", "fence", "a name"])
+def test_markdown_reads_as_it_was_written(name: str, rendered: Callable[[str], Seen]) -> None:
+    text = HOSTILE[name]
+    cell = next(cell for cell in to_notebook(hostile(text)).cells if cell.id == "entry-1-thought")
+    words = " ".join(text.split())
+    assert words in " ".join(rendered(cell.source).text.replace("\xa0", " ").split())

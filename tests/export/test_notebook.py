@@ -1,0 +1,322 @@
+"""An exported notebook runs again without model and tools, refuses what was changed by hand, and is read back."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.errors import NotRecorded, UsageError
+from agentkit.export import data_of_notebook, to_json, to_notebook
+from agentkit.export.playback import Observation, Playback, bundle, playback
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+
+CALLED: list[Any] = []
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+
+
+@tool(effect="pure")
+def look(city: str, days: int = 1) -> str:
+    """Look at the weather."""
+    CALLED.append(city)
+    return f"rain in {city}"
+
+
+@tool
+def send(text: str) -> str:
+    """Send a message to the world."""
+    CALLED.append(text)
+    return "sent"
+
+
+@tool(effect="pure")
+def draw(title: str) -> Any:
+    """Draw a chart."""
+    return Chart(title)
+
+
+@tool(effect="pure")
+def fail(text: str) -> str:
+    """Fail."""
+    raise ValueError(text)
+
+
+@tool(effect="pure")
+def rows() -> Any:
+    """List the stock."""
+    return [{"name": "tea", "price": 3.2}, {"name": "<b>cake</b>", "price": 4.5}]
+
+
+@tool(effect="pure")
+def report() -> Any:
+    """Write a report."""
+    return Report()
+
+
+class Chart:
+    def __init__(self, title: str) -> None:
+        self.title = title
+
+    def _repr_png_(self) -> Any:
+        return base64.b64decode(DOT)
+
+
+class Report:
+    filename = "report.html"
+
+    def _repr_html_(self) -> str:
+        return "<h1>Report</h1><script>parent.document.title = 'hit'</script><img src='http://evil.example/x.png'>"
+
+
+TOOLS = [look, send, draw, fail, rows, report]
+
+
+def agent(*replies: Any) -> Agent:
+    return Agent(Scripted([*replies], abilities=Abilities(tools=True)), TOOLS, journal="memory")
+
+
+@pytest.fixture(autouse=True)
+def nothing_called() -> None:
+    CALLED.clear()
+
+
+def asks(*calls: tuple[str, dict[str, Any]]) -> Reply:
+    return Reply("I look.", tuple(Call(name, arguments, f"c{n}") for n, (name, arguments) in enumerate(calls)))
+
+
+def done() -> Run:
+    calls = asks(("look", {"city": "Paris", "days": 2}), ("look", {"city": "Oslo"}), ("send", {"text": "hi"}))
+    rich = asks(("draw", {"title": "rain"}), ("fail", {"text": "no"}), ("rows", {}), ("report", {}), ("nothing", {"a": None}))
+    run = agent(calls, rich, "Take an umbrella.").start("What shall I take?", paused=True)
+    run.drive()
+    return run
+
+
+def cell(notebook: Any, name: str) -> Any:
+    return next(cell for cell in notebook.cells if cell.id == name)
+
+
+def test_a_step_is_a_markdown_cell_and_an_action_a_call_by_name() -> None:
+    notebook = to_notebook(done())
+    assert cell(notebook, "entry-2-action").source == 'call(2, "look", {"city": "Paris", "days": 2})'
+    assert cell(notebook, "entry-2-action").outputs[0].data == {"text/plain": "rain in Paris"}
+    assert cell(notebook, "entry-11-thought").source == "### 11 · Thought\n\nTake an umbrella."
+    assert cell(notebook, "entry-11-thought").metadata["tags"] == ["agentkit-thought"]
+    assert "What shall I take?" in cell(notebook, "task").source
+    assert "Take an umbrella." in cell(notebook, "entry-12-answer").source
+
+
+def test_it_validates_runs_again_with_the_same_outputs_and_passes_nbval(
+    execute: Callable[..., Any], outputs_of: Any, nbval: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.ipynb"
+    notebook = to_notebook(done(), path)
+    nbformat.validate(notebook)
+    CALLED.clear()
+    executed = execute(notebook)
+    assert outputs_of(executed) == outputs_of(notebook) and CALLED == []
+    checked = nbval(path)
+    assert checked.returncode == 0, checked.stdout
+    changed = copy.deepcopy(notebook)
+    cell(changed, "entry-2-action").outputs[0].data["text/plain"] = "sun in Paris"
+    nbformat.write(changed, path)
+    assert nbval(path).returncode == 1
+
+
+def test_two_exports_are_the_same_to_the_byte(tmp_path: Path) -> None:
+    run = done()
+    to_notebook(run, tmp_path / "one.ipynb")
+    to_notebook(run, tmp_path / "two.ipynb")
+    assert (tmp_path / "one.ipynb").read_bytes() == (tmp_path / "two.ipynb").read_bytes()
+    names = [cell.id for cell in to_notebook(run).cells]
+    assert len(names) == len(set(names))
+
+
+def test_an_image_a_table_and_a_page_are_outputs_and_a_failure_is_told() -> None:
+    run = done()
+    notebook = to_notebook(run)
+    image, failure, table, page, unknown = (cell(notebook, f"entry-{n}-action").outputs[0].data for n in range(6, 11))
+    assert image["image/png"] == base64.b64encode(base64.b64decode(DOT)).decode() and image["text/plain"].startswith("[Artifact generated: rain]")
+    assert failure == {"text/plain": "Error: tool 'fail' failed: ValueError: no"}
+    assert "<td" in table["text/html"] and "&lt;b&gt;cake&lt;/b&gt;" in table["text/html"]
+    assert '<iframe sandbox="" srcdoc="' in page["text/html"] and "<script" not in page["text/html"]
+    assert page["text/plain"].startswith("[Artifact generated: report.html]") and "script" not in page["text/plain"]
+    assert unknown == {"text/plain": "Error: tool 'nothing' not found."}
+
+
+def test_a_paused_run_says_what_comes_next_and_an_edit_says_who_and_why() -> None:
+    run = agent(asks(("look", {"city": "Paris"})), "x").start("q", paused=True)
+    next(run)
+    assert cell(to_notebook(run), "ahead").source == "**Next:** look(city&#61;'Paris') &#91;pure&#93;"
+    next(run)
+    run.edit(2, text="sun", reason="I looked")
+    notebook = to_notebook(run)
+    assert "*edited by human: I looked*" in cell(notebook, "entry-2-head").source
+    assert "1 other branch is in the recording" in cell(notebook, "task").source
+    assert cell(notebook, "entry-2-action").outputs[0].data == {"text/plain": "sun"}
+
+
+# -- playing the calls ---------------------------------------------------------------------------------------------------
+
+
+def opened(run: Run, **options: Any) -> Playback:
+    """Do what the notebook's own cells do."""
+    source = cell(to_notebook(run), "recording").source
+    call: Any = ast.parse(source).body[0].value  # type: ignore[attr-defined]
+    return playback(ast.literal_eval(call.args[0]), **options)
+
+
+def test_a_recorded_call_gives_what_was_observed_then() -> None:
+    call = opened(done())
+    CALLED.clear()
+    seen = call(2, "look", {"days": 2, "city": "Paris"})
+    assert (seen.text, seen.ok, repr(seen), CALLED) == ("rain in Paris", True, "rain in Paris", [])
+    assert call(8, "rows", {}).value[0] == {"name": "tea", "price": 3.2}
+    assert not call(7, "fail", {"text": "no"}).ok and repr(call) == "<Playback of 8 calls>"
+    assert call(3, "look", '{"city": "Oslo"}').text == "rain in Oslo"
+
+
+@pytest.mark.parametrize(
+    ("asked", "nearest"),
+    [
+        ((2, "look", {"city": "Rome", "days": 2}), 'call(2, "look", {"city": "Paris", "days": 2})'),
+        ((2, "look", {"city": "Osla"}), 'call(3, "look", {"city": "Oslo"})'),
+        ((3, "look", {"city": "Paris", "days": 2}), 'call(2, "look", {"city": "Paris", "days": 2})'),
+        ((4, "sent", {"text": "hi"}), 'call(4, "send", {"text": "hi"})'),
+        ((99, "draw", {}), 'call(6, "draw", {"title": "rain"})'),
+        ((1, "look", ["Oslo"]), 'call(3, "look", {"city": "Oslo"})'),
+    ],
+)
+def test_a_call_that_was_changed_by_hand_is_refused_and_the_nearest_named(asked: Any, nearest: str) -> None:
+    with pytest.raises(NotRecorded) as refused:
+        opened(done())(*asked)
+    assert nearest in str(refused.value) and "live = True" in str(refused.value)
+
+
+def test_a_changed_call_fails_in_the_notebook_too(execute: Callable[..., Any]) -> None:
+    notebook = to_notebook(done())
+    cell(notebook, "entry-2-action").source = 'call(2, "look", {"city": "Rome", "days": 2})'
+    failed = execute(notebook, allow_errors=True)
+    (error,) = [output for each in failed.cells for output in each.get("outputs", ()) if output.output_type == "error"]
+    assert error.ename == "NotRecorded" and '"Paris"' in error.evalue
+
+
+def test_live_the_tools_are_really_called_and_what_cannot_be_taken_back_asks_first() -> None:
+    asked: list[str] = []
+    call = opened(done(), live=True, tools=[*TOOLS, "math"], confirm=lambda text: asked.append(text) or False)
+    CALLED.clear()
+    assert call(2, "look", {"city": "Rome"}).text == "rain in Rome" and CALLED == ["Rome"] and asked == []
+    refused = call(4, "send", {"text": "hi"})
+    assert not refused.ok and "rejected" in refused.text and asked == ['"send" with {"text":"hi"}'] and CALLED == ["Rome"]
+    assert opened(done(), live=True, tools=TOOLS, confirm=lambda text: True)(4, "send", {"text": "ho"}).text == "sent"
+    assert not call(7, "fail", {"text": "x"}).ok and "was not run" in call(2, "look", {}).text
+    assert call(1, "calculate", {"expression": "2+3"}).text == "5" and "live" in repr(call)
+
+
+def test_live_without_the_tool_says_where_to_put_it() -> None:
+    with pytest.raises(UsageError, match="tools="):
+        opened(done(), live=True)(2, "look", {"city": "Rome"})
+
+
+def test_live_where_nobody_can_be_asked_nothing_is_sent(execute: Callable[..., Any], tmp_path: Path) -> None:
+    notebook = to_notebook(agent(asks(("post", {"text": "hi"})), "x").start("q", paused=True).drive().run)
+    notebook.cells = [each for each in notebook.cells if each.cell_type == "code"]
+    notebook.cells[0].source += (
+        "\nlive = True\ndef post(text: str) -> str:\n    'Post.'\n    open('posted', 'w')\n    return text\ntools = [post]"
+    )
+    (seen,) = execute(notebook).cells[-1].outputs
+    assert "rejected" in seen.data["text/plain"] and not (tmp_path / "posted").exists()
+
+
+def test_live_an_async_tool_is_awaited() -> None:
+    async def look(city: str) -> str:
+        """Look."""
+        return f"snow in {city}"
+
+    assert opened(done(), live=True, tools=[tool(effect="pure")(look)])(2, "look", {"city": "Bern"}).text == "snow in Bern"
+
+
+def test_a_long_observation_is_cut_in_the_output_and_whole_in_the_text() -> None:
+    run = agent(asks(("look", {"city": "x" * 50_000})), "x").start("q", paused=True)
+    run.drive()
+    seen = opened(run)(2, "look", {"city": "x" * 50_000})
+    assert isinstance(seen, Observation) and len(seen.text) == 50_008
+    assert bundle(run[2].result[0])["text/plain"].endswith("… (+30,008 characters)")
+
+
+# -- reading back --------------------------------------------------------------------------------------------------------
+
+
+def test_a_notebook_is_read_back_also_after_it_was_run_and_written_in(
+    execute: Callable[..., Any], restored: Any, tmp_path: Path
+) -> None:
+    run = done()
+    run.edit(2, text="sun", reason="I looked")
+    path = tmp_path / "run.ipynb"
+    notebook = to_notebook(run, path)
+    data = json.loads(json.dumps(to_json(run)))
+    assert data_of_notebook(path) == data_of_notebook(str(path)) == data_of_notebook(notebook) == data
+    mine = nbformat.v4.new_markdown_cell("my own words")
+    notebook.cells.insert(3, mine)
+    cell(notebook, "settings").source = "from agentkit.export.playback import playback\n\nlive, tools = False, []"
+    for each in notebook.cells:
+        if each.cell_type == "code":
+            each.outputs, each.execution_count = [], None
+    assert data_of_notebook(notebook) == data
+    assert repr(restored(data_of_notebook(path), run.agent)) == repr(run)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda nb: cell(nb, "entry-2-action").update(source='call(2, "look", {})'), r"cell \d+ \('entry-2-action', action\) was changed"),
+        (lambda nb: cell(nb, "entry-1-thought").update(source="x"), r"cell 4 \('entry-1-thought', thought\) was changed"),
+        (lambda nb: cell(nb, "recording").update(source="x"), r"cell 3 \('recording', recording\) was changed"),
+        (lambda nb: nb.cells.remove(cell(nb, "entry-1-thought")), "cell 'entry-1-thought' is missing"),
+        (lambda nb: nb.cells.remove(cell(nb, "recording")), "cell 'recording' is missing"),
+        (lambda nb: nb.cells.append(cell(nb, "entry-1-thought")), r"cell \d+ \('entry-1-thought', thought\) is there twice"),
+        (lambda nb: nb.cells.append(nb.cells.pop(3)), "cell 'entry-1-thought' was moved|'entry-2-head' was moved"),
+        (lambda nb: cell(nb, "entry-1-thought").metadata.pop("agentkit"), "cell 'entry-1-thought' is missing, or its metadata"),
+        (lambda nb: nb.metadata.pop("agentkit"), "no exported run: its metadata has no 'agentkit'"),
+        (lambda nb: nb.metadata["agentkit"].pop("cells"), "does not list its cells"),
+        (lambda nb: nb.metadata["agentkit"].update(version=9), "version 9"),
+        (lambda nb: cell(nb, "settings").metadata["agentkit"].update(cell="other"), "'other', settings.* belongs to another export"),
+    ],
+)
+def test_a_notebook_that_was_edited_names_the_cell(change: Callable[[Any], Any], says: str) -> None:
+    notebook = to_notebook(done())
+    change(notebook)
+    with pytest.raises(UsageError, match=says):
+        data_of_notebook(notebook)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '"x"', "{}", '{"cells": [], "metadata": {}}', '{"cells": 5, "metadata": 5}', "[" * 9999])
+def test_a_foreign_file_is_refused(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "foreign.ipynb"
+    path.write_text(content)
+    with pytest.raises(UsageError, match="foreign.ipynb"):
+        data_of_notebook(path)
+    with pytest.raises(UsageError, match=r"none.ipynb cannot be read"):
+        data_of_notebook(tmp_path / "none.ipynb")
+
+
+def test_a_foreign_notebook_of_this_repository_is_refused() -> None:
+    with pytest.raises(UsageError, match="no exported run"):
+        data_of_notebook(Path(__file__).parents[2] / "notebooks" / "00_quickstart.ipynb")
+
+
+def test_reading_a_notebook_back_loads_no_nbformat() -> None:
+    import subprocess
+    import sys
+
+    program = "import sys; from agentkit.export import data_of_notebook; assert 'nbformat' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
