@@ -255,14 +255,15 @@ class History:
     def _add(self, entry: Entry, lane: str) -> None:
         self.latest = self._append(entry)
         self.entries[entry.id] = entry
+        known = self._line
         if entry.kind in HIDDEN:
             self.extend(entry)
+            self._line = None
         else:
             self.tips[lane] = entry.id
-        known = self._line
-        if known is not None and not lane and known[0] == {"": entry.parent}:
-            known[1].append(entry)
-            known[0][""] = entry.id
+            if known is not None and not lane and known[0] == {"": entry.parent}:
+                known[1].append(entry)
+                known[0][""] = entry.id
         if self.on_row is not None:
             self.on_row(entry)
 

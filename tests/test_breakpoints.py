@@ -1,0 +1,107 @@
+"""Breakpoints pause a run where something happens, count their hits, and are passed over by a person's own steps."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.engines import react as module
+from agentkit.errors import UsageError
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+
+
+@tool(effect="pure")
+def look(city: str) -> str:
+    """Look at the weather."""
+    if city == "Atlantis":
+        raise LookupError("no such place")
+    return f"rain in {city}"
+
+
+def call(city: str, n: int = 0) -> Reply:
+    return Reply("", (Call("look", {"city": city}, f"{city}{n}"),))
+
+
+def begin(*replies: Any) -> Run:
+    model = Scripted([*replies], abilities=Abilities(tools=True))
+    return Agent(model, [look], journal="memory").start("q", paused=True)
+
+
+def line_of(text: str) -> int:
+    lines, start = inspect.getsourcelines(module.react)
+    return start + next(n for n, line in enumerate(lines) if text in line)
+
+
+@pytest.mark.parametrize(
+    ("condition", "stands_before", "says"),
+    [
+        ({"tool": "look"}, "act", "tool look"),
+        ({"role": "thought"}, "think", "role thought"),
+        ({"line": line_of("yield Act")}, "act", "line"),
+    ],
+)
+@pytest.mark.parametrize("drive", [Run.drive, lambda run: run.play().wait()])
+def test_a_run_pauses_before_the_step_that_a_breakpoint_names(condition: Any, stands_before: str, says: str, drive: Any) -> None:
+    run = begin(call("Oslo"), call("Rome"), "done")
+    point = run.break_at(**condition)
+    drive(run)
+    assert run.status == "paused" and run.pending[0].step.kind == stands_before and says in run.hold
+    assert point.hits == 1
+    drive(run)
+    assert point.hits == 2 and run.status == "paused"
+    point.enabled = False
+    drive(run)
+    assert run.answer == "done"
+
+
+def test_a_failing_tool_pauses_the_run_after_it() -> None:
+    run = begin(call("Oslo"), call("Atlantis"), "done")
+    point = run.break_at(error=True)
+    run.drive()
+    assert not run.entries[-1].result[0].ok and point.hits == 1 and "look failed" in run.hold
+    assert run.drive().answer == "done"
+
+
+def test_the_same_call_again_pauses_the_run() -> None:
+    run = begin(call("Oslo", 1), call("Rome"), call("Oslo", 2), "done")
+    point = run.break_at(repeat=True)
+    run.drive()
+    assert len(run) == 6 and point.hits == 1 and "same arguments" in run.hold
+
+
+def test_a_predicate_of_the_entry_pauses_the_run_and_one_that_raises_says_so() -> None:
+    run = begin(call("Oslo"), call("Rome"), "done")
+    run.break_at(when=lambda entry: entry.kind == "act" and "Rome" in entry.result[0].text)
+    run.drive()
+    assert "Rome" in repr(run.entries[-1])
+    other = begin(call("Oslo"), "done")
+    other.break_at(when=lambda entry: entry.nonsense)
+    other.drive()
+    assert "AttributeError" in other.hold and len(other) == 2
+
+
+def test_own_steps_pass_over_breakpoints_and_a_for_loop_ends_at_them() -> None:
+    run = begin(call("Oslo"), "done")
+    run.break_at(tool="look")
+    assert [next(run).kind for _ in range(2)] == ["think", "act"]
+    looped = begin(call("Atlantis"), "done")
+    looped.break_at(error=True)
+    assert [entry.kind for entry in looped] == ["think", "act"]
+
+
+@pytest.mark.parametrize("condition", [{}, {"tool": "look", "role": "thought"}])
+def test_a_breakpoint_has_exactly_one_condition(condition: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="exactly one condition"):
+        begin("done").break_at(**condition)
+
+
+def test_where_shows_function_line_source_and_locals_of_the_engine() -> None:
+    run = begin(call("Oslo"), "done")
+    next(run)
+    place = next(place for place in run.where() if not place.around)
+    assert (place.function, place.source, place.line) == ("react", "chat += yield Act(thought.calls)", line_of("yield Act"))
+    assert place.locals["iterations"] == 1 and place.file == module.__file__
