@@ -69,7 +69,7 @@ def fence(text: object, limit: int = 0) -> str:
 
 
 def _lines(text: str) -> str:
-    lines = [_line(line.rstrip()) for line in text.split("\n")]
+    lines = [_line(line.rstrip()) if line else "" for line in text.split("\n")]
     ends = [f"{line}\\" if line and after else line for line, after in zip(lines, [*lines[1:], ""], strict=True)]
     return re.sub("\n{3,}", "\n\n", "\n".join(ends)).strip("\n")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,7 +22,7 @@ from agentkit.tools.tool import Tool
 TOUCH = "open('canary', 'w')"
 HOSTILE = {
     "quotes": f"'); {TOUCH} #\"); {TOUCH} #",
-    "triple quotes": f'""" + str({TOUCH}) + """ \'\'\' + str({TOUCH}) + \'\'\'',
+    "triple quotes": f"\"\"\" + str({TOUCH}) + \"\"\" ''' + str({TOUCH}) + '''",
     "backslash at the end": f'\\"); {TOUCH}\\',
     "line break": f"\n{TOUCH}\n",
     "lone carriage return": f"x\r{TOUCH}\rx",
@@ -35,10 +36,12 @@ HOSTILE = {
     "script": "</script><script>document.title='hit'</script>",
     "handler": "<img src=x onerror=alert(1)><svg/onload=alert(1)>",
     "end of a block": "</pre></code></div></details></textarea></title><iframe srcdoc='<script>x</script>'></iframe>",
-    "attribute": "\" onmouseover=\"alert(1)\" x='",
+    "attribute": '" onmouseover="alert(1)" x=\'',
     "comment": "<!-- --><!--><?php ?><![CDATA[<b>]]>",
-    "markup": "# h\n- a\n1. b\n> c\n    code\n\ttab\n| a | b |\n|---|---|\n| c | d |\n*x* __y__ ~~z~~ `q`\n---\n===\n+++\n:::{note}",
-    "links": "[a](javascript:alert(1)) ![b](http://evil.example/x.png) <http://evil.example> http://evil.example www.evil.example a@b.cc\n"
+    "markup": "# h\n- a\n1. b\n> c\n    code\n\ttab\n| a | b |\n|---|---|\n| c | d |\n"
+    "*x* __y__ ~~z~~ `q`\n---\n===\n+++\n:::{note}",
+    "links": "[a](javascript:alert(1)) ![b](http://evil.example/x.png) <http://evil.example> "
+    "http://evil.example www.evil.example a@b.cc\n"
     "[r]: http://evil.example\n[r] [^1]\n\n[^1]: note",
     "formula": "$\\href{javascript:alert(1)}{x}$ $$y$$ \\(z\\) \\\\(z\\\\) \\[z\\] \\begin{x}\\end{x} @@0@@ {{ x }} {% x %}",
     "entities": "&lt;script&gt;alert(1)&lt;/script&gt; &#60;b&#62; &amp;#60;b&amp;#62; &NewLine;",
@@ -58,7 +61,9 @@ def hostile(text: str) -> Run:
     arguments = {text: text, "nested": {text: [text, {"deep": text}, None, True, 1.5]}}
     tool = Tool(name, text, {"type": "object"}, lambda **arguments: text, effect="pure")
     failing = Tool("failing", "", {"type": "object"}, fail, effect="pure")
-    thought = Reply(text, (Call(name, arguments, "c1"), Call("failing", {"text": text}, "c2"), Call(text, {}, "c3")), reasoning=text)
+    thought = Reply(
+        text, (Call(name, arguments, "c1"), Call("failing", {"text": text}, "c2"), Call(text, {}, "c3")), reasoning=text
+    )
     model = Scripted([thought, Reply(text, answer=text), "end"], abilities=Abilities(tools=True), name=text)
     run = Agent(model, [tool, failing], journal="memory").start(text or "-", paused=True)
     next(run)
@@ -86,10 +91,11 @@ def test_the_code_of_an_exported_notebook_is_calls_with_literals_and_nothing_els
     assert len(calls) == 3
     assert settings.source.isascii() and ast.dump(ast.parse(recording.source)).count("Call(") == 1
     for cell in calls:
-        assert cell.source.isascii() and cell.source.isprintable() or "\n" in cell.source
+        assert cell.source.isascii() and cell.source.replace("\n", "").isprintable()
         assert TransformerManager().transform_cell(cell.source).strip() == cell.source.strip()
         (statement,) = ast.parse(cell.source).body
-        assert isinstance(statement, ast.Expr) and isinstance(call := statement.value, ast.Call)
+        assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+        call = statement.value
         assert isinstance(call.func, ast.Name) and call.func.id == "call" and not call.keywords
         number, name, arguments = map(ast.literal_eval, call.args)
         assert isinstance(number, int) and isinstance(name, str) and isinstance(arguments, dict)
@@ -111,12 +117,18 @@ def test_an_exported_notebook_as_a_script_runs_no_text_either(text: str) -> None
 
     script, _ = PythonExporter().from_notebook_node(to_notebook(hostile(text)))
     kinds = [ast.unparse(each).partition("(")[0].strip() for each in ast.parse(script).body]
-    assert kinds == ["from agentkit.export.playback import playback", "live = False", "tools = []", "call = playback", *["call"] * 3]
+    assert kinds == [
+        "from agentkit.export.playback import playback",
+        "live = False",
+        "tools = []",
+        "call = playback",
+        *["call"] * 3,
+    ]
 
 
 # -- HTML ----------------------------------------------------------------------------------------------------------------
 
-TAGS = set("html head meta title body h1 p b i small code pre div details summary table thead tbody tr th td".split())
+TAGS = set(re.findall(r"\w+", "html head meta title body h1 p b i small code pre div details summary table thead tbody tr th td"))
 ATTRIBUTES = {"style", "open", "class", "lang", "charset", "http-equiv", "content", "name"}
 
 
@@ -206,7 +218,25 @@ def notebook_viewer(source: str) -> str:
     return str(markdown2html_mistune(source))
 
 
-IN_MARKDOWN = {"h1", "h3", "p", "strong", "em", "code", "pre", "br", "table", "thead", "tbody", "tr", "th", "td", "div", "span", "a"}
+IN_MARKDOWN = {
+    "h1",
+    "h3",
+    "p",
+    "strong",
+    "em",
+    "code",
+    "pre",
+    "br",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "div",
+    "span",
+    "a",
+}
 
 
 @pytest.fixture(scope="module", params=[commonmark, everything, notebook_viewer])
@@ -227,7 +257,9 @@ def test_markdown_holds_only_our_own_markup(text: str, rendered: Callable[[str],
         assert rendered(source).tags <= IN_MARKDOWN, source
 
 
-@pytest.mark.parametrize("name", ["script", "handler", "attribute", "entities", "formula", "links", "markup", "braces", "fence", "a name"])
+@pytest.mark.parametrize(
+    "name", ["script", "handler", "attribute", "entities", "formula", "links", "markup", "braces", "fence", "a name"]
+)
 def test_markdown_reads_as_it_was_written(name: str, rendered: Callable[[str], Seen]) -> None:
     text = HOSTILE[name]
     cell = next(cell for cell in to_notebook(hostile(text)).cells if cell.id == "entry-1-thought")

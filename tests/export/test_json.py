@@ -11,8 +11,8 @@ import pytest
 
 from agentkit import Act, Agent, All, Answer, Ask, Call, Reply, Run, Think, tool
 from agentkit.errors import UsageError
-from agentkit.export import rows_of, to_json
 from agentkit.export import json as recording
+from agentkit.export import rows_of, to_json
 from agentkit.journal import MemoryJournal, Note
 from agentkit.messages import Chat
 from agentkit.models.base import Abilities
@@ -122,7 +122,9 @@ def test_what_is_nested_deeply_or_no_number_is_read_back(restored: Restored) -> 
     deep: Any = "deep"
     for _ in range(500):
         deep = [deep]
-    run = agent(Reply("x", (Call("look", {"city": "Oslo", "deep": deep, "nan": float("nan")}, "c"),)), "done").start("q", paused=True)
+    run = agent(Reply("x", (Call("look", {"city": "Oslo", "deep": deep, "nan": float("nan")}, "c"),)), "done").start(
+        "q", paused=True
+    )
     run.drive()
     (row,) = [row for row in rows_of(again(to_json(run))) if getattr(row, "kind", "") == "act"]
     arguments = row.step.calls[0].arguments  # type: ignore[union-attr]
@@ -211,7 +213,12 @@ def sealed(data: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "message",
-    [{"role": "wizard", "text": "x"}, {"role": "tool", "text": 5}, {"role": "tool", "text": "x", "calls": [{"name": 5}]}, {"text": "x"}],
+    [
+        {"role": "wizard", "text": "x"},
+        {"role": "tool", "text": 5},
+        {"role": "tool", "text": "x", "calls": [{"name": 5}]},
+        {"text": "x"},
+    ],
 )
 def test_a_message_that_is_none_is_refused(data: dict[str, Any], message: Any) -> None:
     forged = copy.deepcopy(data)

@@ -145,7 +145,9 @@ def test_an_image_a_table_and_a_page_are_outputs_and_a_failure_is_told() -> None
     run = done()
     notebook = to_notebook(run)
     image, failure, table, page, unknown = (cell(notebook, f"entry-{n}-action").outputs[0].data for n in range(6, 11))
-    assert image["image/png"] == base64.b64encode(base64.b64decode(DOT)).decode() and image["text/plain"].startswith("[Artifact generated: rain]")
+    assert image["image/png"] == base64.b64encode(base64.b64decode(DOT)).decode() and image["text/plain"].startswith(
+        "[Artifact generated: rain]"
+    )
     assert failure == {"text/plain": "Error: tool 'fail' failed: ValueError: no"}
     assert "<td" in table["text/html"] and "&lt;b&gt;cake&lt;/b&gt;" in table["text/html"]
     assert '<iframe sandbox="" srcdoc="' in page["text/html"] and "<script" not in page["text/html"]
@@ -230,9 +232,9 @@ def test_live_without_the_tool_says_where_to_put_it() -> None:
 def test_live_where_nobody_can_be_asked_nothing_is_sent(execute: Callable[..., Any], tmp_path: Path) -> None:
     notebook = to_notebook(agent(asks(("post", {"text": "hi"})), "x").start("q", paused=True).drive().run)
     notebook.cells = [each for each in notebook.cells if each.cell_type == "code"]
-    notebook.cells[0].source += (
-        "\nlive = True\ndef post(text: str) -> str:\n    'Post.'\n    open('posted', 'w')\n    return text\ntools = [post]"
-    )
+    notebook.cells[
+        0
+    ].source += "\nlive = True\ndef post(text: str) -> str:\n    'Post.'\n    open('posted', 'w')\n    return text\ntools = [post]"
     (seen,) = execute(notebook).cells[-1].outputs
     assert "rejected" in seen.data["text/plain"] and not (tmp_path / "posted").exists()
 
@@ -278,7 +280,10 @@ def test_a_notebook_is_read_back_also_after_it_was_run_and_written_in(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda nb: cell(nb, "entry-2-action").update(source='call(2, "look", {})'), r"cell \d+ \('entry-2-action', action\) was changed"),
+        (
+            lambda nb: cell(nb, "entry-2-action").update(source='call(2, "look", {})'),
+            r"cell \d+ \('entry-2-action', action\) was changed",
+        ),
         (lambda nb: cell(nb, "entry-1-thought").update(source="x"), r"cell 4 \('entry-1-thought', thought\) was changed"),
         (lambda nb: cell(nb, "recording").update(source="x"), r"cell 3 \('recording', recording\) was changed"),
         (lambda nb: nb.cells.remove(cell(nb, "entry-1-thought")), "cell 'entry-1-thought' is missing"),
@@ -289,7 +294,10 @@ def test_a_notebook_is_read_back_also_after_it_was_run_and_written_in(
         (lambda nb: nb.metadata.pop("agentkit"), "no exported run: its metadata has no 'agentkit'"),
         (lambda nb: nb.metadata["agentkit"].pop("cells"), "does not list its cells"),
         (lambda nb: nb.metadata["agentkit"].update(version=9), "version 9"),
-        (lambda nb: cell(nb, "settings").metadata["agentkit"].update(cell="other"), "'other', settings.* belongs to another export"),
+        (
+            lambda nb: cell(nb, "settings").metadata["agentkit"].update(cell="other"),
+            "'other', settings.* belongs to another export",
+        ),
     ],
 )
 def test_a_notebook_that_was_edited_names_the_cell(change: Callable[[Any], Any], says: str) -> None:
@@ -299,11 +307,13 @@ def test_a_notebook_that_was_edited_names_the_cell(change: Callable[[Any], Any],
         data_of_notebook(notebook)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '"x"', "{}", '{"cells": [], "metadata": {}}', '{"cells": 5, "metadata": 5}', "[" * 9999])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '"x"', "{}", '{"cells": [], "metadata": {}}', '{"cells": 5, "metadata": 5}', "[" * 9999]
+)
 def test_a_foreign_file_is_refused(content: str, tmp_path: Path) -> None:
     path = tmp_path / "foreign.ipynb"
     path.write_text(content)
-    with pytest.raises(UsageError, match="foreign.ipynb"):
+    with pytest.raises(UsageError, match=r"foreign\.ipynb"):
         data_of_notebook(path)
     with pytest.raises(UsageError, match=r"none.ipynb cannot be read"):
         data_of_notebook(tmp_path / "none.ipynb")
