@@ -165,14 +165,16 @@ class Desk:
             self.waiting.pop(pending, None)
         if self.allowed:
             self.allowed.discard(pending)
-        self.history.commit(pending, work.step, result, entry)
+        history = self.history
+        history.commit(pending, work.step, result, entry)
         if entry.kind == "think" and entry.author == "model":
             self.steps += 1
             if entry.usage is not None:
                 self._usage += entry.usage
         elif entry.kind == "act" and entry.author == "tool":
             self.tool_calls += 1
-        self.settle()
+        if history.stepper.answer or history.stepper.error:
+            self.settle()
         for point in self.breakpoints:
             if point.enabled and (why := point.after(entry)):
                 point.hits += 1

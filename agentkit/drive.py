@@ -87,10 +87,11 @@ def step(desk: Desk, pending: Pending) -> Entry | None:
             except BaseException as error:
                 value, proceed = error, work.job.throw
     except StopIteration as end:
-        return desk.save(work, end.value)
+        result = end.value
     except Exception as error:
         desk.fail(error)
         return None
+    return desk.save(work, result)  # out here, so that nothing raised in it is chained to the StopIteration
 
 
 def blocking(desk: Desk, until: Callable[[], str]) -> None:

@@ -16,10 +16,14 @@ Outcome = tuple[bool, Any]
 """Whether an effect came back, and its value or its exception."""
 
 
+_PLAIN = frozenset((Reply, str, int, float, bool, type(None)))
+"""Types of values that need no waiting for."""
+
+
 def call(effect: Effect, desk: Desk) -> Any:
     """Carry an effect out in this thread; what must be awaited is awaited on the private loop."""
     value = interrupts.foreign(effect.function, effect.args, effect.kwargs)
-    if type(value) is Reply or type(value) is str:
+    if type(value) in _PLAIN:
         return value
     if hasattr(value, "__await__") or (effect.model and hasattr(value, "__aiter__")):
         future = background.submit(settle(value, effect, desk))

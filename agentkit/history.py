@@ -125,6 +125,9 @@ class History:
 
     def settle(self) -> None:
         """Open the lanes of parallel steps and join those that are done: records only, nothing is performed."""
+        only = self.stepper.root.pending
+        if only is not None and not only.opens and not only.joins:
+            return
         while due := [pending for pending in self.stepper.pending if pending.opens or pending.joins]:
             for pending in due:
                 self._settle(pending)
