@@ -105,7 +105,7 @@ def check_text(text: str, parser: Any) -> None:
 
 
 def check_name(word: str, rest: str, commands: Iterable[str]) -> None:
-    """Refuse what looks like a command with a slip in it, alone or before a number or an option."""
+    """Refuse what looks like a command with a slip in it, alone, before one more word, or before a number or an option."""
     near = difflib.get_close_matches(word.lower(), list(commands), n=1, cutoff=0.75)
-    if near and (not rest or _BRIEF.match(rest)):
-        raise UsageError(f"unknown command {word!r}; did you mean {near[0]!r}? As a task it is written %agent -- {word}")
+    if near and (len(rest.split()) < 2 or _BRIEF.match(rest)):
+        raise UsageError(f"unknown command {word!r}; did you mean {near[0]!r}? A task that begins so is written %agent -- {word} …")

@@ -12,6 +12,7 @@ from IPython.core.error import UsageError
 from agentkit import show
 from agentkit.errors import AgentkitError
 from agentkit.gates import Breakpoint
+from agentkit.lines import line
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import Argument
 from agentkit.notebook.command import command, verb
@@ -161,7 +162,8 @@ def approve(session: Session, run: Run, args: Args) -> Any:
         raise UsageError("nothing waits for a yes; %agent shows where the run stands")
     arguments = None if args.arguments is None else _object(args.arguments)
     run.approve(args.which, arguments=arguments, remember=args.remember)
-    return Remark(f"allowed: {', '.join(show.pending(each, run) for each in run.pending)}; %agent play goes on")
+    allowed = ", ".join(show.pending(each, run) for each in run.pending)
+    return Remark(f"allowed: {line(allowed)}; %agent play goes on")
 
 
 @verb(Argument("--which", type=int, default=0, metavar="WHICH", help="not the first"), rest="comment", body="comment")

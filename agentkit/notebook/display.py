@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from agentkit.run import Run
 
 PAUSE = 0.1
-"""Seconds from an event to the drawing that shows it; more where drawing is slow."""
+"""Seconds from an event to the drawing that shows it; more where drawing is slow, or the trace is long."""
+RATE = 1_000_000
+"""Characters a second that are sent to the page at the most."""
 
 _STYLES = {"Thought": "bold", "Action": "cyan", "Observation": "dim", "Answer": "green", "Interrupt": "magenta", "!": "yellow"}
 
@@ -143,8 +145,10 @@ class Trace:
         if run is None or _followed.get(run) is not self:
             return
         began = time.perf_counter()
-        self._handle.update(bundle(run, self._shell), raw=True)
-        self._pause = max(PAUSE, 10 * (time.perf_counter() - began))
+        shown = bundle(run, self._shell)
+        self._handle.update(shown, raw=True)
+        characters = sum(len(str(each)) for each in shown.values())
+        self._pause = max(PAUSE, 10 * (time.perf_counter() - began), characters / RATE)
 
     def close(self) -> None:
         """Leave the output as it is, from now on."""

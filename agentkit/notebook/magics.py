@@ -68,7 +68,7 @@ class AgentMagics(Magics):
             return self._obey(line, cell)
         except EngineError:
             raise
-        except (AgentkitError, ValueError) as error:
+        except (AgentkitError, UsageError, ValueError) as error:
             raise UsageError(_one_line(error)) from None
         finally:
             self.session.local = {}
@@ -101,7 +101,7 @@ class AgentMagics(Magics):
 
 def _one_line(error: Exception) -> str:
     """Say what went wrong; what is no mistake in the use (a model, a journal) is named."""
-    is_use = isinstance(error, AgentkitUsage | ValueError)
+    is_use = isinstance(error, AgentkitUsage | UsageError | ValueError)
     return one_line(error if is_use else f"{type(error).__name__}: {error}", 1000)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 import weakref
 from collections import ChainMap
 from typing import Any
@@ -22,6 +23,9 @@ from agentkit.run import Run
 
 VARIABLE = "agent_run"
 """The variable that always holds the current run."""
+
+PATIENCE = 2.0
+"""Seconds that an interrupted cell waits for its run to come to rest, before it shows the run as it is."""
 
 
 class Session:
@@ -95,8 +99,10 @@ class Session:
         run.play()
         try:
             result = run.wait()
-        except KeyboardInterrupt:
-            run.wait(5)
+        except KeyboardInterrupt:  # the run pauses as soon as what is under way has ended
+            end = time.monotonic() + PATIENCE
+            while run.status == "running" and time.monotonic() < end:
+                time.sleep(0.02)
             display.show(run, self.shell)
             raise
         if result.error:

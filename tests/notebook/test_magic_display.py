@@ -7,6 +7,7 @@ import pty
 import select
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ from typing import Any
 import pytest
 from kernel.conftest import LONG_ENOUGH
 
-from agentkit import Reply
-from agentkit.agent import Agent
+from agentkit import Agent, Call, Reply
+from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.notebook.display import Lines, Table
+from agentkit.notebook.display import Lines, Table, follow
 
 
 def until(client: Any, enough: Any) -> list[dict[str, Any]]:
@@ -91,7 +92,7 @@ def test_plain_ipython_has_the_magics_and_prints_each_step(home: Path) -> None:
     errors = [line for line in done.stderr.split("\n") if line]
     assert errors == [
         "UsageError: Line magic function `%agent` not found.",
-        "UsageError: unknown command 'runz'; did you mean 'runs'? As a task it is written %agent -- runz",
+        "UsageError: unknown command 'runz'; did you mean 'runs'? A task that begins so is written %agent -- runz …",
         "UsageError: Line magic function `%agent` not found.",
     ]
     lines = done.stdout.split("\n")
@@ -131,3 +132,25 @@ def test_a_line_holds_nothing_that_a_terminal_would_obey(capsys: pytest.CaptureF
     run.drive()
     said = capsys.readouterr().out
     assert "[red]x[/red]" in said and "\x1b" not in said and "\x07" not in said
+
+
+def test_lines_of_two_runs_at_once_say_which_run_they_belong_to(capsys: pytest.CaptureFixture[str]) -> None:
+    began, bell = threading.Event(), threading.Event()
+
+    def waits() -> None:
+        """Wait for the bell."""
+        began.set()
+        bell.wait(LONG_ENOUGH)
+
+    asks = Reply("I wait.", (Call("waits", {}, "1"),))
+    slow = Agent(Scripted([asks, "slow"], abilities=Abilities(tools=True)), [waits], journal=None).start("x", paused=True)
+    quick = Agent(Scripted(["quick"]), journal=None).start("x", paused=True)
+    for run in (slow, quick):
+        follow(run, object())
+    slow.play()
+    assert began.wait(LONG_ENOUGH)
+    quick.drive()
+    bell.set()
+    slow.wait()
+    lines = capsys.readouterr().out.split("\n")
+    assert f"[{quick.id[:6]}] Answer       quick" in lines and "Answer       slow" in lines

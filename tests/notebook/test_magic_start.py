@@ -147,6 +147,11 @@ def test_a_model_that_fails_is_told_in_a_line_below_the_trace(notebook: Any) -> 
     assert notebook.value("agent_run.answer") == "It is up again."
 
 
+def test_what_a_provider_says_is_shown_in_one_line_that_no_terminal_obeys(notebook: Any) -> None:
+    notebook.run("model = scripted(ConnectionError('first\\nsecond\\x1b[2J'), 'done')")
+    assert "first second\N{REPLACEMENT CHARACTER}[2J" in notebook.refuses("%agent -m model --wait Hello there")
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -163,6 +168,7 @@ def test_a_model_that_fails_is_told_in_a_line_below_the_trace(notebook: Any) -> 
         ("%agent What is the time --wait", "options stand before the text"),
         ("%agent runz", "unknown command 'runz'; did you mean 'runs'?"),
         ("%agent edti 3 --text x", "did you mean 'edit'?"),
+        ("%agent exprot trace.ipynb", "did you mean 'export'?"),
         ("%agent stop the music", "does not take 'the music'"),
         ("%agent about {nobody}", "NameError: name 'nobody' is not defined"),
         ("%agent -m 'echo hi", "No closing quotation"),
