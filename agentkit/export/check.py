@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from agentkit.journal.base import Entry, Note, Row
-from agentkit.messages import Chat, Message, Reply, message_from_json
+from agentkit.messages import Message, Reply, message_from_json
 from agentkit.steps import Answer
 
 _RESULT: dict[str, Any] = {
@@ -100,42 +100,65 @@ def _there(number: int, before: list[Row]) -> bool:
 
 def misfit(value: Any, hint: Any) -> str:
     """Say which part of a value is not of the type that it should be; empty when all are."""
-    if hint is Any or hint is Chat:
-        return "" if hint is Any or isinstance(value, Chat) else "something that is no chat"
-    if hint is None or hint is type(None):
-        return "" if value is None else f"a {type(value).__name__}, where there should be nothing"
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        nearest = next((option for option in inner if isinstance(option, type) and isinstance(value, option)), None)
-        problems = [misfit(value, option) for option in ([nearest] if nearest else inner)]
-        return problems[0] if all(problems) else ""
-    if origin is Literal:
-        return "" if value in inner else f"{str(value)[:80]!r}, which is none of {', '.join(map(str, inner))}"
-    kind = origin or hint
-    number = kind is float and isinstance(value, int)
-    if not number and not isinstance(value, kind):
-        return f"a {type(value).__name__}, where there should be a {getattr(kind, '__name__', kind)}"
-    if is_dataclass(kind):
-        return _misfit_in(value, _hints(kind))  # type: ignore[arg-type]
-    if kind in (dict, Mapping):
-        return _first(misfit(part, inner[at]) for item in value.items() for at, part in enumerate(item) if inner[at] is not Any)
-    if kind in (tuple, list) and inner and inner[0] is not Any:
-        return _first(misfit(item, inner[0]) for item in value)
-    return ""
+    return _checker(hint)(value)
 
 
-def _misfit_in(value: Any, hints: dict[str, Any]) -> str:
-    for name, hint in hints.items():
-        if problem := misfit(getattr(value, name), hint):
-            return f"{problem} ({type(value).__name__}.{name})"
-    return ""
-
-
-def _first(problems: Any) -> str:
-    return next((problem for problem in problems if problem), "")
+Checker = Callable[[Any], str]
 
 
 @functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    found = get_type_hints(kind, localns={"Tool": Any})
-    return {name: hint for name, hint in found.items() if not name.startswith("_") and get_origin(hint) is not ClassVar}
+def _checker(hint: Any) -> Checker:
+    """Make the function that holds a value to a type; a dataclass by its fields, a container by what it holds."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return _anything
+    if origin in (Union, types.UnionType):
+        return _one_of(inner)
+    if origin is Literal:
+        return lambda value: "" if value in inner else f"{str(value)[:80]!r}, which is none of {', '.join(map(str, inner))}"
+    kind = type(None) if hint is None else origin or hint
+    kinds = (int, float) if kind is float else kind
+    name = "nothing" if kind is type(None) else f"a {kind.__name__}"
+
+    def check(value: Any) -> str:
+        if not isinstance(value, kinds):
+            return f"a {type(value).__name__}, where there should be {name}"
+        return within(value) if within else ""
+
+    within = _within(kind, inner)
+    return check
+
+
+def _within(kind: Any, inner: tuple[Any, ...]) -> Checker | None:
+    if is_dataclass(kind) and isinstance(kind, type):
+        found = get_type_hints(kind, localns={"Tool": Any})
+        own = [name for name, hint in found.items() if not name.startswith("_") and get_origin(hint) is not ClassVar]
+        return lambda value: _first(
+            f"{problem} ({kind.__name__}.{name})" for name in own if (problem := _checker(found[name])(getattr(value, name)))
+        )
+    if kind in (dict, Mapping):
+        keys, values = map(_checker, inner)
+        return lambda value: _first(map(keys, value)) or ("" if values is _anything else _first(map(values, value.values())))
+    if kind in (tuple, list):
+        items = _checker(inner[0])
+        return lambda value: _first(map(items, value))
+    return None
+
+
+def _one_of(options: tuple[Any, ...]) -> Checker:
+    kinds = [(option, _checker(option)) for option in options]
+
+    def check(value: Any) -> str:
+        nearest = next((held for option, held in kinds if isinstance(option, type) and isinstance(value, option)), None)
+        problems = [nearest(value)] if nearest else [held(value) for _, held in kinds]
+        return problems[0] if all(problems) else ""
+
+    return check
+
+
+def _anything(value: Any) -> str:
+    return ""
+
+
+def _first(problems: Iterable[str]) -> str:
+    return next(filter(None, problems), "")

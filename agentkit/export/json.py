@@ -141,6 +141,14 @@ def rows_of(data: Any) -> list[Row]:
     return rows
 
 
+def line_of(data: dict[str, Any]) -> list[Any]:
+    """Give the entries of the trace of a recording that was made just now, as they will be read back."""
+    reader, rows = Reader(), {}
+    for record in data["rows"]:
+        rows[record["id"]] = _decode(record, reader)
+    return [rows[number] for number in data["line"]]
+
+
 def _row(record: Any, number: int, before: str, reader: Reader) -> tuple[Row, str]:
     for name in ("id", "run", "row", "digest"):
         if name not in record:
@@ -150,12 +158,17 @@ def _row(record: Any, number: int, before: str, reader: Reader) -> tuple[Row, st
     if record["digest"] != (link := _link(before, record)):
         raise _damaged(f"row {number}", "was changed, or a row before it was taken out")
     known = len(reader.stored)
-    row = reader.decode("\n".join((_line(record["row"], dumps), *(_line(each, _canonical) for each in record.get("new", ())))))
+    row = _decode(record, reader)
     for value in list(reader.stored.values())[known:]:
         if problem := check.stored(value):
             raise _damaged(f"row {number}", problem)
-    row.id, row.run = number, record["run"]
     return row, link
+
+
+def _decode(record: Any, reader: Reader) -> Row:
+    row = reader.decode("\n".join((_line(record["row"], dumps), *(_line(each, _canonical) for each in record.get("new", ())))))
+    row.id, row.run = record["id"], record["run"]
+    return row
 
 
 def _line(data: Any, write: Any) -> str:

@@ -115,12 +115,12 @@ def to_markdown(run: Run, path: str | os.PathLike[str] | None = None) -> str:
 # -- pieces --------------------------------------------------------------------------------------------------------------
 
 
-def section(entry: Entry, number: int | None, limit: int, *, level: int = 3) -> str:
-    """Show an entry under a heading."""
+def section(entry: Entry, number: int | None, limit: int, *, without: tuple[str, ...] = ()) -> str:
+    """Show an entry under a heading; pieces whose label is in `without` are left out."""
     seen = parts.of(entry)
-    head = f"{'#' * level} {'' if number is None else f'{number} · '}{phrase(seen.kind)}{'' if seen.ok else ' ✗'}"
+    head = f"### {'' if number is None else f'{number} · '}{phrase(seen.kind)}{'' if seen.ok else ' ✗'}"
     mark = [f"*{phrase(seen.mark, LIMIT)}*"] if seen.mark else []
-    return "\n\n".join([head, *mark, *(part(each, limit) for each in seen.parts)])
+    return "\n\n".join([head, *mark, *(part(each, limit) for each in seen.parts if each.label not in without)])
 
 
 def part(part: parts.Part, limit: int) -> str:

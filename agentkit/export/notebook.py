@@ -45,11 +45,10 @@ def to_notebook(run: Run, path: str | os.PathLike[str] | None = None) -> Any:
     import nbformat
 
     data = recording.to_json(run)
-    rows = recording.rows_of(data)
-    entries: list[Any] = [rows[number - 1] for number in data["line"]]
+    entries = recording.line_of(data)
     cells = [_header(run, entries), _settings(), _recording(data)]
-    for number, entry in enumerate(entries):
-        cells += _entry(entry, number) if number else []
+    for number, entry in enumerate(entries[1:], 1):
+        cells += _action(entry, number) if entry.kind == "act" else [_said(entry, number, entries[number + 1 : number + 2])]
     if coming := ahead(run, LIMIT):
         cells.append(_markdown("ahead", "ahead", None, "\n\n".join(coming)))
     for place, cell in enumerate((cell for cell in cells if cell["cell_type"] == "code"), 1):
@@ -65,7 +64,7 @@ def to_notebook(run: Run, path: str | os.PathLike[str] | None = None) -> Any:
     notebook = nbformat.from_dict({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
     if path is not None:
-        text: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+        text: str = nbformat.v4.writes(notebook)  # type: ignore[no-untyped-call]
         Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
     return notebook
 
@@ -101,19 +100,24 @@ def _recording(data: dict[str, Any]) -> dict[str, Any]:
     return cell
 
 
-def _entry(entry: Entry, number: int) -> list[dict[str, Any]]:
+def _said(entry: Entry, number: int, after: list[Entry]) -> dict[str, Any]:
+    """A thought, a question, an answer; what a thought asks for stands in the cells below it, if it was done."""
     kind = _KINDS.get(entry.kind, entry.kind)
-    name = f"entry-{number}-{kind}"
-    if entry.kind != "act":
-        return [_markdown(name, kind, number, section(entry, number, LIMIT))]
-    seen = parts.of(entry)
-    head = f"### {number} · Action{'' if seen.ok else ' ✗'}"
-    mark = f"\n\n*{phrase(seen.mark)}*" if seen.mark else ""
+    without = (parts.ASKS,) if any(each.kind == "act" for each in after) else ()
+    return _markdown(f"entry-{number}-{kind}", kind, number, section(entry, number, LIMIT, without=without))
+
+
+def _action(entry: Entry, number: int) -> list[dict[str, Any]]:
+    """An action: the call, and above it who changed what it gave, and why."""
     call = entry.step.calls[0]  # type: ignore[union-attr]
-    problem = f"\n\n**Problem:** {prose(call.problem, LIMIT)}" if call.problem else ""
+    seen, name = parts.of(entry), f"entry-{number}-action"
     output = {"output_type": "execute_result", "data": bundle(entry.result[0]), "metadata": {}, "execution_count": 0}
-    code = _code(name, kind, number, literal.call(number, call.name, call.arguments), [output])
-    return [_markdown(f"entry-{number}-head", "head", number, head + mark + problem), code]
+    cell = _code(name, "action", number, literal.call(number, call.name, call.arguments), [output])
+    notes = [f"*{phrase(seen.mark)}*"] if seen.mark else []
+    notes += [f"**Problem:** {prose(call.problem, LIMIT)}"] if call.problem else []
+    if not notes:
+        return [cell]
+    return [_markdown(f"{name}-note", "note", number, "\n\n".join([f"### {number} · Action", *notes])), cell]
 
 
 def _markdown(name: str, kind: str, number: int | None, source: str) -> dict[str, Any]:

@@ -20,6 +20,10 @@ HEAD, TAIL = 40, 60
 """How many entries of a long trace are shown at its beginning and at its end, where not all of them are."""
 
 
+ASKS = "Asks for"
+"""The label of what a thought asks for."""
+
+
 @dataclass(slots=True)
 class Part:
     """One piece of an entry: what it is called ("" for what the entry is about), its text, and how that reads."""
@@ -69,7 +73,7 @@ def _thought(entry: Entry) -> Shown:
         parts.append(Part("Reasoning", reply.reasoning, folded=True))
     if reply.text or not (reply.calls or reply.reasoning):
         parts.append(Part("", reply.text or reply.raw))
-    parts += [Part("Asks for", call(asked), "code") for asked in reply.calls]
+    parts += [Part(ASKS, call(asked), "code") for asked in reply.calls]
     if reply.cut:
         parts.append(Part("Cut off, since the model made the observation up", reply.cut, "code", folded=True))
     parts += [Part("Problem", problem) for problem in reply.problems]

@@ -162,7 +162,7 @@ def test_a_paused_run_says_what_comes_next_and_an_edit_says_who_and_why() -> Non
     next(run)
     run.edit(2, text="sun", reason="I looked")
     notebook = to_notebook(run)
-    assert "*edited by human: I looked*" in cell(notebook, "entry-2-head").source
+    assert "*edited by human: I looked*" in cell(notebook, "entry-2-action-note").source
     assert "1 other branch is in the recording" in cell(notebook, "task").source
     assert cell(notebook, "entry-2-action").outputs[0].data == {"text/plain": "sun"}
 
@@ -289,7 +289,7 @@ def test_a_notebook_is_read_back_also_after_it_was_run_and_written_in(
         (lambda nb: nb.cells.remove(cell(nb, "entry-1-thought")), "cell 'entry-1-thought' is missing"),
         (lambda nb: nb.cells.remove(cell(nb, "recording")), "cell 'recording' is missing"),
         (lambda nb: nb.cells.append(cell(nb, "entry-1-thought")), r"cell \d+ \('entry-1-thought', thought\) is there twice"),
-        (lambda nb: nb.cells.append(nb.cells.pop(3)), "cell 'entry-1-thought' was moved|'entry-2-head' was moved"),
+        (lambda nb: nb.cells.append(nb.cells.pop(3)), "cell 'entry-1-thought' was moved|'entry-2-action' was moved"),
         (lambda nb: cell(nb, "entry-1-thought").metadata.pop("agentkit"), "cell 'entry-1-thought' is missing, or its metadata"),
         (lambda nb: nb.metadata.pop("agentkit"), "no exported run: its metadata has no 'agentkit'"),
         (lambda nb: nb.metadata["agentkit"].pop("cells"), "does not list its cells"),
