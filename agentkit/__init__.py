@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentkit import reprs as reprs  # gives the types below their HTML and Markdown
 from agentkit.agent import Agent, runs
 from agentkit.messages import Call, Chat, Message, Reply
 from agentkit.result import Result

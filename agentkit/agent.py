@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from agentkit import log, registry, secrets
+from agentkit import export, log, registry, secrets
 from agentkit.around.base import Around
 from agentkit.around.caps import cap_calls
 from agentkit.around.ends_turn import ends_turn
@@ -256,6 +256,16 @@ class Agent:
             run.control.lease.drop()
         return run
 
+    def load(self, data: dict[str, Any]) -> Run:
+        """Open a run that `run.to_json()` gave out, edits and branches included, with this agent's model and tools.
+
+        Raises `UsageError` that says what is missing or damaged.
+        """
+        journal = self.journal
+        if journal is None:
+            raise UsageError("an agent with journal=None has nowhere to put a run that it loads")
+        return self.resume(export.adopt(data, journal))
+
     def __repr__(self) -> str:
         tools = ", ".join(tool.name for tool in self.tools.tools)
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
@@ -266,3 +276,17 @@ def runs(journal: Any = "sqlite") -> list[Any]:
     """List all recorded runs, the newest first."""
     opened = open_journal(journal)
     return opened.runs() if opened else []
+
+
+def from_json(data: dict[str, Any], agent: Agent | None = None) -> Run:
+    """Open a run that `run.to_json()` gave out; without an agent of one's own to read, step back and compare in."""
+    export.rows_of(data)
+    return (agent or Agent("offline", journal="memory")).load(data)
+
+
+def from_notebook(notebook: Any, agent: Agent | None = None) -> Run:
+    """Open the run that an exported notebook (a path or its data) holds. Raises `UsageError` naming a cell that was changed."""
+    return from_json(export.data_of_notebook(notebook), agent)
+
+
+Run.from_json, Run.from_notebook = from_json, from_notebook

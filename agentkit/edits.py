@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentkit import show
 from agentkit.errors import Ended, Fenced, JournalError, Unknown, UsageError
+from agentkit.events import Event, event_of
 from agentkit.gates import forked
 from agentkit.history import History
 from agentkit.journal.base import Entry, Row, RunInfo
@@ -273,6 +274,14 @@ def rows(run: Run) -> list[Row]:
     """All rows of the run's tree; without a journal, its entries."""
     history = run.desk.history
     return history.journal.rows(run.id) if history.journal else list(history.entries.values())
+
+
+def events(run: Run, after: int) -> Iterator[Event]:
+    """The kept events of a run with a cursor above `after`."""
+    for row in rows(run):
+        if row.id > after and row.run == run.id and (event := event_of(row)):
+            yield event
+    yield Event("resume_done", run.id)
 
 
 def save_status(run: Run, status: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from agentkit.errors import UsageError
+from agentkit.errors import Unknown, UsageError
 from agentkit.journal.base import Entry
 from agentkit.stepper import Pending
 from agentkit.steps import Act, Ask
@@ -95,6 +95,14 @@ class Breakpoint:
     enabled: bool = True
     hits: int = 0
     _seen: set[str] = field(default_factory=set, repr=False)
+
+    @classmethod
+    def of(cls, condition: dict[str, Any]) -> Breakpoint:
+        """Make a breakpoint of a condition by name. Raises `Unknown` for a name that is none."""
+        for name in condition:
+            if name not in cls.CONDITIONS:
+                raise Unknown("condition of a breakpoint", name, cls.CONDITIONS)
+        return cls(**condition)
 
     def __post_init__(self) -> None:
         conditions = [self.tool, self.role, self.line, self.error or None, self.repeat or None, self.when]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agentkit import show
+from agentkit.journal.base import Entry
 from agentkit.usage import Usage
 
 if TYPE_CHECKING:
@@ -53,3 +54,18 @@ class Receipt:
     def recall(self) -> None:
         """Take the message back. Raises `UsageError` when a model has seen it already."""
         self._run.control.do(lambda: self._run.desk.history.recall(self.id, time.time()))
+
+
+class Branches(list[list[Entry]]):
+    """The lines of a tree, the present one first; each is a list of entries."""
+
+    __repr__ = show.branches
+
+
+def result_of(run: Run) -> Result:
+    """Say how a run stands now."""
+    answer, desk = run.desk.history.stepper.answer, run.desk
+    reason = answer.interrupted if answer else run.interrupted or desk.hold or "paused"
+    unheard = tuple(note.data["text"] for note in desk.history.unheard())
+    text, error = (answer.text, None) if answer else ("", desk.error)
+    return Result(text, error, bool(reason), reason, desk.usage, run, desk.steps, desk.tool_calls, unheard)

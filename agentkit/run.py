@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from agentkit import edits, show, stepping
+from agentkit import edits, export, show, stepping
 from agentkit.control import Control
 from agentkit.desk import Desk
-from agentkit.errors import Ended, Unknown, UsageError
-from agentkit.events import Event, event_of
+from agentkit.errors import UsageError
+from agentkit.events import Event
 from agentkit.gates import Breakpoint, Verdict
 from agentkit.journal.base import Entry
 from agentkit.models import dialects
 from agentkit.places import Place
-from agentkit.result import Receipt, Result
+from agentkit.result import Branches, Receipt, Result, result_of
 from agentkit.stepper import Pending
 from agentkit.usage import Usage
 
 if TYPE_CHECKING:
+    import os
+
     from agentkit.agent import Agent
+
+    Path = str | os.PathLike[str]
 
 
 class Run:
@@ -91,12 +95,7 @@ class Run:
     @property
     def result(self) -> Result:
         """How the run stands now, as a value."""
-        answer, desk = self.desk.history.stepper.answer, self.desk
-        reason = answer.interrupted if answer else self.interrupted or desk.hold or "paused"
-        unheard = tuple(note.data["text"] for note in desk.history.unheard())
-        text = answer.text if answer else ""
-        error = None if answer else desk.error
-        return Result(text, error, bool(reason), reason, desk.usage, self, desk.steps, desk.tool_calls, unheard)
+        return result_of(self)
 
     @property
     def hold(self) -> str:
@@ -122,10 +121,7 @@ class Run:
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Give the kept events with a cursor above `after`, in order, and `resume_done` at the end."""
-        for row in edits.rows(self):
-            if row.id > after and row.run == self.id and (event := event_of(row)):
-                yield event
-        yield Event("resume_done", self.id)
+        return edits.events(self, after)
 
     def on_event(self, listener: Callable[[Event], Any]) -> Callable[[Event], Any]:
         """Call `listener` for each event as it happens, in the thread that drives the run; it should only enqueue."""
@@ -157,10 +153,7 @@ class Run:
 
     def step(self) -> Entry:
         """Perform one step and give its entry; the same as `next(run)`, with `Ended` instead of `StopIteration`."""
-        try:
-            return next(self)
-        except StopIteration as end:
-            raise Ended("the run is over; undo() or fork() to go on from an earlier step") from end
+        return stepping.step(self)
 
     def step_over(self) -> list[Entry]:
         """Perform everything that is pending now, parallel calls side by side, and give the entries."""
@@ -240,18 +233,14 @@ class Run:
         """
         return edits.fork(self, at, changes)
 
-    def branches(self) -> list[list[Entry]]:
+    def branches(self) -> Branches:
         """All lines of the tree that this run's entries lie in, the present one first."""
-        return edits.branches(self)
+        return Branches(edits.branches(self))
 
     def break_at(self, **condition: Any) -> Breakpoint:
         """Set a breakpoint: `tool=`, `role=`, `line=`, `error=True`, `repeat=True` or `when=predicate`."""
-        for name in condition:
-            if name not in Breakpoint.CONDITIONS:
-                raise Unknown("condition of a breakpoint", name, Breakpoint.CONDITIONS)
-        point = Breakpoint(**condition)
-        self.desk.breakpoints.append(point)
-        return point
+        self.desk.breakpoints.append(Breakpoint.of(condition))
+        return self.desk.breakpoints[-1]
 
     # -- decisions ---------------------------------------------------------------------------------------------------
 
@@ -267,6 +256,28 @@ class Run:
     def respond(self, value: Any, which: int = 0) -> Entry:
         """Answer a waiting question, or a pending call in the tool's place."""
         return edits.respond(self, value, which)
+
+    # -- out and back ------------------------------------------------------------------------------------------------
+
+    def to_notebook(self, path: Path | None = None) -> Any:
+        """Write the trace as a notebook whose cells run again on the recording; `path` is a file to write, too."""
+        return export.to_notebook(self, path)
+
+    def to_markdown(self, path: Path | None = None) -> str:
+        """Write the trace as Markdown; with `path` also as a file."""
+        return export.to_markdown(self, path)
+
+    def to_html(self, path: Path | None = None) -> str:
+        """Write the trace as one self-contained page; with `path` also as a file."""
+        return export.to_html(self, path)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give all that is recorded, branches and edits included, as JSON data."""
+        return export.to_json(self)
+
+    def to_frame(self) -> Any:
+        """Give the trace as a pandas table, one row per entry."""
+        return export.to_frame(self)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -285,3 +296,5 @@ class Run:
         edits.save_status(self, doing or self.standing)
 
     __repr__ = show.run
+    from_json: ClassVar[Callable[..., Run]]
+    from_notebook: ClassVar[Callable[..., Run]]

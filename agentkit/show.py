@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.lines import call, entry, line
 
 if TYPE_CHECKING:
+    from agentkit.journal.base import Entry
     from agentkit.result import Result
     from agentkit.run import Run
     from agentkit.stepper import Pending
@@ -45,3 +46,12 @@ def result(shown: Result) -> str:
         parts.append(f"error={type(shown.error).__name__}({line(shown.error)!r})")
     parts.append(f"model_calls={shown.step_count}, tool_calls={shown.tool_calls_count}, tokens={shown.usage.total})")
     return ", ".join(parts)
+
+
+def branches(shown: list[list[Entry]]) -> str:
+    """Write how many lines there are, and how each of them ends."""
+    lines = [f"{len(shown)} branches" if len(shown) != 1 else "1 branch"]
+    for number, branch in enumerate(shown):
+        first, *more = entry(branch[-1]).split("\n")
+        lines += [f"{number:>3} {len(branch) - 1} steps, to: {first}", *(f"                 {text}" for text in more)]
+    return "\n".join(lines)

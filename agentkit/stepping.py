@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentkit import background, drive, interrupts
-from agentkit.errors import ReadOnly, Undecided, UsageError
+from agentkit.errors import Ended, ReadOnly, Undecided, UsageError
 from agentkit.journal.base import Entry
 from agentkit.result import Result
 
@@ -45,6 +45,14 @@ def one(run: Run) -> Entry:
             return entry
         finally:
             run.control.release(token)
+
+
+def step(run: Run) -> Entry:
+    """Perform one step; says `Ended` where `one` says `StopIteration`."""
+    try:
+        return one(run)
+    except StopIteration as end:
+        raise Ended(str(end)) from None
 
 
 def _explain(run: Run) -> None:

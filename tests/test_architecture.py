@@ -34,6 +34,7 @@ LAYERS = """
     run
     log
     agent
+    reprs
     notebook serve
     cli integrations
     __init__

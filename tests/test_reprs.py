@@ -1,0 +1,75 @@
+"""Everything a person holds shows itself in a notebook, with hostile text inert."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.errors import UsageError
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+from agentkit.reprs import SHOWN
+
+HOSTILE = "<img src=x onerror=alert(1)><script>1</script>"
+
+
+@tool(effect="pure")
+def look(city: str) -> str:
+    """Look at the weather <b>now</b>."""
+    return f"rain in {city} {HOSTILE}"
+
+
+def run() -> Run:
+    replies = [Reply(HOSTILE, (Call("look", {"city": HOSTILE}, "c"),)), HOSTILE, "again"]
+    held = Agent(Scripted(replies, abilities=Abilities(tools=True)), [look], journal="memory").start(HOSTILE, paused=True)
+    held.drive()
+    held.edit(2, text=f"sun {HOSTILE}")
+    held.drive()
+    return held
+
+
+def held() -> dict[str, Any]:
+    mine = run()
+    message = mine[2].result[0]
+    return {
+        "agent": mine.agent,
+        "branches": mine.branches(),
+        "entry": mine[2],
+        "message": message,
+        "result": mine.result,
+        "run": mine,
+        "tool": look,
+        "usage": mine.usage,
+    }
+
+
+@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("form", ["_repr_html_", "_repr_markdown_"])
+def test_each_type_shows_itself_the_same_every_time_and_runs_nothing(name: str, form: str) -> None:
+    first, second = getattr(held()[name], form)(), getattr(held()[name], form)()
+    assert first and first == second
+    prose = re.sub(r"^(```+).*?^\1$", "", first, flags=re.DOTALL | re.MULTILINE)  # in a fence of Markdown text stays text
+    assert "<img" not in prose and "<script" not in prose
+
+
+def test_branches_say_how_each_of_them_ends() -> None:
+    assert repr(run().branches()).splitlines()[0] == "2 branches"
+
+
+def test_a_run_goes_out_and_comes_back_the_same() -> None:
+    mine = run()
+    for back in (Run.from_json(mine.to_json()), Run.from_notebook(mine.to_notebook())):
+        assert [repr(entry) for entry in back.entries] == [repr(entry) for entry in mine.entries]
+        assert [len(line) for line in back.branches()] == [len(line) for line in mine.branches()]
+        assert back.status == "readonly"
+    again = mine.agent.load(mine.to_json())
+    again.rewind(2)
+    assert again.status == "paused" and again.pending[0].step.kind == "think"
+
+
+def test_what_is_no_recording_says_so() -> None:
+    with pytest.raises(UsageError):
+        Run.from_json({"nonsense": 1})
