@@ -31,7 +31,7 @@ _MANY = 1_000  # characters of one text where a trace is long
 _LARGEST = 1_000_000  # characters of an image or a page in a fragment
 _TABLE = 50, 20  # rows and columns
 
-_PRE = 'style="white-space:pre-wrap;overflow-wrap:anywhere;margin:.3em 0"'
+_TEXT = 'style="white-space:pre-wrap;overflow-wrap:anywhere;margin:.3em 0"'
 _STEP = 'style="margin:.2em 0 .2em .2em;padding-left:.6em;border-left:3px solid {}"'
 _LINE = {"": "rgba(128,128,128,.4)", "✗": "#d9534f", "✎": "#c98a1b"}
 _TH = 'style="text-align:left;padding:.1em .6em;border-bottom:1px solid rgba(128,128,128,.5)"'
@@ -62,15 +62,15 @@ def entry(entry: Entry) -> str:
 
 def message(message: Message) -> str:
     """Show a message, with what it holds to be looked at."""
-    asked = "".join(_pre(parts.call(call), LIMIT) for call in message.calls)
+    asked = "".join(_text(parts.call(call), LIMIT) for call in message.calls)
     return _whole(f"<b>{escaped(message.role)}</b>{'' if message.ok else ' ✗'}", _observed(message, LIMIT), asked)
 
 
 def tool(tool: Tool) -> str:
     """Show a tool: what it is for, what may happen, and what it takes."""
     head = f"<b><code>{escaped(tool.name)}</code></b> ({escaped(tool.effect)})"
-    schema = _pre(json.dumps(tool.parameters, indent=2), LIMIT)
-    return _whole(head, _pre(tool.description, LIMIT), f"<details><summary>Parameters</summary>{schema}</details>")
+    schema = _text(json.dumps(tool.parameters, indent=2), LIMIT)
+    return _whole(head, _text(tool.description, LIMIT, "prose"), f"<details><summary>Parameters</summary>{schema}</details>")
 
 
 def usage(usage: Usage) -> str:
@@ -81,7 +81,7 @@ def usage(usage: Usage) -> str:
 
 def result(result: Result) -> str:
     """Show what a run came to."""
-    found = [_pre(result.answer, LIMIT)] if result.answer else []
+    found = [_text(result.answer, LIMIT, "prose")] if result.answer else []
     if result.reason:
         found.append(f"<p><b>{'Interrupted' if result.interrupted else 'Reason'}:</b> {escaped(result.reason, LIMIT)}</p>")
     if result.error:
@@ -127,8 +127,9 @@ def observation(message: Message, limit: int = LIMIT) -> str:
 
 def to_html(run: Run, path: str | os.PathLike[str] | None = None) -> str:
     """Give a run as one HTML file with every step in it, whole; write it where a `path` is given."""
-    task = escaped(lines.line(shown(parts.of(run.entries[0]).line), 80))
-    steps = "\n".join(_entry(each, number, 0, is_open=True) for number, each in enumerate(run.entries))
+    task = escaped(lines.line(shown(parts.of(run.entries[0]).line, 1_000), 80))
+    entries = run.entries
+    steps = "\n".join(_entry(each, n, 0, is_open=True, without=parts.repeated(entries, n)) for n, each in enumerate(entries))
     ahead = "".join(f"<p><b>{label}:</b> {escaped(text)}</p>\n" for label, text in parts.ahead(run))
     page = (
         '<!DOCTYPE html>\n<html lang="en" style="color-scheme:light dark">\n<head>\n<meta charset="utf-8">\n'
@@ -151,32 +152,35 @@ def _whole(*found: str) -> str:
     return f'<div class="mathjax_ignore tex2jax_ignore">{"".join(found)}</div>'
 
 
-def _entry(entry: Entry, number: int | None, limit: int, *, is_open: bool = False) -> str:
+def _entry(entry: Entry, number: int | None, limit: int, *, is_open: bool = False, without: tuple[str, ...] = ()) -> str:
+    """Fold an entry under a line that says it all, or, open, under what it is."""
     seen = parts.of(entry)
-    sign = "" if seen.ok else "✗"
+    style = _STEP.format(_LINE["✎" if entry.original else "" if seen.ok else "✗"])
+    head = f"<b>{'' if number is None else f'{number} '}{escaped(seen.kind)}{'' if seen.ok else ' ✗'}</b>"
+    line = "" if is_open else f" <code>{escaped(lines.line(shown(seen.line, 1_000), 120))}</code>"
     mark = f" <i>[{escaped(lines.line(shown(seen.mark, LIMIT)))}]</i>" if seen.mark else ""
-    head = f"{'' if number is None else f'{number} '}{escaped(seen.kind)}"
-    line = escaped(lines.line(shown(seen.line, 1_000), 120))
-    inside = "".join(_part(part, limit) for part in seen.parts)
-    style = _STEP.format(_LINE["✎" if entry.original else sign])
-    summary = f"<summary><b>{head}</b> <code>{line}</code>{mark}</summary>"
-    return f"<details{' open' if is_open else ''}>{summary}<div {style}>{inside}</div></details>"
+    inside = "".join(_part(part, limit) for part in seen.parts if part.label not in without)
+    return f"<details{' open' if is_open else ''}><summary>{head}{line}{mark}</summary><div {style}>{inside}</div></details>"
 
 
 def _part(part: parts.Part, limit: int) -> str:
     label = f"<small>{escaped(part.label)}</small>" if part.label else ""
     if part.folded:
-        return f"<details><summary>{label}</summary>{_pre(part.text, limit, fold=False)}</details>"
-    return label + (_observed(part.message, limit) if part.message else _pre(part.text, limit))
+        return f"<details><summary>{label}</summary>{_text(part.text, limit, part.form, fold=False)}</details>"
+    return label + (_observed(part.message, limit) if part.message else _text(part.text, limit, part.form))
 
 
 def _observed(message: Message, limit: int) -> str:
-    return _pre(message.text, limit) + "".join(_item(item, limit) for item in rich.items(message))
+    return _text(message.text, limit, "code" if message.role == "tool" else "prose") + "".join(
+        _item(item, limit) for item in rich.items(message)
+    )
 
 
-def _pre(text: str, limit: int, *, fold: bool = True) -> str:
+def _text(text: str, limit: int, form: str = "code", *, fold: bool = True) -> str:
+    """Show a text with its lines as they are; a long one is folded."""
     body = shown(text, limit)
-    block = f"<pre {_PRE}>\n{html.escape(body)}</pre>"
+    tag, gap = ("pre", "\n") if form == "code" else ("div", "")  # HTML drops the first line break of a <pre>
+    block = f"<{tag} {_TEXT}>{gap}{html.escape(body)}</{tag}>"
     if not fold or len(body) <= _FOLD:
         return block
     return f"<details><summary><code>{html.escape(lines.line(body, 100))}</code></summary>{block}</details>"
@@ -186,7 +190,7 @@ def _item(item: rich.Item, limit: int) -> str:
     if isinstance(item, rich.Table):
         return _table(item)
     if isinstance(item, rich.Source):
-        return f"<small>{escaped(item.mime)}</small>{_pre(item.text, limit)}"
+        return f"<small>{escaped(item.mime)}</small>{_text(item.text, limit)}"
     size = len(item.data if isinstance(item, rich.Image) else item.source)
     what = item.mime if isinstance(item, rich.Image) else "text/html"
     if limit and size > _LARGEST:

@@ -13,7 +13,6 @@ import base64
 import json
 import uuid
 import zlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentkit import secrets
@@ -246,10 +245,9 @@ def adopt(data: Any, journal: Journal) -> str:
 # -- packed, for the cell of a notebook ----------------------------------------------------------------------------------
 
 
-def pack(data: dict[str, Any]) -> Iterator[str]:
-    """Compress a recording into lines of letters, digits, `+`, `/` and `=`."""
-    text = base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 9)).decode()
-    return (text[at : at + 100] for at in range(0, len(text), 100))
+def pack(data: dict[str, Any]) -> str:
+    """Compress a recording into one line of letters, digits, `+`, `/` and `=`."""
+    return base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 9)).decode()
 
 
 def unpack(text: str) -> Any:

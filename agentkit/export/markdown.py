@@ -105,7 +105,8 @@ def branches(branches: list[list[Entry]]) -> str:
 
 def to_markdown(run: Run, path: str | os.PathLike[str] | None = None) -> str:
     """Give a run as Markdown with every step in it, whole; write it where a `path` is given."""
-    steps = [section(each, number, 0) for number, each in enumerate(run.entries)]
+    entries = run.entries
+    steps = [section(each, number, 0, parts.repeated(entries, number)) for number, each in enumerate(entries)]
     text = _whole("# Trace of an agent run", phrase(parts.head(run)), *steps, *ahead(run, 0))
     if path is not None:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
@@ -115,7 +116,7 @@ def to_markdown(run: Run, path: str | os.PathLike[str] | None = None) -> str:
 # -- pieces --------------------------------------------------------------------------------------------------------------
 
 
-def section(entry: Entry, number: int | None, limit: int, *, without: tuple[str, ...] = ()) -> str:
+def section(entry: Entry, number: int | None, limit: int, without: tuple[str, ...] = ()) -> str:
     """Show an entry under a heading; pieces whose label is in `without` are left out."""
     seen = parts.of(entry)
     head = f"### {'' if number is None else f'{number} · '}{phrase(seen.kind)}{'' if seen.ok else ' ✗'}"

@@ -48,7 +48,7 @@ def to_notebook(run: Run, path: str | os.PathLike[str] | None = None) -> Any:
     entries = recording.line_of(data)
     cells = [_header(run, entries), _settings(), _recording(data)]
     for number, entry in enumerate(entries[1:], 1):
-        cells += _action(entry, number) if entry.kind == "act" else [_said(entry, number, entries[number + 1 : number + 2])]
+        cells += _action(entry, number) if entry.kind == "act" else [_said(entry, number, parts.repeated(entries, number))]
     if coming := ahead(run, LIMIT):
         cells.append(_markdown("ahead", "ahead", None, "\n\n".join(coming)))
     for place, cell in enumerate((cell for cell in cells if cell["cell_type"] == "code"), 1):
@@ -91,20 +91,16 @@ def _settings() -> dict[str, Any]:
 
 
 def _recording(data: dict[str, Any]) -> dict[str, Any]:
-    packed = "\n".join(f'    "{line}"' for line in recording.pack(data))
-    source = (
-        f"# All that was recorded, packed; `call` looks here.\ncall = playback(\n{packed},\n    live=live,\n    tools=tools,\n)"
-    )
+    source = f'call = playback(live=live, tools=tools, packed="{recording.pack(data)}")  # all that was recorded'
     cell = _code("recording", "recording", None, source, [])
     cell["metadata"]["jupyter"] = {"source_hidden": True}
     return cell
 
 
-def _said(entry: Entry, number: int, after: list[Entry]) -> dict[str, Any]:
+def _said(entry: Entry, number: int, without: tuple[str, ...]) -> dict[str, Any]:
     """A thought, a question, an answer; what a thought asks for stands in the cells below it, if it was done."""
     kind = _KINDS.get(entry.kind, entry.kind)
-    without = (parts.ASKS,) if any(each.kind == "act" for each in after) else ()
-    return _markdown(f"entry-{number}-{kind}", kind, number, section(entry, number, LIMIT, without=without))
+    return _markdown(f"entry-{number}-{kind}", kind, number, section(entry, number, LIMIT, without))
 
 
 def _action(entry: Entry, number: int) -> list[dict[str, Any]]:

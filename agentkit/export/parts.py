@@ -116,6 +116,12 @@ def arguments(asked: Call) -> str:
     return json.dumps(mask_json(asked.arguments), ensure_ascii=False, default=str)
 
 
+def repeated(entries: list[Entry], number: int) -> tuple[str, ...]:
+    """Give the labels of what the next entry shows again: what a thought asks for, where it was done."""
+    after = entries[number + 1 : number + 2]
+    return (ASKS,) if after and after[0].kind == "act" else ()
+
+
 def head(run: Run) -> str:
     """Say how a run stands, in a few words."""
     desk = run.desk

@@ -133,7 +133,7 @@ class Playback:
 
 
 def playback(
-    packed: str, *, live: bool = False, tools: Iterable[Any] = (), confirm: Callable[[str], Any] | None = None
+    *, packed: str, live: bool = False, tools: Iterable[Any] = (), confirm: Callable[[str], Any] | None = None
 ) -> Playback:
     """Open the recording in an exported notebook.
 

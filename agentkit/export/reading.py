@@ -20,7 +20,7 @@ from agentkit.export.notebook import FORMAT, VERSION, seal
 FREE = ("settings",)
 """Kinds of cells that are there to be changed."""
 
-_PACKED = re.compile(r'^ {4}"([A-Za-z0-9+/=]*)"', re.MULTILINE)
+_PACKED = re.compile(r'packed="([A-Za-z0-9+/=]*)"')
 
 
 def data_of_notebook(notebook: str | os.PathLike[str] | Mapping[str, Any]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def data_of_notebook(notebook: str | os.PathLike[str] | Mapping[str, Any]) -> di
             f"{_name(notebook)} is an export of version {version!r}, this agentkit reads {VERSION}; install a newer one"
         )
     sources = _sources(cells, about.get("cells"))
-    data: dict[str, Any] = unpack("".join(_PACKED.findall(sources["recording"])))
+    data: dict[str, Any] = unpack("".join(_PACKED.findall(sources["recording"])[:1]))
     rows_of(data)
     return data
 

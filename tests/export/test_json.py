@@ -241,7 +241,7 @@ def test_no_change_of_one_value_gets_through_as_something_else(data: dict[str, A
 
 
 def test_a_packed_recording_that_is_damaged_says_so(data: dict[str, Any]) -> None:
-    packed = "".join(recording.pack(data))
+    packed = recording.pack(data)
     assert recording.unpack(packed) == data
     for damaged in (packed[:-8], packed[8:], "AAAA", "", "é", packed[:40] + "AAAA" + packed[44:]):
         with pytest.raises(UsageError, match="damaged"):

@@ -174,7 +174,7 @@ def opened(run: Run, **options: Any) -> Playback:
     """Do what the notebook's own cells do."""
     source = cell(to_notebook(run), "recording").source
     call: Any = ast.parse(source).body[0].value  # type: ignore[attr-defined]
-    return playback(ast.literal_eval(call.args[0]), **options)
+    return playback(packed=ast.literal_eval(call.keywords[-1].value), **options)
 
 
 def test_a_recorded_call_gives_what_was_observed_then() -> None:
