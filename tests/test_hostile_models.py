@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import pytest
@@ -77,11 +76,11 @@ def returns_nothing(task: Any) -> Any:
 
 
 def swallows_its_end(task: Any) -> Any:
-    while True:
-        try:
+    try:
+        for _ in range(9):
             yield Think(Chat.of(task))
-        except GeneratorExit:
-            yield Think(Chat.of(task))
+    except GeneratorExit:
+        yield Think(Chat.of(task))
 
 
 @pytest.mark.parametrize(
@@ -95,15 +94,12 @@ def test_a_broken_engine_is_an_error_that_names_it(engine: Any, says: str) -> No
         next(result.run)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Python says so when it collects it
 def test_an_engine_that_refuses_to_end_can_still_be_undone() -> None:
     run = Agent("echo", engine=swallows_its_end, journal="memory").start("q", paused=True)
     next(run)
     next(run)
     run.undo()
     assert len(run) == 2
-    del run
-    gc.collect()
 
 
 def test_an_engine_that_needs_no_step_is_done_at_once() -> None:
