@@ -128,6 +128,8 @@ def part(part: parts.Part, limit: int) -> str:
     """Show one piece of an entry."""
     label = f"**{phrase(part.label)}:**" if part.label else ""
     text = fence(part.text, limit) if part.form == "code" else prose(part.text, limit)
+    if part.folded and part.form == "prose":
+        text = "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
     items = [_item(item, limit) for item in rich.items(part.message)] if part.message else []
     return "\n\n".join(each for each in (label, text, *items) if each)
 

@@ -91,7 +91,7 @@ def _settings() -> dict[str, Any]:
 
 
 def _recording(data: dict[str, Any]) -> dict[str, Any]:
-    source = f'call = playback(live=live, tools=tools, packed="{recording.pack(data)}")  # all that was recorded'
+    source = f'call = playback(live=live, tools=tools, recording="{recording.pack(data)}")  # all that was recorded'
     cell = _code("recording", "recording", None, source, [])
     cell["metadata"]["jupyter"] = {"source_hidden": True}
     return cell

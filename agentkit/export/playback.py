@@ -12,10 +12,10 @@ from typing import Any
 
 from agentkit import lines
 from agentkit.errors import ArgumentsError, Control, NotRecorded, UsageError
-from agentkit.export import json as recording
 from agentkit.export import literal, rich
 from agentkit.export.html import observation as drawn
 from agentkit.export.inert import shown
+from agentkit.export.json import rows_of, unpack
 from agentkit.journal.base import Entry
 from agentkit.messages import Call, Message, canonical
 from agentkit.secrets import mask, mask_json
@@ -133,15 +133,15 @@ class Playback:
 
 
 def playback(
-    *, packed: str, live: bool = False, tools: Iterable[Any] = (), confirm: Callable[[str], Any] | None = None
+    *, recording: str | dict[str, Any], live: bool = False, tools: Iterable[Any] = (), confirm: Callable[[str], Any] | None = None
 ) -> Playback:
-    """Open the recording in an exported notebook.
+    """Open the recording in an exported notebook (packed), or the data that `to_json` gave.
 
     `live` calls `tools` for real: functions, toolboxes, or names of built-in toolboxes. What cannot be taken back asks
     `confirm(call)` first, by default whoever sits at the keyboard; without a plain yes it is not called.
     """
-    data = recording.unpack(packed)
-    rows = recording.rows_of(data)
+    data = unpack(recording) if isinstance(recording, str) else recording
+    rows = rows_of(data)
     given = ToolSet.of([builtin.box(each) if isinstance(each, str) else each for each in tools]) if live else None
     return Playback(calls([rows[number - 1] for number in data["line"]]), given, confirm or ask)
 

@@ -20,7 +20,7 @@ from agentkit.export.notebook import FORMAT, VERSION, seal
 FREE = ("settings",)
 """Kinds of cells that are there to be changed."""
 
-_PACKED = re.compile(r'packed="([A-Za-z0-9+/=]*)"')
+_PACKED = re.compile(r'recording="([A-Za-z0-9+/=]*)"')
 
 
 def data_of_notebook(notebook: str | os.PathLike[str] | Mapping[str, Any]) -> dict[str, Any]:

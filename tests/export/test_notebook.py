@@ -174,7 +174,7 @@ def opened(run: Run, **options: Any) -> Playback:
     """Do what the notebook's own cells do."""
     source = cell(to_notebook(run), "recording").source
     call: Any = ast.parse(source).body[0].value  # type: ignore[attr-defined]
-    return playback(packed=ast.literal_eval(call.keywords[-1].value), **options)
+    return playback(recording=ast.literal_eval(call.keywords[-1].value), **options)
 
 
 def test_a_recorded_call_gives_what_was_observed_then() -> None:
@@ -185,6 +185,12 @@ def test_a_recorded_call_gives_what_was_observed_then() -> None:
     assert call(8, "rows", {}).value[0] == {"name": "tea", "price": 3.2}
     assert not call(7, "fail", {"text": "no"}).ok and repr(call) == "<Playback of 8 calls>"
     assert call(3, "look", '{"city": "Oslo"}').text == "rain in Oslo"
+
+
+def test_the_calls_of_a_run_can_be_played_without_a_notebook() -> None:
+    assert playback(recording=to_json(done()))(3, "look", {"city": "Oslo"}).text == "rain in Oslo"
+    with pytest.raises(UsageError, match="damaged"):
+        playback(recording="eNr")
 
 
 @pytest.mark.parametrize(
