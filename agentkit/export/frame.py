@@ -23,7 +23,7 @@ def to_frame(run: Run) -> Any:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
         raise UsageError('a data frame needs pandas: pip install "jupyter-agentkit[frame]"') from error
-    return pandas.DataFrame(records(run.entries), columns=list(COLUMNS)).set_index("number", drop=False)
+    return pandas.DataFrame(records(run.entries), columns=list(COLUMNS))
 
 
 def records(entries: list[Entry]) -> list[dict[str, Any]]:

@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from agentkit.run import Run
     from agentkit.tools.tool import Tool
 
-LIMIT = 4_000
-"""Characters of one text in a fragment; a file holds all of them."""
+LIMIT = parts.FRAGMENT.text
 _FOLD = 600  # what is longer is folded
-_MANY = 1_000  # characters of one text where a trace is long
-_LARGEST = 1_000_000  # characters of an image or a page in a fragment
+_ROOM = 2_000_000  # characters of all that is shown of a run
 _TABLE = 50, 20  # rows and columns
+_CELL = 500  # characters of one cell
 
 _TEXT = 'style="white-space:pre-wrap;overflow-wrap:anywhere;margin:.3em 0"'
 _STEP = 'style="margin:.2em 0 .2em .2em;padding-left:.6em;border-left:3px solid {}"'
@@ -44,11 +43,12 @@ _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def run(run: Run) -> str:
     """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
-    limit = LIMIT if len(run.entries) <= parts.HEAD else _MANY
+    size, room = (parts.FRAGMENT if len(run.entries) <= parts.HEAD else parts.MANY), _ROOM
     found = [f"<p><b>{escaped(parts.head(run))}</b></p>"]
     for number, what in parts.glimpse(run.entries):
         if isinstance(what, Entry):
-            found.append(_entry(what, number, limit))
+            found.append(_entry(what, number, parts.Size(size.text, max(0, min(room, parts.FRAGMENT.item or 0)))))
+            room -= len(found[-1])
         else:
             found.append(f"<p><i>Entries {number} to {what} are not shown here; run[{number}] is the first of them.</i></p>")
     found += [f"<p><b>{label}:</b> {escaped(lines.line(shown(text, LIMIT)))}</p>" for label, text in parts.ahead(run)]
@@ -57,13 +57,13 @@ def run(run: Run) -> str:
 
 def entry(entry: Entry) -> str:
     """Show an entry, unfolded."""
-    return _whole(_entry(entry, None, LIMIT, is_open=True))
+    return _whole(_entry(entry, None, parts.FRAGMENT, is_open=True))
 
 
 def message(message: Message) -> str:
     """Show a message, with what it holds to be looked at."""
     asked = "".join(_text(parts.call(call), LIMIT) for call in message.calls)
-    return _whole(f"<b>{escaped(message.role)}</b>{'' if message.ok else ' ✗'}", _observed(message, LIMIT), asked)
+    return _whole(f"<b>{escaped(message.role)}</b>{'' if message.ok else ' ✗'}", _observed(message, parts.FRAGMENT), asked)
 
 
 def tool(tool: Tool) -> str:
@@ -109,16 +109,16 @@ def branches(branches: list[list[Entry]]) -> str:
     found = [f"<p><b>{len(branches)} lines</b>, the present one of {len(present) - 1} steps</p>"]
     for place, line in enumerate(branches[1:], 2):
         own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
-        inside = "".join(_entry(each, number, _MANY) for number, each in own[: parts.HEAD])
+        inside = "".join(_entry(each, number, parts.MANY) for number, each in own[: parts.HEAD])
         more = f"<p><i>and {len(own) - parts.HEAD} more</i></p>" if len(own) > parts.HEAD else ""
         at = own[0][0] if own else len(line)
         found.append(f"<details><summary>Line {place}: parts from it at entry {at}</summary>{inside}{more}</details>")
     return _whole(*found)
 
 
-def observation(message: Message, limit: int = LIMIT) -> str:
+def observation(message: Message) -> str:
     """Show only what a message holds to be looked at; empty where it is nothing but text."""
-    found = "".join(_item(item, limit) for item in rich.items(message))
+    found = "".join(_item(item, parts.FRAGMENT) for item in rich.items(message))
     return _whole(found) if found else ""
 
 
@@ -129,7 +129,9 @@ def to_html(run: Run, path: str | os.PathLike[str] | None = None) -> str:
     """Give a run as one HTML file with every step in it, whole; write it where a `path` is given."""
     task = escaped(lines.line(shown(parts.of(run.entries[0]).line, 1_000), 80))
     entries = run.entries
-    steps = "\n".join(_entry(each, n, 0, is_open=True, without=parts.repeated(entries, n)) for n, each in enumerate(entries))
+    steps = "\n".join(
+        _entry(each, n, parts.WHOLE, is_open=True, without=parts.repeated(entries, n)) for n, each in enumerate(entries)
+    )
     ahead = "".join(f"<p><b>{label}:</b> {escaped(text)}</p>\n" for label, text in parts.ahead(run))
     page = (
         '<!DOCTYPE html>\n<html lang="en" style="color-scheme:light dark">\n<head>\n<meta charset="utf-8">\n'
@@ -152,28 +154,27 @@ def _whole(*found: str) -> str:
     return f'<div class="mathjax_ignore tex2jax_ignore">{"".join(found)}</div>'
 
 
-def _entry(entry: Entry, number: int | None, limit: int, *, is_open: bool = False, without: tuple[str, ...] = ()) -> str:
+def _entry(entry: Entry, number: int | None, size: parts.Size, *, is_open: bool = False, without: tuple[str, ...] = ()) -> str:
     """Fold an entry under a line that says it all, or, open, under what it is."""
     seen = parts.of(entry)
     style = _STEP.format(_LINE["✎" if entry.original else "" if seen.ok else "✗"])
     head = f"<b>{'' if number is None else f'{number} '}{escaped(seen.kind)}{'' if seen.ok else ' ✗'}</b>"
     line = "" if is_open else f" <code>{escaped(lines.line(shown(seen.line, 1_000), 120))}</code>"
     mark = f" <i>[{escaped(lines.line(shown(seen.mark, LIMIT)))}]</i>" if seen.mark else ""
-    inside = "".join(_part(part, limit) for part in seen.parts if part.label not in without)
+    inside = "".join(_part(part, size) for part in seen.parts if part.label not in without)
     return f"<details{' open' if is_open else ''}><summary>{head}{line}{mark}</summary><div {style}>{inside}</div></details>"
 
 
-def _part(part: parts.Part, limit: int) -> str:
+def _part(part: parts.Part, size: parts.Size) -> str:
     label = f"<small>{escaped(part.label)}</small>" if part.label else ""
     if part.folded:
-        return f"<details><summary>{label}</summary>{_text(part.text, limit, part.form, fold=False)}</details>"
-    return label + (_observed(part.message, limit) if part.message else _text(part.text, limit, part.form))
+        return f"<details><summary>{label}</summary>{_text(part.text, size.text, part.form, fold=False)}</details>"
+    return label + (_observed(part.message, size) if part.message else _text(part.text, size.text, part.form))
 
 
-def _observed(message: Message, limit: int) -> str:
-    return _text(message.text, limit, "code" if message.role == "tool" else "prose") + "".join(
-        _item(item, limit) for item in rich.items(message)
-    )
+def _observed(message: Message, size: parts.Size) -> str:
+    text = _text(message.text, size.text, "code" if message.role == "tool" else "prose")
+    return text + "".join(_item(item, size) for item in rich.items(message))
 
 
 def _text(text: str, limit: int, form: str = "code", *, fold: bool = True) -> str:
@@ -186,15 +187,15 @@ def _text(text: str, limit: int, form: str = "code", *, fold: bool = True) -> st
     return f"<details><summary><code>{html.escape(lines.line(body, 100))}</code></summary>{block}</details>"
 
 
-def _item(item: rich.Item, limit: int) -> str:
+def _item(item: rich.Item, size: parts.Size) -> str:
     if isinstance(item, rich.Table):
         return _table(item)
     if isinstance(item, rich.Source):
-        return f"<small>{escaped(item.mime)}</small>{_text(item.text, limit)}"
-    size = len(item.data if isinstance(item, rich.Image) else item.source)
+        return f"<small>{escaped(item.mime)}</small>{_text(item.text, size.text)}"
+    length = len(item.data if isinstance(item, rich.Image) else item.source)
     what = item.mime if isinstance(item, rich.Image) else "text/html"
-    if limit and size > _LARGEST:
-        return f"<p><i>{escaped(what)}, {size:,} characters: too large to be shown here</i></p>"
+    if size.item is not None and length > size.item:
+        return f"<p><i>{escaped(what)}, {length:,} characters: too large to be shown here</i></p>"
     if isinstance(item, rich.Image):
         return f'<img src="data:{item.mime};base64,{item.data}" alt="{item.mime}" style="max-width:100%">'
     return page(item.source)
@@ -219,4 +220,4 @@ def _table(table: rich.Table) -> str:
 
 
 def _row(cells: list[str], tag: str, style: str) -> str:
-    return f"<tr>{''.join(f'<{tag} {style}>{escaped(cell, LIMIT)}</{tag}>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<{tag} {style}>{escaped(cell, _CELL)}</{tag}>' for cell in cells)}</tr>"

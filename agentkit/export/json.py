@@ -40,8 +40,8 @@ _LARGEST = 1 << 30  # bytes that a packed recording may unpack to
 
 def to_json(run: Run) -> dict[str, Any]:
     """Give all that is recorded of a run, and of the runs that share its tree, as JSON data; secrets are masked."""
-    writer, records, before = Writer(secrets.mask), [], ""
-    for row in _rows(run):
+    writer, records, before, rows = Writer(secrets.mask), [], "", _rows(run)
+    for row in rows:
         _name_chats(row)
         first, *new = writer.encode(row).split("\n")
         writer.keep()
@@ -55,7 +55,7 @@ def to_json(run: Run) -> dict[str, Any]:
         "version": VERSION,
         "run": run.id,
         "tree": run.desk.tree,
-        "runs": _runs(run),
+        "runs": _runs(run, {row.run for row in rows}),
         "line": [entry.id for entry in run.entries],
         "rows": records,
         "digest": before,
@@ -82,17 +82,19 @@ def _rows(run: Run) -> list[Row]:
     return [*rows, Note("head", {"tips": dict(history.tips), "why": "exported"}, 0.0, run.id, history.latest + 1)]
 
 
-def _runs(run: Run) -> list[dict[str, Any]]:
-    journal, tree = run.desk.history.journal, run.desk.tree
-    infos = [info for info in journal.runs() if info.tree == tree] if journal is not None else []
-    found = [{name: getattr(info, name) for name in _ABOUT} for info in sorted(infos, key=lambda i: (i.created, i.run))]
-    for about in found:
-        if about["run"] == run.id:
-            about["status"] = run.status
-    spec = run.task
+def _runs(run: Run, named: set[str]) -> list[dict[str, Any]]:
+    """Say what the runs are that the rows name; of one that the journal has forgotten, only that it was there."""
+    journal, spec = run.desk.history.journal, run.task
     task = next((message["text"] for message in reversed(spec["task"]) if message["role"] == "user"), "")
-    alone = [run.id, "", task, spec["engine"], spec["model"], run.status, 0.0]
-    return secrets.mask_json(found or [dict(zip(_ABOUT, alone, strict=True))])
+    found: dict[str, dict[str, Any]] = {
+        name: dict(zip(_ABOUT, (name, "", task, spec["engine"], spec["model"], "stopped", 0.0), strict=True))
+        for name in sorted({run.id, *named})
+    }
+    for info in journal.runs() if journal is not None else ():
+        if info.tree == run.desk.tree:
+            found[info.run] = {name: getattr(info, name) for name in _ABOUT}
+    found[run.id]["status"] = run.status
+    return secrets.mask_json(sorted(found.values(), key=lambda about: (about["created"], about["run"])))
 
 
 def _data(line: str) -> Any:

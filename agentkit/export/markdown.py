@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentkit.export import parts, rich
-from agentkit.export.html import LIMIT
 from agentkit.export.inert import fence, phrase, prose
 from agentkit.journal.base import Entry
 from agentkit.messages import Message
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from agentkit.run import Run
     from agentkit.tools.tool import Tool
 
-_MANY = 1_000  # characters of one text where a trace is long
-_LARGEST = 1_000_000  # characters of an image in a fragment
+LIMIT = parts.FRAGMENT.text
 _TABLE = 50, 20  # rows and columns
+_CELL = 500  # characters of one cell
 
 
 # -- fragments -----------------------------------------------------------------------------------------------------------
@@ -30,11 +29,11 @@ _TABLE = 50, 20  # rows and columns
 
 def run(run: Run) -> str:
     """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
-    limit = LIMIT if len(run.entries) <= parts.HEAD else _MANY
+    text = LIMIT if len(run.entries) <= parts.HEAD else parts.MANY.text
     found = [f"**{phrase(parts.head(run))}**"]
     for number, what in parts.glimpse(run.entries):
         if isinstance(what, Entry):
-            found.append(section(what, number, limit))
+            found.append(section(what, number, parts.Size(text, 0)))  # pictures are for HTML
         else:
             found.append(f"*Entries {number} to {what} are not shown here.*")
     return _whole(*found, *ahead(run, LIMIT))
@@ -42,7 +41,7 @@ def run(run: Run) -> str:
 
 def entry(entry: Entry) -> str:
     """Show an entry."""
-    return _whole(section(entry, None, LIMIT))
+    return _whole(section(entry, None, parts.FRAGMENT))
 
 
 def message(message: Message) -> str:
@@ -50,7 +49,7 @@ def message(message: Message) -> str:
     head = f"**{phrase(message.role)}**{'' if message.ok else ' ✗'}"
     asked = [fence(parts.call(call), LIMIT) for call in message.calls]
     text = fence(message.text, LIMIT) if message.role == "tool" else prose(message.text, LIMIT)
-    return _whole(head, text, *(_item(item, LIMIT) for item in rich.items(message)), *asked)
+    return _whole(head, text, *(_item(item, parts.FRAGMENT) for item in rich.items(message)), *asked)
 
 
 def tool(tool: Tool) -> str:
@@ -95,7 +94,7 @@ def branches(branches: list[list[Entry]]) -> str:
     for place, line in enumerate(branches[1:], 2):
         own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
         found.append(f"**Line {place}** parts from it at entry {own[0][0] if own else len(line)}")
-        found += [section(each, number, _MANY) for number, each in own[: parts.HEAD]]
+        found += [section(each, number, parts.Size(parts.MANY.text, 0)) for number, each in own[: parts.HEAD]]
         found += [f"*and {len(own) - parts.HEAD} more*"] if len(own) > parts.HEAD else []
     return _whole(*found)
 
@@ -106,7 +105,7 @@ def branches(branches: list[list[Entry]]) -> str:
 def to_markdown(run: Run, path: str | os.PathLike[str] | None = None) -> str:
     """Give a run as Markdown with every step in it, whole; write it where a `path` is given."""
     entries = run.entries
-    steps = [section(each, number, 0, parts.repeated(entries, number)) for number, each in enumerate(entries)]
+    steps = [section(each, number, parts.WHOLE, parts.repeated(entries, number)) for number, each in enumerate(entries)]
     text = _whole("# Trace of an agent run", phrase(parts.head(run)), *steps, *ahead(run, 0))
     if path is not None:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
@@ -116,21 +115,21 @@ def to_markdown(run: Run, path: str | os.PathLike[str] | None = None) -> str:
 # -- pieces --------------------------------------------------------------------------------------------------------------
 
 
-def section(entry: Entry, number: int | None, limit: int, without: tuple[str, ...] = ()) -> str:
+def section(entry: Entry, number: int | None, size: parts.Size, without: tuple[str, ...] = ()) -> str:
     """Show an entry under a heading; pieces whose label is in `without` are left out."""
     seen = parts.of(entry)
     head = f"### {'' if number is None else f'{number} · '}{phrase(seen.kind)}{'' if seen.ok else ' ✗'}"
     mark = [f"*{phrase(seen.mark, LIMIT)}*"] if seen.mark else []
-    return "\n\n".join([head, *mark, *(part(each, limit) for each in seen.parts if each.label not in without)])
+    return "\n\n".join([head, *mark, *(part(each, size) for each in seen.parts if each.label not in without)])
 
 
-def part(part: parts.Part, limit: int) -> str:
+def part(part: parts.Part, size: parts.Size) -> str:
     """Show one piece of an entry."""
     label = f"**{phrase(part.label)}:**" if part.label else ""
-    text = fence(part.text, limit) if part.form == "code" else prose(part.text, limit)
+    text = fence(part.text, size.text) if part.form == "code" else prose(part.text, size.text)
     if part.folded and part.form == "prose":
         text = "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
-    items = [_item(item, limit) for item in rich.items(part.message)] if part.message else []
+    items = [_item(item, size) for item in rich.items(part.message)] if part.message else []
     return "\n\n".join(each for each in (label, text, *items) if each)
 
 
@@ -143,14 +142,14 @@ def _whole(*found: str) -> str:
     return "\n\n".join(each for each in found if each) + "\n"
 
 
-def _item(item: rich.Item, limit: int) -> str:
+def _item(item: rich.Item, size: parts.Size) -> str:
     if isinstance(item, rich.Table):
         return _table(item)
     if isinstance(item, rich.Source):
-        return fence(item.text, limit)
+        return fence(item.text, size.text)
     if isinstance(item, rich.Page):
         return f"*an HTML page of {len(item.source):,} characters, shown in a notebook and in HTML*"
-    if limit and len(item.data) > _LARGEST:
+    if size.item is not None and len(item.data) > size.item:
         return f"*{item.mime}, {len(item.data):,} characters: too large to be shown here*"
     return f"![{item.mime}](data:{item.mime};base64,{item.data})"
 
@@ -166,4 +165,4 @@ def _table(table: rich.Table) -> str:
 
 def _row(cells: list[str], width: int) -> str:
     padded = [*cells[:width], *[""] * (width - len(cells))]
-    return f"| {' | '.join(phrase(cell, LIMIT) for cell in padded)} |"
+    return f"| {' | '.join(phrase(cell, _CELL) for cell in padded)} |"

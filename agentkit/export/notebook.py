@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "agentkit.notebook", 1
 LIMIT = 100_000
 """Characters of one text in a cell; the recording has all of them."""
+_SIZE = parts.Size(LIMIT, 0)
 
 _SETTINGS = '''\
 from agentkit.export.playback import playback
@@ -75,7 +76,7 @@ def seal(source: str) -> str:
 
 
 def _header(run: Run, entries: list[Entry]) -> dict[str, Any]:
-    task = [part(each, LIMIT) for each in parts.of(entries[0]).parts]
+    task = [part(each, _SIZE) for each in parts.of(entries[0]).parts]
     others = len(run.branches()) - 1
     aside = (
         f"\n\n{others} other {'branch is' if others == 1 else 'branches are'} in the recording, beside this one." if others else ""
@@ -100,7 +101,7 @@ def _recording(data: dict[str, Any]) -> dict[str, Any]:
 def _said(entry: Entry, number: int, without: tuple[str, ...]) -> dict[str, Any]:
     """A thought, a question, an answer; what a thought asks for stands in the cells below it, if it was done."""
     kind = _KINDS.get(entry.kind, entry.kind)
-    return _markdown(f"entry-{number}-{kind}", kind, number, section(entry, number, LIMIT, without))
+    return _markdown(f"entry-{number}-{kind}", kind, number, section(entry, number, _SIZE, without))
 
 
 def _action(entry: Entry, number: int) -> list[dict[str, Any]]:

@@ -25,6 +25,20 @@ ASKS = "Asks for"
 
 
 @dataclass(slots=True)
+class Size:
+    """How much is shown: characters of one text (0: all), and of one image or page (None: any number)."""
+
+    text: int
+    item: int | None
+
+
+WHOLE = Size(0, None)
+FRAGMENT = Size(4_000, 1_000_000)
+MANY = Size(1_000, 1_000_000)
+"""For a file, for what is looked at in a notebook, and for one of many things there."""
+
+
+@dataclass(slots=True)
 class Part:
     """One piece of an entry: what it is called ("" for what the entry is about), its text, and how that reads."""
 

@@ -220,6 +220,7 @@ def notebook_viewer(source: str) -> str:
 
 IN_MARKDOWN = {
     "h1",
+    "blockquote",
     "h3",
     "p",
     "strong",

@@ -96,6 +96,15 @@ def test_forks_travel_with_their_tree(restored: Restored) -> None:
     assert repr(back.agent.resume(parent)) == repr(run)
 
 
+def test_a_fork_whose_first_run_is_forgotten_travels_too(restored: Restored) -> None:
+    run = worked_over()
+    fork = run.fork(1)
+    fork.drive()
+    run.agent.journal.release(run.id)
+    run.agent.journal.delete(run.id)
+    assert repr(restored(again(to_json(fork)), run.agent)) == repr(fork)
+
+
 def test_lanes_questions_and_any_engine_survive_a_round_trip(restored: Restored) -> None:
     run = agent("one", "two", engine=ask_and_split, journal=MemoryJournal()).start("q", paused=True)
     run.respond("Oslo")
