@@ -220,6 +220,21 @@ def test_what_is_too_large_for_a_notebook_is_named_instead() -> None:
     assert "too large" in markdown.message(message)
 
 
+def test_a_run_full_of_pictures_stays_bounded() -> None:
+    @tool(effect="pure")
+    def draw() -> Any:
+        """Draw."""
+        return Shown(image_png="A" * 900_000)
+
+    replies = [Reply("x", (Call("draw", {}, f"c{n}"),)) for n in range(20)]
+    model = Scripted([*replies, "done"], abilities=Abilities(tools=True))
+    run = Agent(model, [draw], journal="memory", max_iterations=30).start("q", paused=True)
+    run.drive()
+    shown = html.run(run)
+    assert shown.count("<img") == 2 and shown.count("too large") == 18 and len(shown) < 2_100_000
+    assert "data:image" not in markdown.run(run) and to_html(run).count("<img") == 20
+
+
 @pytest.mark.parametrize(
     "value", [{"mime": 5}, {"mime": {}}, {"mime": {"text/html": 5}}, {"mime": {"image/png": {}}}, [[]], 5, {"x": 1}]
 )
