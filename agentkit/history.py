@@ -279,7 +279,7 @@ class History:
 
     def _number(self, row: Row, *, sync: bool = True) -> int:
         """Stand in for a journal where there is none."""
-        row.id = self.latest + 1
+        row.id = max(self.latest, next(reversed(self.entries), 0)) + 1  # a fork shares the entries
         return row.id
 
 

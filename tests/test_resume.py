@@ -192,3 +192,22 @@ def test_a_held_run_is_let_go_by_close() -> None:
     run.close()
     again: Run = agent(CALL).resume(run.id)
     assert again.status == "paused"
+
+
+@pytest.mark.parametrize("dialect", ["native", "json", "text"])
+def test_the_exact_request_can_be_rebuilt_from_the_store(dialect: str) -> None:
+    mine = agent("FINAL_ANSWER: rain", dialect=dialect)
+    run = mine.start("q", paused=True)
+    next(run)
+    run.close()
+    again = agent("done", tools=()).resume(run.id)
+    assert again.request(1) == mine.model.requests[0]
+
+
+def test_a_fork_without_a_journal_has_a_past_and_a_future_of_its_own() -> None:
+    run = agent(CALL, "one", "two", journal=None).start("q", paused=True)
+    run.drive()
+    fork = run.fork(2)
+    assert fork.drive().answer == "two" and run.answer == "one"
+    run.undo()
+    assert [entry.kind for entry in fork.entries] == ["begin", "think", "act", "think", "conclude"]

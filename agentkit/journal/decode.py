@@ -9,6 +9,7 @@ from agentkit.journal.base import Entry, Note, Row
 from agentkit.journal.lines import loads, parse
 from agentkit.messages import EMPTY, Call, Chat, Message, Reply, call_from_json, digest, message_from_json
 from agentkit.steps import Act, All, Answer, Ask, Conclude, Step, Think
+from agentkit.tools.tool import as_native
 from agentkit.usage import Usage
 
 Json = dict[str, Any]
@@ -25,6 +26,17 @@ class RecordedTool:
     parameters: Json = field(default_factory=dict)
     returns: Json = field(default_factory=dict)
     effect: str = "irreversible"
+
+    @property
+    def schema(self) -> Json:
+        """The four keys with which a toolbox describes a tool."""
+        about = {"name": self.name, "description": self.description}
+        return {**about, "argument_schema": self.parameters, "output_schema": self.returns}
+
+    @property
+    def native(self) -> Json:
+        """The tool as APIs with native tool calls want it."""
+        return as_native(self.name, self.description, self.parameters)
 
 
 class Reader:

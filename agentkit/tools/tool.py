@@ -19,6 +19,12 @@ TIMEOUT = 120.0
 _LONGEST_WIRE_NAME = 64
 
 
+def as_native(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Describe a tool as APIs with native tool calls want it; a name that they would refuse is written with underscores."""
+    wire = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST_WIRE_NAME]
+    return {"type": "function", "function": {"name": wire, "description": description, "parameters": parameters}}
+
+
 class Tool:
     """A function that a model may call; calling the tool calls the function.
 
@@ -128,11 +134,9 @@ class Tool:
 
     @property
     def native(self) -> dict[str, Any]:
-        """The tool as APIs with native tool calls want it; a name that they would refuse is written with underscores."""
+        """The tool as APIs with native tool calls want it."""
         if self._native is None:
-            name = re.sub(r"[^a-zA-Z0-9_-]", "_", self.name)[:_LONGEST_WIRE_NAME]
-            function = {"name": name, "description": self.description, "parameters": self.parameters}
-            self._native = {"type": "function", "function": function}
+            self._native = as_native(self.name, self.description, self.parameters)
         return self._native
 
     @property
