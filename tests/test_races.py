@@ -1,0 +1,86 @@
+"""Several threads at one run: whoever comes second waits its turn or is told so, and the rows always tell the whole story."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.errors import Busy, UsageError
+from agentkit.history import History
+from agentkit.journal.memory import MemoryJournal
+from agentkit.models.base import Request
+
+
+@tool(effect="pure")
+def look(city: str) -> str:
+    """Look at the weather."""
+    return f"rain in {city}"
+
+
+def model(request: Request) -> Reply:
+    """Ask for one call, then for two at once, and so on; the same chat, the same reply."""
+    turn = sum(message.role == "assistant" for message in request.chat)
+    if turn >= 6:
+        return Reply(f"done after {len(request.chat)}")
+    return Reply(f"turn {turn}", tuple(Call("look", {"city": f"{turn}{n}"}, f"c{turn}{n}") for n in range(1 + turn % 2)))
+
+
+VERBS: dict[str, Callable[[Run], Any]] = {
+    "next": next,
+    "over": Run.step_over,
+    "drive": Run.drive,
+    "play": Run.play,
+    "pause": Run.pause,
+    "stop": Run.stop,
+    "edit": lambda run: run.edit(max(len(run) - 1, 1), text="edited"),
+    "undo": Run.undo,
+    "redo": Run.redo,
+    "rewind": lambda run: run.rewind(len(run) // 2),
+    "inject": lambda run: run.inject("psst"),
+    "read": lambda run: (repr(run), list(run.events()), run.result, run.branches(), run.where()),
+}
+
+
+def reloaded(run: Run) -> History:
+    history = History(run.id, run.agent._maker(run.task), run.agent.arounds)
+    history.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
+    history.rebuild()
+    return history
+
+
+def crowd(run: Run, seed: int, wrong: list[BaseException]) -> list[threading.Thread]:
+    def one(choices: list[str]) -> None:
+        for verb in choices:
+            try:
+                VERBS[verb](run)
+            except (Busy, UsageError, StopIteration):
+                pass
+            except BaseException as error:
+                wrong.append(error)
+
+    dice = random.Random(seed)
+    return [threading.Thread(target=one, args=(dice.choices(list(VERBS), k=6),), daemon=True) for _ in range(4)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed: int) -> None:
+    wrong: list[BaseException] = []
+    run = Agent(model, [look], journal=MemoryJournal(), dialect="native").start("q", paused=True)
+    threads = crowd(run, seed, wrong)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive(), "a thread hangs"
+    run.pause().wait(20)
+    assert not wrong, repr(wrong[0])
+    again, history = reloaded(run), run.desk.history
+    assert [entry.id for entry in again.line] == [entry.id for entry in history.line]
+    assert (again.tips, again.moves.done, again.moves.undone) == (history.tips, history.moves.done, history.moves.undone)
+    assert (again.stepper.answer and again.stepper.answer.text) == run.answer
+    assert run.drive().answer or run.drive().answer
