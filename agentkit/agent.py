@@ -5,46 +5,44 @@ from __future__ import annotations
 import uuid
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agentkit import export, log, registry, secrets
-from agentkit.around.base import Around
-from agentkit.around.caps import cap_calls
-from agentkit.around.ends_turn import ends_turn
-from agentkit.around.nudge import nudge
-from agentkit.around.reformat import reformat
+from agentkit import (
+    answers,
+    budget,
+    export,
+    interrupts,
+    lessons,
+    limits,
+    log,
+    outfit,
+    registry,
+    resuming,
+    secrets,
+    sessions,
+    settings,
+)
 from agentkit.control import Control
 from agentkit.desk import Desk
-from agentkit.edits import info
-from agentkit.errors import Busy, JournalDamaged, UsageError
+from agentkit.edits import discard, info
+from agentkit.errors import Busy, ReadOnly, UsageError
 from agentkit.events import Event
-from agentkit.gates import Gate, approval, forked
+from agentkit.gates import Gate, approval
 from agentkit.history import History
 from agentkit.host import Host, name_of
 from agentkit.journal import open_journal
-from agentkit.journal.base import Entry, Journal, RunInfo
-from agentkit.messages import Chat, message_from_json, message_to_json, system
+from agentkit.journal.base import Journal, RunInfo
+from agentkit.memory import open_memory
+from agentkit.messages import Chat, message_to_json, system
 from agentkit.models import dialects, resolve
 from agentkit.result import Result
 from agentkit.run import Run
+from agentkit.settings import SETTINGS
 from agentkit.tools import builtin
 from agentkit.tools.sources import ToolSet
 
-SETTINGS = (
-    "instructions",
-    "dialect",
-    "journal",
-    "arounds",
-    "approve",
-    "approver",
-    "roles",
-    "settings",
-    "repair",
-    "max_tool_calls",
-    "raise_errors",
-    "on_event",
-    "on_step",
-)
+if TYPE_CHECKING:
+    from agentkit.memory.store import Memory
 
 _LIVE: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
 """The runs of this process, by id: one that is resumed anew takes the place of the old object."""
@@ -55,10 +53,17 @@ class Agent:
 
     `model` is a name ("offline", "echo"), a model, or any function of a request; None chooses one. `tools` are functions,
     `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts"). `engine` is a
-    name or a generator function, and `options` are its parameters, such as `max_iterations`. `roles` names other models
-    by role. `journal` is "sqlite" (the default), a path, "memory", or None. `repair=0` takes an unreadable reply as the
-    answer at once. `max_tool_calls` limits the tools that run. `on_event(event)` and
-    `on_step(iteration, action, observation, error, step)` are called as things happen.
+    name or a generator function, and `options` are its parameters, such as `max_iterations`; one that goes around another
+    engine takes its name, or a spec such as `{"engine": "react", "max_iterations": 5}`. `roles` names other models by role.
+    `journal` is "sqlite" (the default), a path, "memory", or None. `repair=0` takes an unreadable reply as the answer at
+    once. `max_tool_calls` limits the tools that run. `synthesize` lets the final answer be written from the whole trace (a
+    number: with that many characters of each result). `on_event(event)` and `on_step(iteration, action, observation,
+    error, step)` are called as things happen.
+
+    `budget` is what a run may spend (`Budget`, or a dict of its limits). What goes around the loop is off unless asked for,
+    by True, a number, or a dict of parameters: `compact`, `clear_results`, `select_tools`, `self_check`, `warn_cycles`,
+    `max_failures`, `check_completion`, `revise_calls`, `discover`, `structured_thinking`. `retained_turns`,
+    `session_memory` ("window" or "summary") and `recall` say what a run is told of earlier ones.
 
     `approve` says which calls need a person's yes: True, tool names, or a predicate of the call. `approver(call)` decides
     for `run()`, where nobody is there to be asked: True or "allow" (or "remember", for that tool from now on) is a yes, a
@@ -70,30 +75,28 @@ class Agent:
     def __init__(self, model: Any = None, tools: Any = (), *, engine: Any = "react", **options: Any) -> None:
         self.engine, self.engine_name = registry.find(engine)
         own = {name: options.pop(name) for name in SETTINGS if name in options}
-        registry.check(self.engine, options, SETTINGS)
+        self.options, self.loops = registry.spell(self.engine, options, SETTINGS)
+        settings.check(own)
         self._spelled = {"model": model, "tools": tools, "engine": engine, **own, **options}
-        self.options = options
         self.model = resolve.find(model)
         given = tools if isinstance(tools, list | tuple | set | frozenset) else [tools]
-        self.tools = ToolSet.of([builtin.box(tool) if isinstance(tool, str) else tool for tool in given])
-        self.instructions: str = own.get("instructions", "")
+        given = [builtin.box(tool) if isinstance(tool, str) else tool for tool in given]
+        self.tools = outfit.tools(ToolSet.of(given), own, given)
+        self.instructions: str = own.get("instructions") or ""
         self.dialect = dialects.get(own["dialect"]) if own.get("dialect") else None
-        self.roles = {role: resolve.find(other) for role, other in own.get("roles", {}).items()}
-        self.settings: dict[str, Any] = own.get("settings", {})
+        self.roles = {role: resolve.find(other) for role, other in (own.get("roles") or {}).items()}
+        self.settings: dict[str, Any] = own.get("settings") or {}
         self.raise_errors: bool = own.get("raise_errors", False)
         self.approver: Callable[[Any], Any] | None = own.get("approver")
         self.on_event: Callable[[Event], Any] | None = own.get("on_event")
         self.on_step: log.OnStep | None = own.get("on_step")
         self._approve = own.get("approve")
+        settings.check_approve(self._approve, self.tools)
         self._journal = own.get("journal", "sqlite")
-        self.arounds = self._stack(tuple(own.get("arounds", ())), own.get("repair", 1), own.get("max_tool_calls"))
-
-    def _stack(self, own: tuple[Around, ...], repair: int, most: int | None) -> tuple[Around, ...]:
-        if repair not in (0, 1):
-            raise ValueError(f"repair is 0 or 1 (how often a reply is asked for again), not {repair!r}")
-        last = frozenset(tool.name for tool in self.tools.tools if tool.ends_turn)
-        caps = [] if most is None else [cap_calls(most)]
-        return (*own, *([ends_turn(last)] if last else []), *caps, nudge, *([reformat] if repair else []))
+        self.arounds = outfit.stack(self.tools, own, own.get("arounds") or ())
+        self._performed = outfit.performed(self.tools, own, own.get("arounds") or ())
+        sessions.check(own)
+        self._budget = budget.Budget.of(own["budget"]) if own.get("budget") is not None else None
 
     @property
     def journal(self) -> Journal | None:
@@ -102,19 +105,26 @@ class Agent:
             self._journal = open_journal(self._journal)
         return open_journal(self._journal) if self._journal is not None else None
 
+    @property
+    def memory(self) -> Memory:
+        """What outlasts runs, in a file beside the journal: turns of sessions, what is known of a person, lessons."""
+        return open_memory(self.journal or self)
+
     def using(self, **changes: Any) -> Agent:
         """Give an agent like this one with some things changed; the names are those of `Agent(...)`."""
         return Agent(**{**self._spelled, "journal": self._journal, **changes})
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    def run(self, task: Any, *, timeout: float | None = None) -> Result:
+    def run(self, task: Any, *, output: Any = None, session: str = "", user: str = "", timeout: float | None = None) -> Result:
         """Run a task in this thread to its end, and give the result.
 
         Nobody is asked anything here: a call that needs a yes is decided by `approver`, or else refused. A model that
         fails gives a `Result` with `.error` (raised instead with `raise_errors=True`); its run can be tried again.
         """
-        run = self.start(task, paused=True)
+        settings.check_timeout(timeout)
+        run = self.start(task, output=output, session=session, user=user, paused=True)
+        budget.ask_nobody(run.desk)
         result = run.drive(timeout)
         while run.waiting and result.reason != "timeout":
             self._decide(run)
@@ -123,10 +133,15 @@ class Agent:
             raise result.error
         return result
 
-    def start(self, task: Any, *, paused: bool = False) -> Run:
-        """Begin a run and return at once; it goes on in the background unless it is to begin `paused`."""
+    def start(self, task: Any, *, output: Any = None, session: str = "", user: str = "", paused: bool = False) -> Run:
+        """Begin a run and return at once; it goes on in the background unless it is to begin `paused`. See `Result.output`.
+
+        It goes on with the `session` of that name, and is told what is known of the `user`; see `memory`.
+        """
         secrets.refresh()
-        run = self.attach(self._spec(task))
+        spec = sessions.prepare(self._spec(task), self, self._spelled, session, user)
+        with interrupts.deferred():
+            run = self.attach(answers.begin(spec, output, self._spelled.get("synthesize")))
         if not paused:
             run.play()
         return run
@@ -148,7 +163,7 @@ class Agent:
 
     def _spec(self, task: Any) -> dict[str, Any]:
         """Give what is needed to begin again in another kernel, as JSON data."""
-        chat = Chat.of(task)
+        chat = settings.chat_of(task)
         if self.instructions:
             chat = Chat.of([system(self.instructions), *chat])
         source = registry.source(self.engine)
@@ -156,7 +171,7 @@ class Agent:
             "task": [secrets.mask_json(message_to_json(message)) for message in chat],
             "engine": self.engine_name,
             **source,
-            "options": self.options,
+            "options": lessons.recalled(self.options),
             "tools": {tool.name: tool.digest for tool in self.tools.tools},
             "model": name_of(self.model),
             "dialect": self.dialect.name if self.dialect else None,
@@ -167,22 +182,28 @@ class Agent:
         self,
         spec: dict[str, Any],
         *,
-        entries: dict[int, Entry] | None = None,
         parent: Run | None = None,
         gates: tuple[Gate, ...] = (),
         name: str = "",
-        new: bool = True,
+        journal: Journal | None = None,
     ) -> Run:
-        """Make the run of a spec: a new one, a fork of `parent`, or, with its `name`, one that is in the journal."""
-        journal = self.journal
-        history = History(name or uuid.uuid4().hex[:12], self._maker(spec), self.arounds, journal, entries)
+        """Make the run of a spec: a new one, a fork of `parent`, or, with its `name`, one that is in a `journal`."""
+        new, journal = not name, journal or self.journal
+        if parent and parent.control.sealed:
+            raise ReadOnly(f"{parent.control.sealed}; agent.load(run.to_json()) makes a run of its sound part")
+        relative, name = parent.desk.history if parent else None, name or uuid.uuid4().hex[:12]
+        around = answers.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
+        history = History(name, self._maker(spec), around, journal, relative)
         if self._approve:
             gates = (*gates, approval(self._needed))
-        host = Host(self.model, self.tools, self.dialect, self.roles, self.settings)
-        desk = Desk(history, host, gates)
+        gates = (*budget.gates(self._budget, self.engine_name), *gates, *answers.gates(spec), *limits.gates(spec["options"]))
+        desk = Desk(history, Host(self.model, self._performed, self.dialect, self.roles, self.settings), gates)
         if self.on_event:
             desk.listen(self.on_event)
         run = Run(self, desk, Control(desk), spec)
+        run.forecast = registry.forecast(self.engine, spec["options"])
+        lessons.keep(run, self.options.get("lessons"))
+        sessions.follow(run, new=new, forked=parent is not None)
         if self.on_step:
             log.on_step(run, self.on_step)
         if journal is not None:
@@ -193,13 +214,21 @@ class Agent:
                 journal.create(info(run, parent.desk.tree if parent else run.id, parent.id if parent else ""))
             desk.tree = parent.desk.tree if parent else run.id
             if parent is None:
-                history.root(spec)
-                desk.settle()
+                self._begin(run, spec)
         return run
 
+    def _begin(self, run: Run, spec: dict[str, Any]) -> None:
+        try:
+            run.desk.history.root(spec)
+        except BaseException:
+            discard(run)
+            raise
+        run.desk.settle()
+
     def _maker(self, spec: dict[str, Any]) -> Callable[[], Any]:
-        task = Chat.of([message_from_json(message) for message in spec["task"]])
-        options = dict(spec["options"])
+        task = sessions.opening(spec)
+        registry.check_recorded(self.engine, spec)
+        options = registry.build(self.engine, spec["options"], self.loops)
         if "tools" in registry.parameters(self.engine):
             options["tools"] = self.tools.tools
         return lambda: self.engine(task, **options)
@@ -226,35 +255,10 @@ class Agent:
             old.close()
         known = journal.claim(name)
         try:
-            return self._reopen(journal, known, strict)
+            return resuming.reopen(self, journal, known, strict=strict)
         except BaseException:
             journal.release(name)
             raise
-
-    def _reopen(self, journal: Journal, known: RunInfo, strict: bool) -> Run:
-        name = known.run
-        missing: list[str] = []
-        try:
-            rows = journal.rows(name)
-        except JournalDamaged as damage:
-            rows, missing = damage.sound, [f"a sound journal ({damage})"]
-        spec = next((row.result for row in rows if isinstance(row, Entry) and row.kind == "begin"), None)
-        if spec is None:
-            raise JournalDamaged(f"run {name}: its first entry cannot be read, and nothing can be shown without it")
-        missing += [f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None]
-        run = self.attach(spec, name=name, new=False, gates=(forked,) if known.parent else ())
-        run.desk.tree = known.tree
-        run.missing = tuple(missing)
-        run.desk.history.load(rows)
-        try:
-            run.desk.history.rebuild(strict=strict)
-        except BaseException:
-            run.control.lease.drop()
-            raise
-        run.desk.count()
-        if run.status in ("done", "readonly"):
-            run.control.lease.drop()
-        return run
 
     def load(self, data: dict[str, Any]) -> Run:
         """Open a run that `run.to_json()` gave out, edits and branches included, with this agent's model and tools.
@@ -276,17 +280,3 @@ def runs(journal: Any = "sqlite") -> list[Any]:
     """List all recorded runs, the newest first."""
     opened = open_journal(journal)
     return opened.runs() if opened else []
-
-
-def from_json(data: dict[str, Any], agent: Agent | None = None) -> Run:
-    """Open a run that `run.to_json()` gave out; without an agent of one's own to read, step back and compare in."""
-    export.rows_of(data)
-    return (agent or Agent("offline", journal="memory")).load(data)
-
-
-def from_notebook(notebook: Any, agent: Agent | None = None) -> Run:
-    """Open the run that an exported notebook (a path or its data) holds. Raises `UsageError` naming a cell that was changed."""
-    return from_json(export.data_of_notebook(notebook), agent)
-
-
-Run.from_json, Run.from_notebook = from_json, from_notebook

@@ -1,4 +1,4 @@
-"""The terminal: `agentkit run`, `runs`, `replay`, `export`, `resume`, `delete`, `version`."""
+"""The terminal: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `delete`, `version`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from agentkit.agent import Agent, runs
 from agentkit.errors import AgentkitError
 from agentkit.journal import open_journal
 from agentkit.log import attach, logger
+from agentkit.models import resolve
 from agentkit.tools import builtin
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Step, watch and replay agent loops.")
@@ -23,7 +24,7 @@ Name = Annotated[str, typer.Argument(help="the run's id, or the beginning of it"
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(help="what the agent shall do")],
-    model: Annotated[str | None, typer.Option("--model", "-m", help="offline, echo …")] = None,
+    model: Annotated[str | None, typer.Option("--model", "-m", help="offline, openai:NAME …; see models")] = None,
     engine: Annotated[str, typer.Option("--engine", "-e", help="react, or module:function")] = "react",
     tools: Annotated[str, typer.Option("--tools", "-t", help="toolboxes, by comma")] = ",".join(builtin.BOXES),
     max_steps: Annotated[int, typer.Option("--max-steps", "-n", help="model calls, at the most")] = 10,
@@ -55,6 +56,23 @@ def list_runs() -> None:
     for info in runs():
         table.add_row(info.run, info.status, str(info.rows), info.engine.rpartition(":")[2], info.model, info.task[:60])
     Console().print(table)
+
+
+@app.command()
+def models() -> None:
+    """List the models that were found, and say which one answers when none is named, and why."""
+    from rich.console import Console
+    from rich.table import Table
+
+    try:
+        chosen, found = resolve.choose(), resolve.list_all()
+    except AgentkitError as error:
+        raise _fail(str(error)) from error
+    table = Table("", "model", "about", box=None)
+    for name, about in {**({} if chosen.name in found else {chosen.name: chosen.why}), **found}.items():
+        table.add_row("*" if name == chosen.name else "", name, about)
+    Console(soft_wrap=True).print(table)
+    typer.echo(f"* {chosen.name} answers when no -m is given: {chosen.why}")
 
 
 @app.command()

@@ -9,19 +9,26 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from agentkit import background, drive, interrupts
+from agentkit import background, drive, interrupts, lines
 from agentkit.desk import Desk
-from agentkit.errors import Busy, Fenced
+from agentkit.drive import MayStart
+from agentkit.errors import Busy, ReadOnly
 from agentkit.lease import Lease
+from agentkit.secrets import mask
 
 DRIVING: contextvars.ContextVar[Any] = contextvars.ContextVar("agentkit_driving", default=None)
 """The control whose tools and listeners are running in this context."""
 
 
+MOMENT = 0.5
+"""Seconds after which whoever has the baton is taken to drive."""
+
+
 class Control:
     """Give the baton to one driver at a time, and apply what others asked for when nobody holds it.
 
-    Raises `Busy` where a second driver comes, `RuntimeError` where a tool drives the run that is running it.
+    Raises `Busy` where a second driver comes, `RuntimeError` where a tool drives the run that is running it. `sealed` says
+    why nothing may be changed any more, if that is so.
     """
 
     def __init__(self, desk: Desk) -> None:
@@ -29,7 +36,10 @@ class Control:
         self.lease = Lease(desk.history)
         self.stopping = ""
         self.playing: Future[None] | None = None
+        self.sealed = ""
         self.tell: Callable[[str], Any] = str
+        self._commanding = 0
+        desk.later = self.post
         self._baton = threading.Lock()
         self._inbox: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
 
@@ -44,16 +54,23 @@ class Control:
         """Take the baton for the caller's thread; a background task is asked to pause first. Gives what `release` needs."""
         if DRIVING.get() is self:
             raise RuntimeError("a tool cannot drive the run that is running it; run.inject(...) and run.pause() are safe there")
-        if not self._baton.acquire(False):
+        if not self._take_baton():
             playing = self.playing
             if playing is None:
                 raise Busy("this run is being driven by another thread; wait for it, or pause it first")
+            asked = not self.stopping
             self.pause()
             interrupts.foreign(background.wait, (playing,), {})
+            if asked and self.stopping == "pause":
+                self.stopping = ""
             if not self._baton.acquire(False):
                 raise Busy("this run was taken up again by another driver")
         self._hold()
         return DRIVING.set(self)
+
+    def _take_baton(self) -> bool:
+        """Take the baton if nobody drives; whoever only applies what came in has done so in a moment, and is waited for."""
+        return self._baton.acquire(timeout=0 if self.playing else MOMENT)
 
     def _hold(self) -> None:
         """With the baton in hand, hold the run in its journal too, or give the baton back."""
@@ -67,7 +84,7 @@ class Control:
         """Give the baton back; a run that is over is let go in its journal too."""
         try:
             self.tell("")
-            if self.desk.history.stepper.answer is not None:
+            if self.desk.history.stepper.answer is not None and not self.desk.history.behind.waiting:
                 self.lease.drop()
         finally:
             self._baton.release()
@@ -93,68 +110,93 @@ class Control:
             finally:
                 self.release(token)
 
-    def play(self, until: Callable[[], str] = str) -> Future[None]:
+    def play(self, until: Callable[[], str] = str, may_start: MayStart | None = None) -> Future[None]:
         """Perform steps in the background, in a copy of the caller's context, or until `until()` gives a reason to stop.
 
         Gives a future that is done when the run is at rest again.
         """
         if DRIVING.get() is self:
             raise RuntimeError("a tool cannot drive the run that is running it")
-        if not self._baton.acquire(False):
-            if self.playing is None:
+        if not self._take_baton():
+            playing = self.playing
+            if playing is None:
                 raise Busy("this run is being driven by another thread")
             self.stopping = ""
-            return self.playing
+            return playing
         self._hold()
         self.stopping = ""
         self.tell("running")
         playing = self.playing = Future()
-        contextvars.copy_context().run(background.submit, self._play(until, playing))
+        contextvars.copy_context().run(background.submit, self._play(until, may_start, playing))
         return playing
 
-    async def _play(self, until: Callable[[], str], playing: Future[None]) -> None:
+    async def _play(self, until: Callable[[], str], may_start: MayStart | None, playing: Future[None]) -> None:
         token = DRIVING.set(self)
         try:
-            await drive.awaiting(self.desk, lambda: self._until() or until())
+            await drive.awaiting(self.desk, lambda: self._until() or until(), may_start)
             while self._inbox and not self.stopping:
                 self._apply()
-                await drive.awaiting(self.desk, lambda: self._until() or until())
-        except (Exception, Fenced) as error:
-            self.desk.error, self.desk.hold = error, f"{type(error).__name__}: {error}"
-        finally:
-            self.playing = None
+                await drive.awaiting(self.desk, lambda: self._until() or until(), may_start)
+        except BaseException as error:  # nobody is there to catch it: the run says it
+            self.desk.error, self.desk.hold = error, mask(lines.error(error))
+        try:
             self.release(token)
             self.desk.emit("paused", why=self.desk.hold or self.stopping)
+        finally:
+            if self.playing is playing:  # nobody has set it playing again in this moment
+                self.playing = None
             playing.set_result(None)
 
     def pause(self) -> None:
         """Ask whoever drives to pause; what is under way ends and is recorded first."""
         self.stopping = self.stopping or "pause"
+        self.desk.wake()
 
     def stop(self, reason: str) -> None:
         """Ask whoever drives to stop: what can be cancelled is cancelled at once."""
         self.stopping = reason
+        for future in tuple(self.desk.cancellable):
+            future.cancel()
+        self.desk.wake()
 
     def _until(self) -> str:
-        """Between two steps: apply the inbox as soon as nothing is under way, and say why to stop, if there is a reason."""
-        return self.stopping or ("pause" if self._inbox else "")
+        """Between two steps, and while calls are out: apply the inbox, and say why to stop, if there is a reason."""
+        if self._inbox:
+            self._apply()
+        return self.stopping
 
     # -- the inbox ---------------------------------------------------------------------------------------------------
 
     def ask(self, command: Callable[[], Any]) -> Future[Any]:
-        """Apply a command at once if nobody drives, else as soon as whoever drives comes to it."""
+        """Have a command applied, and give the future of what it gives or raises; safe from any thread, and waits for nothing.
+
+        At once if nobody drives, else by whoever drives, between two steps, while the calls that are out stay out. A call
+        whose line the command leaves is given up. The verbs of a run may be used within: `ask(lambda: run.edit(3, text="x"))`.
+        """
+        return self.post(lambda: self._in_order(command))
+
+    def post(self, command: Callable[[], Any]) -> Future[Any]:
+        """The same for what loses nothing when the journal refuses it, and need not wait for what it refused before."""
         future: Future[Any] = Future()
         self._inbox.append((command, future))
+        self.desk.wake()
         self.serve()
         return future
 
     def do(self, command: Callable[[], Any]) -> Any:
         """Apply a command and wait until it is done. Raises what the command raises."""
+        if self._commanding == threading.get_ident():
+            return command()
         if DRIVING.get() is self:
             raise RuntimeError("a tool or a listener cannot change the run that is running it; run.inject(...) is safe there")
         if self.running and background.on_loop():
             raise Busy("wait for the run to pause: its own loop cannot wait for it")
         return background.wait(self.ask(command))
+
+    def _in_order(self, command: Callable[[], Any]) -> Any:
+        """Apply a command once all that happened before it is written."""
+        self.desk.catch_up()
+        return command()
 
     def serve(self) -> None:
         """Apply the inbox if the baton is free."""
@@ -168,10 +210,21 @@ class Control:
                     self._let_go()
 
     def _apply(self) -> None:
-        while self._inbox:
-            command, future = self._inbox.popleft()
-            try:
-                self.lease.take()
-                future.set_result(command())
-            except BaseException as error:
-                future.set_exception(error)
+        self._commanding = threading.get_ident()
+        try:
+            while self._inbox:
+                command, future = self._inbox.popleft()
+                if not future.set_running_or_notify_cancel():
+                    continue  # whoever asked has taken it back
+                try:
+                    if self.sealed:
+                        raise ReadOnly(self.sealed)
+                    self.lease.take()
+                    result = command()
+                except BaseException as error:
+                    future.set_exception(error)
+                else:
+                    future.set_result(result)
+        finally:
+            self._commanding = 0
+            self.desk.look_behind()

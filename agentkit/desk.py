@@ -10,14 +10,16 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any
 
-from agentkit.errors import EngineError, JournalError
-from agentkit.events import Event, event_of
-from agentkit.gates import Breakpoint, Gate, Verdict, question, uncertain
+from agentkit import lines
+from agentkit.errors import JournalError, UsageError
+from agentkit.events import Event, event_of, place
+from agentkit.gates import Breakpoint, Gate, Verdict, ask_all, question, uncertain
 from agentkit.history import History
 from agentkit.host import Host, Job
 from agentkit.journal.base import Entry, Row
-from agentkit.messages import Message
-from agentkit.stepper import KINDS, Pending
+from agentkit.progress import Progress
+from agentkit.secrets import mask, mask_json
+from agentkit.stepper import KINDS, Pending, Stepper
 from agentkit.steps import Act, Step
 from agentkit.usage import Usage
 
@@ -35,7 +37,9 @@ class Work:
 class Desk:
     """Bring history, host and gates together, one step at a time.
 
-    `hold` says why nothing more may start ("" when it may); `waiting` are the steps that wait for a person.
+    `hold` says why nothing more may start ("" when it may); `waiting` are the steps that wait for a person; `pace` are
+    the seconds between two steps of a run that plays. `later` has something done by whoever holds the baton, and `wake`
+    has a driver that waits look around at once; control and drivers set them. `cancellable` is what threads wait for.
     """
 
     def __init__(self, history: History, host: Host, gates: tuple[Gate, ...] = ()) -> None:
@@ -45,35 +49,42 @@ class Desk:
         self.gates = {kind: tuple(g for g in (question, uncertain, *gates) if kind in getattr(g, "kinds", KINDS)) for kind in KINDS}
         self.breakpoints: list[Breakpoint] = []
         self.hold = ""
-        self.unsaved: list[tuple[Work, Any]] = []
         self.error: BaseException | None = None
         self.waiting: dict[Pending, Verdict] = {}
         self.allowed: set[Pending] = set()
         self.remembered: set[str] = set()
         self._usage = Usage()
+        self._over: Stepper | None = None
         self.steps = 0
         self.tool_calls = 0
+        self.pace = 0.0
+        self.started: tuple[Container[Pending], list[Pending]] = ((), [])
         self.listeners: list[Callable[[Event], Any]] = []
+        self.later: Callable[[Callable[[], Any]], Any] = lambda command: command()
+        self.wake: Callable[[], Any] = str
+        self.cancellable: set[Any] = set()
 
     @property
     def usage(self) -> Usage:
         """Tokens, money and model calls so far."""
         return self._usage + Usage(calls=self.steps)
 
-    # -- what may start ----------------------------------------------------------------------------------------------
-
     def due(self, busy: Container[Pending] = (), *, stepping: bool = False) -> list[Pending]:
         """Give the steps that may start now; what a gate holds back goes to `waiting`, a breakpoint sets `hold`.
 
         With `stepping` a person goes step by step: breakpoints and an earlier hold are passed over.
         """
-        if (self.hold and not stepping) or not self._all_saved():
+        history = self.history
+        if (self.hold and not stepping) or (history.behind.waiting and not self.caught_up()):
             return []
-        if self.history.stepper.error:
-            self.error = self.history.stepper.error
+        if history.torn:
+            self.mend()
+        if history.stepper.error:
+            self.error = history.stepper.error
             return []
-        found = []
-        for pending in self.history.stepper.pending:
+        found: list[Pending] = []
+        self.started = (busy, found)
+        for pending in history.stepper.pending:
             if pending in busy or pending in self.waiting:
                 continue
             gated = self.breakpoints or self.gates[pending.step.kind]
@@ -84,27 +95,27 @@ class Desk:
                 self.waiting[pending] = verdict
                 self.emit("waiting", why=verdict.why)
             elif verdict.kind == "answer":
-                self.answer(pending, verdict.result, author="gate", reason=verdict.why)
+                if self.save(self._in_place(pending, "gate", verdict.why), verdict.result) is None:
+                    return []
                 return self.due(busy, stepping=stepping)
-            else:
+            elif verdict.kind == "fail":
+                self.fail(verdict.result)
+                return []
+            elif verdict.kind == "pause":
                 self.hold = verdict.why
                 self.allowed.add(pending)
                 return []
         return found
 
     def _verdict(self, pending: Pending, stepping: bool) -> Verdict | None:
-        for gate in self.gates[pending.step.kind]:
-            verdict = gate(pending, self)
-            if verdict is not None and not self._remembered(pending):
-                return verdict
+        verdict = ask_all(self.gates[pending.step.kind], pending, self)
+        if verdict is not None:
+            return verdict
         for point in self.breakpoints if not stepping else ():
             if point.enabled and (why := point.before(pending, self)):
                 point.hits += 1
-                return Verdict("pause", f"breakpoint: {why}")
+                return Verdict("pause", f"breakpoint: {mask(why)}")
         return None
-
-    def _remembered(self, pending: Pending) -> bool:
-        return type(pending.step) is Act and pending.step.calls[0].name in self.remembered
 
     def effect(self, pending: Pending) -> str:
         """Give the effect of the tool that a one-call Act asks for; a call that will not run has none ("pure")."""
@@ -112,90 +123,141 @@ class Desk:
         tool = self.host.tools.find(call.name)
         return "pure" if tool is None or call.problem else tool.effect
 
-    # -- performing --------------------------------------------------------------------------------------------------
+    def mend(self) -> None:
+        """Run the engine again if it was interrupted in its own code."""
+        if self.history.torn:
+            self.history.rebuild()
+            self.settle()
 
-    def start(self, pending: Pending) -> Work:
-        """Begin a step: from here on it may have had its effect."""
+    def begin(self, pending: Pending) -> Work | None:
+        """Begin a step: from here on it may have had its effect. Where the journal does not take that, the run is held instead."""
         now = time.time()
-        entry = Entry(0, "", started=now, run=self.history.run)
+        history = self.history
+        entry = Entry(history.tips[pending.lane.path], "", pending.path, pending.index, started=now, run=history.run)
         if type(pending.step) is Act:
-            self.history.begin(pending, now, sync=self.effect(pending) != "pure")
-        step = self.history.performed(pending)
+            try:
+                history.begin(pending, now, sync=self.effect(pending) != "pure")
+            except JournalError as error:
+                self._refused(error)
+                return None
+        elif self.listeners:
+            self.emit("thinking", **place(pending))
+        if self.allowed:
+            self.allowed.discard(pending)  # a yes is for one time: what was interrupted is asked about again
+        step = history.performed(pending)
         return Work(pending, step, entry, self.host.perform(step, entry))
 
-    def conclude(self, pending: Pending) -> Entry:
+    def conclude(self, pending: Pending) -> Entry | None:
         """Pass an answer, or hand over the injected messages that must be answered first."""
-        return self.answer(pending, self.history.answer_first(), author="model")
+        return self.save(self._in_place(pending, "model"), self.history.answer_first())
 
     def answer(self, pending: Pending, result: Any, *, author: str, reason: str = "") -> Entry:
-        """Put a result in the place of performing a step."""
-        now = time.time()
-        entry = Entry(0, "", author=author, reason=reason, started=now, run=self.history.run)
-        return self.finish(Work(pending, pending.step, entry, None), result)  # type: ignore[arg-type]
+        """Put a result in the place of performing a step. Raises `JournalError`; then nothing has happened."""
+        if pending not in self.history.pending:
+            raise UsageError("the run has moved on, and this step is not pending any more; see run.pending")
+        return self.finish(self._in_place(pending, author, reason), result)
+
+    def _in_place(self, pending: Pending, author: str, reason: str = "") -> Work:
+        entry = Entry(0, "", author=author, reason=reason, started=time.time(), run=self.history.run)
+        return Work(pending, pending.step, entry, None)  # type: ignore[arg-type]
 
     def save(self, work: Work, result: Any) -> Entry | None:
-        """Record a result; when the journal cannot take it, keep it in hand, hold the run, and try again before anything else."""
-        try:
-            return self.finish(work, result)
-        except JournalError as error:
-            self.unsaved.append((work, result))
-            self.error, self.hold = error, f"not saved yet: {error}"
-            return None
+        """Record a result; what the journal refuses is kept in hand, and holds the run until it is written."""
+        behind = self.history.behind
+        if not behind.waiting:
+            try:
+                return self.finish(work, result)
+            except JournalError as error:
+                behind.error = error
+        behind.put(lambda: self.finish(work, result), behind.error)  # type: ignore[arg-type]
+        self.look_behind()
+        return None
 
-    def _all_saved(self) -> bool:
-        while self.unsaved:
-            work, result = self.unsaved.pop(0)
-            if self.save(work, result) is None:
-                return False
+    def caught_up(self) -> bool:
+        """Write what the journal refused before, if anything; say whether nothing is left of it."""
+        try:
+            self.catch_up()
+        except JournalError:
+            self.look_behind()
+            return False
         return True
 
+    def catch_up(self) -> None:
+        """Write what the journal refused before. Raises `JournalError` where it still refuses."""
+        behind = self.history.behind
+        if not behind.waiting:
+            return
+        behind.catch_up()
+        if self.error is behind.error:
+            self.hold, self.error = "", None
+
+    def look_behind(self) -> None:
+        """Hold the run, and say why, where something is in hand that the journal has refused."""
+        if self.history.behind.waiting:
+            self._refused(self.history.behind.error)
+
+    def _refused(self, error: JournalError | None) -> None:
+        self.error, self.hold = error, f"not saved yet: {mask(str(error))}"
+
     def late(self, work: Work) -> None:
-        """Note that something came back after it had been given up; it is not applied."""
+        """Note that something came back after it had been given up; it is not applied. Any thread may say so."""
         call = getattr(work.step, "calls", ())
         what = call[0].name if call else "the model"
-        self.history.note(
-            "warning", {"text": f"{what} came back after it had been given up; its result is not used"}, at=time.time()
-        )
+        text = f"{what} came back after it had been given up; its result is not used"
+        self.later(lambda: self._warn(text))
+
+    def _warn(self, text: str) -> None:
+        data, at = {"text": mask(text)}, time.time()
+        self.history.behind.attempt(lambda: self.history.note("warning", data, at=at))
 
     def finish(self, work: Work, result: Any) -> Entry:
-        """Record a result and move the engine on."""
-        pending, entry = work.pending, work.entry
-        entry.ended = time.time()
+        """Record a result and move the engine on. Raises `JournalError`; then nothing has happened."""
+        pending, entry, history = work.pending, work.entry, self.history
+        entry.ended = entry.ended or time.time()
+        history.record(pending, work.step, result, entry)
         if self.waiting:
             self.waiting.pop(pending, None)
         if self.allowed:
             self.allowed.discard(pending)
-        history = self.history
-        history.commit(pending, work.step, result, entry)
         if entry.kind == "think" and entry.author == "model":
             self.steps += 1
             if entry.usage is not None:
                 self._usage += entry.usage
         elif entry.kind == "act" and entry.author == "tool":
             self.tool_calls += 1
-        if history.stepper.answer or history.stepper.error:
+        history.advance(pending, entry.result)
+        if history.behind.waiting or history.stepper.answer or history.stepper.error:
             self.settle()
         for point in self.breakpoints:
             if point.enabled and (why := point.after(entry)):
                 point.hits += 1
-                self.hold = f"breakpoint: {why}"
+                self.hold = f"breakpoint: {mask(why)}"
         return entry
 
     def settle(self) -> None:
         """Record it when the engine has just returned its answer, or has raised."""
+        self.history.behind.attempt(self._ended)
+        self.look_behind()
+
+    def _ended(self) -> None:
         stepper = self.history.stepper
+        if stepper is self._over:
+            return
         if stepper.error:
+            self._over = stepper
             self.fail(stepper.error)
         elif stepper.answer:
             data = {"answer": stepper.answer.text, "interrupted": stepper.answer.interrupted}
             self.history.note("completed", data, at=time.time())
+            self._over = stepper
 
     def fail(self, error: BaseException) -> None:
         """Record that a step failed; it stays pending and can be tried again."""
-        self.error = error
-        self.hold = f"{type(error).__name__}: {error}"
-        retry = not isinstance(error, EngineError)
-        self.history.note("error", {"type": type(error).__name__, "text": str(error)[:2000], "retry": retry}, at=time.time())
+        text, at = mask(lines.said(error)), time.time()
+        self.error, self.hold = error, f"{type(error).__name__}: {text}"
+        data = {"type": type(error).__name__, "text": text[:2000], "retry": error is not self.history.stepper.error}
+        self.history.behind.attempt(lambda: self.history.note("error", data, at=at))
+        self.look_behind()
 
     def forget(self) -> None:
         """After the line has changed: what was held or waited belongs to steps that are no more."""
@@ -210,19 +272,21 @@ class Desk:
         self.steps = sum(entry.kind == "think" and entry.author == "model" for entry in own)
         self.tool_calls = sum(entry.kind == "act" and entry.author == "tool" for entry in own)
 
-    # -- events ------------------------------------------------------------------------------------------------------
-
     def listen(self, listener: Callable[[Event], Any]) -> None:
         """Call `listener` for every event from now on; one that raises is called no more, and a warning is recorded."""
+        if not self.listeners:
+            self._progress = Progress(self.history.entries.values())
         self.listeners.append(listener)
         self.history.on_row = self._row
 
     def emit(self, kind: str, **data: Any) -> None:
         """Tell the listeners something that is not kept."""
         if self.listeners:
-            self._tell(Event(kind, self.history.run, 0, data))
+            self._tell(Event(kind, self.history.run, 0, mask_json(data)))
 
     def _row(self, row: Row) -> None:
+        for told in self._progress.take(row):
+            self._tell(told)
         if event := event_of(row):
             self._tell(event)
 
@@ -230,13 +294,7 @@ class Desk:
         for listener in list(self.listeners):
             try:
                 listener(event)
-            except Exception as error:
-                self.listeners.remove(listener)
-                self.history.note("warning", {"text": f"a listener raised {type(error).__name__}: {error}; it is called no more"})
-
-
-def describe(result: Any) -> str:
-    """Give the text of a result, for an edit and for display."""
-    if isinstance(result, tuple):
-        return "\n".join(message.text for message in result)
-    return result.text if isinstance(result, Message) else str(result)
+            except BaseException as error:  # whatever it is, the row that it was told of is written, and the engine waits for it
+                if listener in self.listeners:
+                    self.listeners.remove(listener)
+                self._warn(f"a listener raised {lines.error(error)}; it is called no more")

@@ -8,56 +8,56 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentkit import show
+from agentkit import budget, changes, show
 from agentkit.errors import Ended, Fenced, JournalError, Unknown, UsageError
 from agentkit.events import Event, event_of
 from agentkit.gates import forked
-from agentkit.history import History
 from agentkit.journal.base import Entry, Row, RunInfo
-from agentkit.messages import Call, Reply
-from agentkit.models import dialects
-from agentkit.models.base import Request
+from agentkit.messages import Call
+from agentkit.progress import Progress
 from agentkit.result import Receipt
 from agentkit.secrets import mask
 from agentkit.stepper import Pending
 from agentkit.steps import Act, replace
 from agentkit.tools import observe
-from agentkit.tree import HIDDEN
+from agentkit.tree import HIDDEN, lane_of, line_to
 
 if TYPE_CHECKING:
     from agentkit.run import Run
 
-CHANGES = {
-    "think": ("text", "answer", "calls", "arguments"),
-    "act": ("text", "arguments"),
-    "ask": ("text",),
-}
-"""What may be edited, by kind of step."""
-
 
 def edit(run: Run, entry: int | Entry | None, change: dict[str, Any], reason: str, author: str) -> Entry:
     """Edit a recorded result, or answer the pending step."""
+    reason, author = mask(reason), mask(author)
     if entry is None:
         pending = _pending(run)
+        changes.check(pending.step.kind, change)
         if "arguments" in change and type(pending.step) is Act:
             return _edit_call(run, pending.step.calls[0], change["arguments"], reason, author)
-        _check(pending.step.kind, change)
-        return _answer(run, pending, _changed(_blank(pending), change), author, reason)
+        return _answer(run, pending, changes.changed(changes.blank(pending.step), change), author, reason)
     recorded = run._entry(entry)
-    _check(recorded.kind, change)
+    changes.check(recorded.kind, change)
     if recorded.kind == "act" and "arguments" in change:
         return _edit_call(run, recorded.step.calls[0], change["arguments"], reason, author)  # type: ignore[union-attr]
-    return _put(run, recorded, _changed(recorded.result, change), reason, author)
+    return _put(run, recorded, changes.changed(recorded.result, change), reason, author)
 
 
-def _check(kind: str, change: dict[str, Any]) -> None:
-    if kind not in CHANGES:
-        raise UsageError(f"an entry of kind {kind} cannot be edited; edit the thought or the observation before it")
-    for name in change:
-        if name not in CHANGES[kind]:
-            raise Unknown(f"change of a step of kind {kind}", name, CHANGES[kind])
-    if not change:
-        raise UsageError(f"say what to change: {', '.join(CHANGES[kind])}")
+def own(run: Run, entry: int | Entry) -> Entry:
+    """Give the run's own entry: by its number in the trace, or for one that may be of an older object of the run.
+
+    Raises `UsageError` for an entry of another run.
+    """
+    if isinstance(entry, Entry):
+        found = run.desk.history.entries.get(entry.id)
+        if found is None or (found.run, found.kind, found.path, found.index) != (entry.run, entry.kind, entry.path, entry.index):
+            raise UsageError(f"this {entry.kind} is an entry of another run, {entry.run}; take one of run.entries or branches()")
+        return found
+    if not isinstance(entry, int) or isinstance(entry, bool):
+        raise UsageError(f"an entry is named by its number in the trace, or is one of run.entries, not {entry!r:.100}")
+    entries = run.entries
+    if not -len(entries) <= entry < len(entries):
+        raise UsageError(f"there is no entry {entry}; the trace has entries 0 to {len(entries) - 1}")
+    return entries[entry]
 
 
 def _put(run: Run, recorded: Entry, result: Any, reason: str, author: str) -> Entry:
@@ -75,48 +75,13 @@ def _edit_call(run: Run, call: Call, arguments: dict[str, Any], reason: str, aut
         if thought.kind == "think" and any(asked is call or asked == call for asked in thought.result.calls):
             fresh = replace(call, arguments=arguments, raw=None, problem="", coerced=())
             calls = tuple(fresh if asked == call else asked for asked in thought.result.calls)
-            return _put(run, thought, _changed(thought.result, {"calls": calls}), reason, author)
+            return _put(run, thought, changes.changed(thought.result, {"calls": calls}), reason, author)
     raise UsageError(f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place")
 
 
-def _changed(result: Any, change: dict[str, Any]) -> Any:
-    """Apply a change to a result; what a model wrote word by word is dropped, the rest says it anew."""
-    if isinstance(result, Reply):
-        return _changed_reply(result, change)
-    text = mask(str(change["text"]))
-    if isinstance(result, tuple):
-        return (replace(result[0], text=text, value=None, ok=True), *result[1:])
-    return text
-
-
-def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
-    calls = reply.calls
-    if "arguments" in change:
-        if len(calls) != 1:
-            raise UsageError(f"this thought asks for {len(calls)} tools; change calls=... instead")
-        calls = (replace(calls[0], arguments=change["arguments"], raw=None, problem="", coerced=()),)
-    if "calls" in change:
-        calls = tuple(change["calls"])
-    answer = reply.answer
-    if "answer" in change:
-        answer, calls = mask(str(change["answer"])), ()
-    text = mask(str(change["text"])) if "text" in change else reply.text if answer is None else answer
-    if "text" in change and "answer" not in change and not calls:
-        answer = text
-    return replace(
-        reply, text=text, calls=calls, answer=answer, raw="", dialect="", cut="", problems=(), readable=True, opaque=None
-    )
-
-
-def _blank(pending: Pending) -> Any:
-    if pending.step.kind == "think":
-        return Reply()
-    if pending.step.kind == "act":
-        return (observe.observation(pending.step.calls[0], ""),)  # type: ignore[union-attr]
-    return ""
-
-
 def _pending(run: Run) -> Pending:
+    if run.desk.history.torn:
+        run.control.do(run.desk.mend)
     if not run.pending:
         raise UsageError("no step is pending: the run is over; undo() or fork() first")
     return run.pending[0]
@@ -128,12 +93,17 @@ def _answer(run: Run, pending: Pending, result: Any, author: str, reason: str = 
 
 def inject(run: Run, text: str, to: str) -> Receipt:
     """Leave a message for the model; recorded at once when nobody drives, else before the next step."""
-    if not text.strip():
-        raise UsageError("an injected message needs some text")
+    if not isinstance(text, str) or not text.strip():
+        raise UsageError(f"an injected message needs some text, not {text!r:.100}")
+    history = run.desk.history
+    if to not in (lanes := list(history.tips)):
+        raise Unknown("lane", to, (lane for lane in lanes if lane))
     if run.answer is not None:
         raise Ended("the run is over and nobody would hear it: undo() or fork() first, then inject")
     key, text = uuid.uuid4().hex[:12], mask(text)
-    run.control.ask(lambda: run.desk.history.inject(key, text, to, time.time()))
+    put = run.control.post(lambda: history.behind.attempt(lambda: history.inject(key, text, to, time.time())))
+    if put.done():
+        put.result()
     return Receipt(key, text, run)
 
 
@@ -168,8 +138,10 @@ def _move(run: Run, move: Callable[[float], None]) -> None:
 
 
 def approve(run: Run, which: int, arguments: dict[str, Any] | None, remember: bool) -> None:
-    """Let a waiting call pass."""
+    """Let a waiting call pass, or a run go on whose budget is used up."""
     pending = _waiting(run, which)
+    if run.control.do(lambda: budget.approve(run.desk, pending)):
+        return
     _must_be_a_call(pending)
     call = pending.step.calls[0]  # type: ignore[union-attr]
 
@@ -181,13 +153,16 @@ def approve(run: Run, which: int, arguments: dict[str, Any] | None, remember: bo
             run.desk.remembered.add(call.name)
 
     if arguments is not None:
+        changes.check("act", {"arguments": arguments})
         _edit_call(run, call, arguments, "approved with other arguments", "human")
     run.control.do(allow)
 
 
 def reject(run: Run, comment: str, which: int) -> Entry:
-    """Refuse a waiting or pending call, in words that the model sees."""
+    """Refuse a waiting or pending call, in words that the model sees; end a run that waits for more budget."""
     pending = _waiting(run, which)
+    if (end := run.control.do(lambda: budget.reject(run.desk, pending))) is not None:
+        return _answer(run, pending, end, "human", comment or "no more budget")
     _must_be_a_call(pending)
     result = (observe.rejected(pending.step.calls[0], mask(comment)),)  # type: ignore[union-attr]
     return _answer(run, pending, result, "human", "rejected")
@@ -197,9 +172,8 @@ def _must_be_a_call(pending: Pending) -> None:
     if pending.step.kind == "ask":
         raise UsageError("this step is a question: answer it with respond(text)")
     if pending.step.kind != "act":
-        raise UsageError(
-            f"the pending step is {pending.step.kind} ({pending.step.role}): it waits for nobody, next(run) performs it"
-        )
+        what = f"{pending.step.kind} ({pending.step.role})"
+        raise UsageError(f"the pending step is {what}: it waits for nobody, next(run) performs it")
 
 
 def respond(run: Run, value: Any, which: int) -> Entry:
@@ -229,14 +203,14 @@ def fork(run: Run, at: int | Entry | None, changes: dict[str, Any]) -> Run:
     agent = run.agent.using(**changes) if changes else run.agent
     source = run.desk.history
     tips = dict(source.tips) if at is None else source.tips_at(entry)
-    other = agent.attach(source.entries[_root(source)].result, entries=source.entries, parent=run, gates=(forked,))
-    other.desk.history.fork_from(source, tips, time.time())
+    other = agent.attach(source.entries[source.line[0].id].result, parent=run, gates=(forked,))
+    try:
+        other.desk.history.fork_from(source, tips, time.time())
+    except BaseException:
+        discard(other)
+        raise
     other.forecast = _forecast(other)
     return other
-
-
-def _root(history: History) -> int:
-    return history.line[0].id
 
 
 def _forecast(run: Run) -> str:
@@ -247,27 +221,19 @@ def _forecast(run: Run) -> str:
 
 
 def branches(run: Run) -> list[list[Entry]]:
-    """All lines of the tree, the present one first."""
-    entries = run.desk.history.entries
-    parents = {entry.parent for entry in entries.values()}
-    lines = [run.entries]
-    on_line = {entry.id for entry in run.desk.history.line}
-    for leaf in sorted(entries.keys() - parents - on_line):
-        line, at = [], leaf
-        while at:
-            line.append(entries[at])
-            at = entries[at].parent
-        lines.append([entry for entry in reversed(line) if entry.kind not in HIDDEN])
-    return lines
+    """All lines of the tree, the present one first; lanes side by side belong to one line."""
+    entries = dict(run.desk.history.entries)  # a fork may add some meanwhile
+    own = [entry for entry in entries.values() if not lane_of(entry.path)]
+    passed = {entry.parent for entry in own} | {entry.id for entry in run.desk.history.line}
+    others = [line_to(entries, entry) for entry in own if entry.id not in passed]
+    return [run.entries, *([entry for entry in line if entry.kind not in HIDDEN] for line in others)]
 
 
 def request(run: Run, entry: Entry) -> dict[str, Any]:
     """Rebuild what was sent for a recorded model call."""
     if entry.kind != "think":
         raise UsageError(f"entry {entry.id} is no model call but {entry.kind}")
-    step: Any = entry.performed or entry.step
-    dialect = dialects.get(entry.dialect) if entry.dialect else run.desk.host.dialect_for(run.desk.host.model)
-    return Request(step.chat, dialect, step.tools, step.role, step.choice, run.desk.host.settings).to_dict()
+    return run.desk.host.sent(entry)
 
 
 def rows(run: Run) -> list[Row]:
@@ -278,10 +244,21 @@ def rows(run: Run) -> list[Row]:
 
 def events(run: Run, after: int) -> Iterator[Event]:
     """The kept events of a run with a cursor above `after`."""
+    progress = Progress()
     for row in rows(run):
-        if row.id > after and row.run == run.id and (event := event_of(row)):
-            yield event
+        told = list(progress.take(row))
+        if row.id > after and row.run == run.id:
+            yield from told
+            if event := event_of(row):
+                yield event
     yield Event("resume_done", run.id)
+
+
+def discard(run: Run) -> None:
+    """Take back a run that could not be begun."""
+    run.control.lease.drop()
+    with contextlib.suppress(Exception):  # what went wrong before is what is told
+        run.desk.history.journal.delete(run.id)  # type: ignore[union-attr]
 
 
 def save_status(run: Run, status: str) -> None:

@@ -11,6 +11,15 @@ AgentkitError
 │   ├── ReadOnly                 the run was opened without what it needs to go on
 │   └── NotRecorded              a recording does not hold what was asked of it
 ├── ModelError               the model or its provider failed; the step can be tried again
+│   ├── ModelUnreachable         no connection to its host, or it broke
+│   ├── ModelTimeout             it was silent for too long
+│   ├── ModelDenied              the key is missing, wrong, or not allowed to do this
+│   ├── ModelMissing             its host knows no model of that name, or is no model's host
+│   ├── ModelRejected            the host refuses this request
+│   │   └── ContextOverflow          the chat is longer than the model can read
+│   ├── ModelBusy                a rate limit, or an overload
+│   ├── ModelGarbled             the reply broke off, or is not what it should be
+│   └── OutputValidationError    what it gave does not fit the wanted schema (a ValueError, too)
 ├── ToolError                a tool could not do its work; the model is told
 │   ├── ArgumentsError           the arguments do not fit the tool
 │   └── ToolTimeout              it took too long
@@ -81,7 +90,71 @@ class NotRecorded(UsageError):
 
 
 class ModelError(AgentkitError):
-    """A model call failed; the step stays pending and can be tried again."""
+    """A model call failed; the step stays pending and can be tried again.
+
+    `host` and `model` say where, `status` is the HTTP status or 0, `retry_after` what the host asked to wait, in seconds.
+    `transient` says whether the same request may succeed when it is sent again.
+    """
+
+    transient = False
+
+    def __init__(
+        self, message: str = "", *, host: str = "", model: str = "", status: int = 0, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.host = host
+        self.model = model
+        self.status = status
+        self.retry_after = retry_after
+
+
+class ModelUnreachable(ModelError):
+    """There is no connection to the model's host, or it broke."""
+
+    transient = True
+
+
+class ModelTimeout(ModelError, TimeoutError):
+    """The model's host was silent for too long, or took too long altogether."""
+
+    transient = True
+
+
+class ModelDenied(ModelError):
+    """The key is missing, wrong, or not allowed to do this."""
+
+
+class ModelMissing(ModelError):
+    """The host knows no model of that name, or it is no model's host at all."""
+
+
+class ModelRejected(ModelError):
+    """The host refuses this request; sent again, it would be refused again."""
+
+
+class ContextOverflow(ModelRejected):
+    """The chat is longer than the model can read."""
+
+
+class ModelBusy(ModelError):
+    """A rate limit, or a host that is overloaded or broken just now."""
+
+    transient = True
+
+
+class ModelGarbled(ModelError):
+    """The reply broke off, or is not what it should be; nothing of it was used."""
+
+    transient = True
+
+
+class OutputValidationError(ModelError, ValueError):
+    """What a model gave does not fit the wanted schema; `raw` keeps its last text, `problem` says what is wrong with it."""
+
+    def __init__(self, message: str, *, raw: str = "", problem: str = "") -> None:
+        super().__init__(message)
+        self.raw = raw
+        self.problem = problem
 
 
 class ToolError(AgentkitError):
@@ -123,9 +196,9 @@ class Control(BaseException):
 
 
 class Finish(Control):
-    """Raised by an around: end the run with `answer`."""
+    """Raised by an around: end the run with `answer`; the `reason` is empty where the engine was through."""
 
-    def __init__(self, answer: str, reason: str = "") -> None:
+    def __init__(self, answer: str, reason: str = "finished") -> None:
         super().__init__(answer)
         self.answer = answer
         self.reason = reason

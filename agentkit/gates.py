@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from agentkit import lines
 from agentkit.errors import Unknown, UsageError
 from agentkit.journal.base import Entry
+from agentkit.places import Place
+from agentkit.secrets import mask
 from agentkit.stepper import Pending
 from agentkit.steps import Act, Ask
 
@@ -17,11 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Verdict:
-    """What a gate says: "pause" before the step, "ask" a person about it, or "answer" it with `result`, unperformed."""
+    """What a gate says: "pause" before the step, "ask" a person about it, "answer" it with `result`, unperformed, or "fail".
 
-    kind: Literal["pause", "ask", "answer"]
+    A step that fails stays pending; `result` is the error then. "later" lets it wait until something that is under way has
+    ended. `limit` names the limit of a budget that is reached.
+    """
+
+    kind: Literal["pause", "ask", "answer", "fail", "later"]
     why: str
     result: Any = None
+    limit: str = ""
 
 
 Gate = Callable[[Pending, "Desk"], "Verdict | None"]
@@ -36,6 +45,29 @@ def gate(*kinds: Any) -> Callable[[Any], Any]:
         return function
 
     return mark
+
+
+def ask_all(gates: Iterable[Gate], pending: Pending, desk: Desk) -> Verdict | None:
+    """Give the first verdict on a step. A gate that raises has not let it pass: a person decides."""
+    for look in gates:
+        try:
+            verdict = look(pending, desk)
+        except BaseException as error:
+            kind: Literal["ask", "pause"] = "ask" if type(pending.step) is Act else "pause"
+            verdict = Verdict(kind, f"what decides about {what(pending)} raised {lines.error(error)}")
+        if verdict is not None and (look is uncertain or verdict.limit or not remembered(pending, desk)):
+            return replace(verdict, why=mask(verdict.why))
+    return None
+
+
+def what(pending: Pending) -> str:
+    """Name a step: by its tool, or by its role."""
+    return pending.step.calls[0].name if type(pending.step) is Act else f"the step {pending.step.kind} ({pending.step.role})"
+
+
+def remembered(pending: Pending, desk: Desk) -> bool:
+    """Say whether a person has said yes to this tool for good; that is no yes to what may have run already."""
+    return type(pending.step) is Act and pending.step.calls[0].name in desk.remembered
 
 
 @gate(Act)
@@ -81,8 +113,9 @@ def approval(needed: Callable[[Any], bool]) -> Gate:
 class Breakpoint:
     """Pause where something happens; exactly one condition is set.
 
-    `tool` and `role` are names, `line` is a line of the engine's file, `error` a tool or model that failed, `repeat` a
-    call with the same tool and arguments as an earlier one, `when` a predicate of the entry that was just made.
+    `tool` and `role` are names, `line` is a line of the engine's file (or of the one whose path ends in `file`), `error` a
+    tool or model that failed, `repeat` a call with the same tool and arguments as an earlier one, `when` a predicate of the
+    entry that was just made. `number` names a breakpoint as long as the process lives.
     """
 
     CONDITIONS: ClassVar = ("tool", "role", "line", "error", "repeat", "when")
@@ -92,15 +125,17 @@ class Breakpoint:
     error: bool = False
     repeat: bool = False
     when: Callable[[Any], bool] | None = None
+    file: str = ""
     enabled: bool = True
     hits: int = 0
+    number: int = field(default_factory=itertools.count(1).__next__, repr=False, compare=False)
     _seen: set[str] = field(default_factory=set, repr=False)
 
     @classmethod
     def of(cls, condition: dict[str, Any]) -> Breakpoint:
         """Make a breakpoint of a condition by name. Raises `Unknown` for a name that is none."""
         for name in condition:
-            if name not in cls.CONDITIONS:
+            if name not in (*cls.CONDITIONS, "file"):
                 raise Unknown("condition of a breakpoint", name, cls.CONDITIONS)
         return cls(**condition)
 
@@ -114,7 +149,7 @@ class Breakpoint:
         step = pending.step
         if self.role is not None and step.role == self.role:
             return f"role {self.role}"
-        if self.line is not None and any(place.line == self.line for place in desk.history.stepper.where() if not place.around):
+        if self.line is not None and any(map(self._is_at, desk.history.stepper.where())):
             return f"line {self.line}"
         if type(step) is Act:
             call = step.calls[0]
@@ -124,6 +159,9 @@ class Breakpoint:
                 return f"{call.name} is called again with the same arguments"
         return ""
 
+    def _is_at(self, place: Place) -> bool:
+        return place.line == self.line and place.file.endswith(self.file) and not place.around
+
     def after(self, entry: Entry) -> str:
         """Say why to pause after a step, or nothing."""
         if self.error and entry.kind == "act" and not all(message.ok for message in entry.result):
@@ -132,8 +170,8 @@ class Breakpoint:
             return ""
         try:
             return "the condition holds" if self.when(entry) else ""
-        except Exception as error:
-            return f"the condition raised {type(error).__name__}: {error}"
+        except BaseException as error:
+            return f"the condition raised {lines.error(error)}"
 
     def _again(self, key: str) -> bool:
         if key in self._seen:

@@ -6,25 +6,29 @@ Rule 2: the stepper is always where the line ends; after a change to the line th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from agentkit import loading
+from agentkit import interrupts, lines, loading
 from agentkit.around.base import Around
-from agentkit.errors import Diverged
+from agentkit.behind import Behind
+from agentkit.errors import JournalError
 from agentkit.injection import Injections, interrupt
 from agentkit.journal.base import Entry, Journal, Note, Row
 from agentkit.messages import Message, Reply
 from agentkit.moves import Moves
 from agentkit.stepper import Pending, Stepper
 from agentkit.steps import Engine, Step, Think, replace
-from agentkit.tree import HIDDEN, Tips, before, chain, drifted, extend, lane_of, recordings, tips_at
+from agentkit.tree import HIDDEN, Tips, before, chain, drifted, extend, lane_of, tips_at
 
 
 class History:
     """Hold what a run has done, and what it will do next.
 
     `entries` are all entries of the tree, also of other branches and forks; `line` are those on the way to the head.
+    A fork shares the entries and their `numbers` with its `relative`. `behind` is what the journal has refused so far;
+    `torn` says that the engine was interrupted in its own code, and is to be rebuilt before it is used again.
     Not safe for two threads at once: whoever holds the run's baton uses it.
     """
 
@@ -34,22 +38,25 @@ class History:
         make: Callable[[], Engine],
         arounds: tuple[Around, ...] = (),
         journal: Journal | None = None,
-        entries: dict[int, Entry] | None = None,
+        relative: History | None = None,
     ) -> None:
         self.run = run
         self.journal = journal
-        self.entries: dict[int, Entry] = {} if entries is None else entries
+        self.entries: dict[int, Entry] = relative.entries if relative else {}
+        self.numbers: Iterator[int] = relative.numbers if relative else itertools.count(1)
         self.tips: Tips = {"": 0}
         self.injections = Injections()
         self.begun: dict[tuple[int, str, int], Note] = {}
         self.moves = Moves()
         self.proposed: dict[int, Step] = {}
+        self.behind = Behind()
+        self.torn = False
         self._make, self._arounds = make, arounds
         self._line: tuple[Tips, list[Entry]] | None = None
         self.latest = 0
         self.on_row: Callable[[Row], None] | None = None
         self._append: Callable[..., int] = journal.append if journal is not None else self._number
-        self.stepper = Stepper(make(), arounds)
+        self.stepper = interrupts.foreign(self.begin_anew, (), {})
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -96,38 +103,51 @@ class History:
     def begin(self, pending: Pending, at: float, *, sync: bool) -> Note:
         """Record that a tool is about to run; with `sync` that is on the disk before this returns."""
         step: Any = pending.step
-        call = step.calls[0]
-        lane = pending.lane.path
-        data = {"parent": self.tips[lane], "path": pending.path, "index": pending.index, "name": call.name, "id": call.id}
-        note = self.begun[self.tips[lane], pending.path, pending.index] = self.note("call", data, at=at, sync=sync)
+        call, at_tip = step.calls[0], self.tips[pending.lane.path]
+        data = {"parent": at_tip, "path": pending.path, "index": pending.index, "name": call.name, "id": call.id}
+        if step.tags or step.role != "action":
+            data.update(role=step.role, tags=dict(step.tags))
+        note = self.begun[at_tip, pending.path, pending.index] = self.note("call", data, at=at, sync=sync)
         return note
 
     def commit(self, pending: Pending, step: Step, result: Any, entry: Entry) -> Entry:
-        """Record a result and send it to the engine; `entry` holds what else is known (author, times, cost)."""
+        """Record a result and send it to the engine."""
+        self.record(pending, step, result, entry)
+        self.advance(pending, entry.result)
+        return entry
+
+    def record(self, pending: Pending, step: Step, result: Any, entry: Entry) -> None:
+        """Record a result, whose `entry` holds what else is known (author, times, cost).
+
+        Raises `JournalError`; then nothing has happened, and the same can be tried again.
+        """
         lane = pending.lane.path
         if step is not pending.step:
-            entry.performed = step
+            entry.performed = entry.performed or step
             if isinstance(step, Think) and isinstance(result, Reply):
                 new = step.chat.notes - pending.step.chat.notes  # type: ignore[union-attr]
                 result = replace(result, heard=tuple(m for m in _tail(step, pending.step) if new.intersection(m.notes)))
-        if self.injections.notes:
-            self.injections.hear(result)
         entry.parent, entry.kind, entry.path, entry.index = self.tips[lane], pending.step.kind, pending.path, pending.index
         entry.step, entry.result = pending.step, result
+        self._add(entry, lane)
+        if self.injections.notes:
+            self.injections.hear(result)
         if self.begun:
             self.begun.pop((entry.parent, entry.path, entry.index), None)
-        self._add(entry, lane)
         if self.moves.undone:
             self.moves.undone.clear()
-        self.stepper.feed(pending, result)
-        self.settle()
-        return entry
+
+    def advance(self, pending: Pending, result: Any) -> None:
+        """Send a recorded result to the engine, and open or join the lanes that follow from it."""
+        stepper, self.torn = self.stepper, True
+        interrupts.foreign(stepper.feed, (pending, result), {})
+        self.torn = False
+        only = stepper.root.pending
+        if only is None or only.opens or only.joins:
+            self.behind.attempt(self.settle)
 
     def settle(self) -> None:
         """Open the lanes of parallel steps and join those that are done: records only, nothing is performed."""
-        only = self.stepper.root.pending
-        if only is not None and not only.opens and not only.joins:
-            return
         while due := [pending for pending in self.stepper.pending if pending.opens or pending.joins]:
             for pending in due:
                 self._settle(pending)
@@ -137,16 +157,24 @@ class History:
         entry = Entry(self.tips[lane], "batch", pending.path, pending.index, pending.step, run=self.run)
         if pending.joins:
             entry.kind, entry.result = "join", {branch.path: self.tips[branch.path] for branch in pending.lane.branches}
-            self._add(entry, lane)
-            self.stepper.feed(pending, self.stepper.join(pending))
-        else:
-            self._add(entry, lane)
-            self.stepper.open(pending)
+        self._add(entry, lane)
+        stepper = self.stepper
+        self._let(*((stepper.feed, pending, stepper.join(pending)) if pending.joins else (stepper.open, pending)))
+
+    def _let(self, work: Callable[..., Any], *args: Any) -> None:
+        """Let the engine's own code run: there an interrupt ends it at once, and leaves the stepper `torn`."""
+        self.torn = True
+        interrupts.foreign(work, args, {})
+        self.torn = False
+
+    def begin_anew(self) -> Stepper:
+        """Give a stepper with the engine at its first step."""
+        return Stepper(self._make(), self._arounds, interrupts.pressed)
 
     def note(self, kind: str, data: dict[str, Any], *, at: float = 0.0, sync: bool = True) -> Note:
-        """Record something beside the steps."""
+        """Record something beside the steps. Raises `JournalError`; then nothing has happened."""
         note = Note(kind, data, at, self.run)
-        self.latest = self._append(note, sync=sync)
+        self._write(note, sync=sync)
         if self.on_row is not None:
             self.on_row(note)
         return note
@@ -154,7 +182,7 @@ class History:
     def root(self, spec: dict[str, Any], at: float = 0.0) -> None:
         """Record the beginning: what is needed to begin again."""
         self._add(Entry(0, "begin", result=spec, author="human", started=at, ended=at, run=self.run), "")
-        self.settle()
+        self.behind.attempt(self.settle)
 
     def answer_first(self) -> Message | None:
         """Give a Conclude the injected messages that no model has seen: they are to be answered first."""
@@ -167,8 +195,9 @@ class History:
 
     def recall(self, key: str, at: float = 0.0) -> None:
         """Take an injected message back. Raises `UsageError` when a model has seen it already."""
-        self.injections.drop(key)
+        self.injections.check_unheard(key)
         self.note("recall", {"id": key}, at=at)
+        del self.injections.notes[key]
 
     # -- changing the line -------------------------------------------------------------------------------------------
 
@@ -180,7 +209,7 @@ class History:
             entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, run=self.run, id=0
         )
         fresh.usage = None
-        self.latest = self._append(fresh)
+        self._write(fresh)
         self.entries[fresh.id] = fresh
         tips[lane] = fresh.id
         if self.on_row is not None:
@@ -192,12 +221,12 @@ class History:
         """Give the tips at which `entry` is the last one of its lane."""
         return tips_at(self.entries, self.line, self.tips, entry)
 
-    def move(self, tips: Tips, why: str, *, at: float = 0.0, strict: bool = False) -> None:
+    def move(self, tips: Tips, why: str, *, at: float = 0.0) -> None:
         """Move the head, record that, and bring the engine there by replay."""
-        self.moves.add(self.tips, tips, why)
         self.note("head", {"tips": tips, "why": why}, at=at)
+        self.moves.add(self.tips, tips, why)
         self.tips = dict(tips)
-        self.rebuild(strict=strict)
+        self.rebuild()
 
     def fork_from(self, source: History, tips: Tips, at: float = 0.0) -> None:
         """Stand at an entry of another run of the same tree; what was injected on the way there and not heard comes along."""
@@ -215,33 +244,7 @@ class History:
         """Take the last undo back."""
         self.move(self.moves.redo(), "redo", at=at)
 
-    def rebuild(self, *, strict: bool = False) -> None:
-        """Run the engine again and send it what is recorded on the line.
-
-        Where the engine asks for something else, the line ends there and the rest stays in the tree as a branch. Raises
-        `Diverged` instead with `strict`, before anything is changed.
-        """
-        stepper = Stepper(self._make(), self._arounds)
-        done = stepper.replay(recordings(self.line))
-        if stepper.diverged and strict:
-            raise Diverged(stepper.diverged)
-        self.stepper.close()
-        self.stepper = stepper
-        self._replayed(done)
-        if stepper.diverged:
-            tips: Tips = {"": next((entry.id for entry in self.line if entry.kind == "begin"), 0)}
-            for _, entry in done:
-                extend(tips, entry)
-            self.note("head", {"tips": tips, "why": "diverged", "text": stepper.diverged})
-            self.tips = tips
-        self.settle()
-
-    def _replayed(self, done: Iterable[tuple[Pending, Any]]) -> None:
-        self.injections.heard.clear()
-        for pending, entry in done:
-            self.proposed[entry.id] = pending.step
-            if self.injections.notes:
-                self.injections.hear(entry.result)
+    rebuild = loading.rebuild
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -256,7 +259,7 @@ class History:
         self.rebuild()
 
     def _add(self, entry: Entry, lane: str) -> None:
-        self.latest = self._append(entry)
+        self._write(entry)
         self.entries[entry.id] = entry
         known = self._line
         if entry.kind in HIDDEN:
@@ -277,9 +280,17 @@ class History:
         if moved:
             self.moves.settle(self.tips)
 
+    def _write(self, row: Row, *, sync: bool = True) -> None:
+        try:
+            self.latest = self._append(row, sync=sync)
+        except JournalError:
+            raise
+        except Exception as error:
+            raise JournalError(f"the journal did not take a row: {lines.error(error)}") from error
+
     def _number(self, row: Row, *, sync: bool = True) -> int:
         """Stand in for a journal where there is none."""
-        row.id = max(self.latest, next(reversed(self.entries), 0)) + 1  # a fork shares the entries
+        row.id = next(self.numbers)
         return row.id
 
 

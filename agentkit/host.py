@@ -7,40 +7,51 @@ back. The two drivers in drive.py carry effects out, one blocking, one awaiting.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from agentkit.errors import ArgumentsError, Control, ToolTimeout
+from agentkit import limits
+from agentkit.errors import ArgumentsError, ContextOverflow, Control, ToolTimeout
 from agentkit.journal.base import Entry
 from agentkit.messages import Call, Message, Reply
-from agentkit.models import dialects
+from agentkit.models import dialects, shaped
 from agentkit.models.base import Abilities, Model, Request
 from agentkit.models.dialects.base import Dialect
+from agentkit.models.shorter import shorter
 from agentkit.secrets import mask, mask_json
+from agentkit.shapes import Shape
 from agentkit.steps import Act, Step, Think
 from agentkit.tools import observe
 from agentkit.tools.sources import ToolSet
+from agentkit.usage import Usage
 
 
 @dataclass(slots=True, eq=False)
 class Effect:
-    """A call into foreign code: `function(*args, **kwargs)`, to be given up after `timeout` seconds (None: never)."""
+    """A call into foreign code: `function(*args, **kwargs)`, to be given up after `timeout` seconds (None: never).
+
+    `entry` is what a model's reply will become; what it says on the way is told under the place of it.
+    """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     timeout: float | None
     model: bool
+    entry: Entry | None = None
 
 
 Job = Generator[Effect, Any, Any]
+
+_COUNTED = tuple(one.name for one in fields(Usage))
 
 
 @dataclass(slots=True)
 class Host:
     """What steps are performed with; every field may be changed between two steps.
 
-    `roles` names other models for some roles ("evaluate", "plan" …); `dialect` None chooses by the model's abilities.
+    `roles` names other models for some roles ("evaluate", "plan" …) and for what a step's `tags["model"]` may say ("fast");
+    `dialect` None chooses by the model's abilities.
     """
 
     model: Model
@@ -54,29 +65,68 @@ class Host:
     def perform(self, step: Step, entry: Entry) -> Job:
         """Give the job that performs a Think or an Act of one call; it fills in what `entry` says of the author."""
         if type(step) is Think:
-            return self._think(step, entry)
-        assert type(step) is Act
-        return self._act(step.calls[0], entry)
+            job = self._think(step, entry)
+        else:
+            assert type(step) is Act
+            job = self._act(step.calls[0], entry)
+        if step.tags and (limit := limits.limit_of(step)):
+            return limits.within(job, step, limit)
+        return job
 
-    def dialect_for(self, model: Model) -> Dialect:
-        """Give the dialect in which this model is asked."""
+    def dialect_for(self, model: Model, shape: Shape | None = None) -> Dialect:
+        """Give the dialect in which this model is asked: for data of a shape the best level that it can."""
+        if shape is not None:
+            return shaped.shaped(shape, getattr(model, "abilities", Abilities()), self.dialect)
         if self.dialect is not None:
             return self.dialect
         if id(model) not in self._chosen:
             self._chosen[id(model)] = dialects.choose(getattr(model, "abilities", Abilities()))
         return self._chosen[id(model)]
 
+    def _model_for(self, step: Think) -> Model:
+        """Give the model that a step wishes for by its tags, or that its role has, or the run's own."""
+        if not self.roles:
+            return self.model
+        return self.roles.get(step.tags.get("model", "")) or self.roles.get(step.role, self.model)
+
+    def sent(self, entry: Entry) -> dict[str, Any]:
+        """Rebuild the request of a recorded model call: the JSON as it was handed to the socket, where that model is still here."""
+        step: Any = entry.performed or entry.step
+        model = self._model_for(step)
+        dialect = shaped.named(entry.dialect, step.shape) if entry.dialect else self.dialect_for(model, step.shape)
+        request = shaped.request(step, dialect, self.settings)
+        asked = [one for one in getattr(model, "models", [model]) if entry.model in ("", name_of(one))]
+        write = getattr(asked[0], "body", None) if asked else None
+        return write(request) if write else request.to_dict()
+
     def _think(self, step: Think, entry: Entry) -> Job:
-        model = self.roles.get(step.role, self.model)
-        dialect = self.dialect_for(model)
-        request = Request(step.chat, dialect, step.tools, step.role, step.choice, self.settings)
-        output = yield Effect(model, (request,), {}, self.model_timeout, True)
+        model = self._model_for(step)
+        dialect = self.dialect_for(model, step.shape)
+        request = shaped.request(step, dialect, self.settings)
+        try:
+            output = yield from self._ask(step, entry, model, request)
+        except Exception as error:
+            if not (finish := shaped.spared(step, dialect, error)):
+                raise
+            entry.author, entry.model, entry.dialect = "host", name_of(model), dialect.name
+            return shaped.failed(error, mask(str(error)), dialect, finish)
         reply = Reply(output) if isinstance(output, str) else output
-        if not isinstance(reply, Reply):
-            raise TypeError(f"a model gives a Reply, a text or chunks, not {type(reply).__name__}")
-        entry.author, entry.model, entry.dialect = "model", name_of(model), dialect.name
+        if wrong := _wrong(reply):
+            raise TypeError(wrong)
+        entry.author, entry.model, entry.dialect = "model", reply.model or name_of(model), dialect.name
         entry.usage = reply.usage
         return dialect.read(_masked_reply(reply), step.tools)
+
+    def _ask(self, step: Think, entry: Entry, model: Model, request: Request) -> Job:
+        """Ask a model; a chat that it cannot read whole is shortened, once."""
+        try:
+            return (yield Effect(model, (request,), {}, self.model_timeout, True, entry))
+        except ContextOverflow:
+            chat, entry.reason = shorter(step.chat)
+            if chat is None:
+                raise
+            entry.performed = replace(step, chat=chat)
+            return (yield Effect(model, (replace(request, chat=chat),), {}, self.model_timeout, True, entry))
 
     def _act(self, call: Call, entry: Entry) -> Job:
         entry.author = "host"
@@ -106,6 +156,24 @@ def name_of(model: Any) -> str:
     return getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
 
 
+def _wrong(reply: Any) -> str:
+    """Say what is wrong with what a model gave, before anything of it is recorded."""
+    if not isinstance(reply, Reply):
+        return f"a model gives a Reply, a text or chunks, not {type(reply).__name__}"
+    if type(reply.text) is not str or type(reply.reasoning) is not str:
+        return f"the text and the reasoning of a Reply are texts, not {reply.text!r:.100} and {reply.reasoning!r:.100}"
+    if reply.usage is not None and not _counts(reply.usage):
+        return f"the usage of a Reply is a Usage of numbers, not {reply.usage!r:.200}"
+    fits = type(reply.calls) is tuple
+    for call in reply.calls if fits else ():
+        fits = fits and type(call) is Call and type(call.arguments) is dict
+    return "" if fits else f"the calls of a Reply are a tuple of Calls with a dict of arguments each, not {reply.calls!r:.200}"
+
+
+def _counts(usage: Any) -> bool:
+    return type(usage) is Usage and all(isinstance(getattr(usage, name), int | float) for name in _COUNTED)
+
+
 def _masked(message: Message) -> Message:
     text = mask(message.text)
     if text is not message.text or message.value is not None:
@@ -115,6 +183,8 @@ def _masked(message: Message) -> Message:
 
 def _masked_reply(reply: Reply) -> Reply:
     text, reasoning = mask(reply.text), mask(reply.reasoning) if reply.reasoning else ""
+    if reply.opaque is not None and mask_json(reply.opaque) is not reply.opaque:
+        reply = replace(reply, opaque=None)  # what is signed cannot be masked, and what holds a secret is not kept
     if text is reply.text and reasoning is reply.reasoning:
         return reply
     return replace(reply, text=text, reasoning=reasoning)

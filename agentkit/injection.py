@@ -45,13 +45,12 @@ class Injections:
         for message in getattr(result, "heard", ()) or ((result,) if isinstance(result, Message) else ()):
             self.heard.update(message.notes)
 
-    def drop(self, key: str) -> None:
-        """Forget one. Raises `UsageError` when it is unknown or was heard already."""
+    def check_unheard(self, key: str) -> None:
+        """See that one can still be taken back. Raises `UsageError` when it is unknown or was heard already."""
         if key not in self.notes:
             raise UsageError(f"no injected message {key!r} waits here")
         if key in self.heard:
             raise UsageError("the model has seen this message already; undo to before that, or inject a correction")
-        del self.notes[key]
 
 
 def interrupt(notes: list[Note]) -> Message:

@@ -6,6 +6,7 @@ An interrupt that arrives between the return of a tool and its entry waits until
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # the module `signal` wraps each call of it in enums, which costs more than a step
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -22,47 +23,68 @@ def foreign(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 class deferred:
     """Hold interrupts back while agentkit's own code runs in the main thread; leaving raises the one that waits.
 
-    `hit` says whether one waits; `release` raises it earlier. Within another `deferred` it is that one again. Where a
-    program has a handler of its own, or in another thread, nothing is held back.
+    `hit` says whether one waits; `release` raises it earlier. Within another `deferred` it is that one again, so that a
+    run that is driven by the tool of another run holds them back as well. Where a program has a handler of its own, or in
+    another thread, nothing is held back.
     """
 
-    __slots__ = ("_mine", "hit")
+    __slots__ = ("_frames", "_outer", "hit")
 
     def __enter__(self) -> deferred:
-        self.hit = self._mine = False
+        self.hit = False
+        self._outer: deferred | None = None
         if threading.get_ident() == _main:
             handler = _signal.getsignal(_signal.SIGINT)
             if handler is _signal.default_int_handler:
-                self._mine = True
+                self._outer, self._frames = self, [sys._getframe(1)]
                 _signal.signal(_signal.SIGINT, self._handle)
             elif isinstance(outer := getattr(handler, "__self__", None), deferred):
+                self._outer = outer
+                outer._frames.append(sys._getframe(1))
                 return outer
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if self._mine:
+        outer = self._outer
+        if outer is None:
+            return
+        outer._frames.pop()
+        if outer is self:
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-            if self.hit and kind is None:
-                self.release()
+        if outer.hit and kind is None and (outer is self or outer._in_foreign_code(sys._getframe(1))):
+            outer.release()
 
     def release(self) -> None:
         """Raise the interrupt that was held back, if there was one."""
         if self.hit:
             self.hit = False
-            raise KeyboardInterrupt
+            raise _from_outside()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if _in_foreign_code(frame):
-            raise KeyboardInterrupt
+        if self._in_foreign_code(frame):
+            raise _from_outside()
         self.hit = True
 
-
-def _in_foreign_code(frame: FrameType | None) -> bool:
-    """Say whether the interrupted frame was called by `foreign`; the line of `foreign` itself is still ours."""
-    if frame is None or frame.f_code is foreign.__code__:
+    def _in_foreign_code(self, frame: FrameType | None) -> bool:
+        """Say whether a frame was called by `foreign`, and since then by none of ours; the line of `foreign` itself is ours."""
+        if frame is None or frame.f_code is foreign.__code__:
+            return False
+        while frame is not None and frame not in self._frames:
+            if frame.f_code is foreign.__code__:
+                return True
+            frame = frame.f_back
         return False
-    while frame is not None:
-        if frame.f_code is foreign.__code__:
-            return True
-        frame = frame.f_back
-    return False
+
+
+def _from_outside() -> KeyboardInterrupt:
+    error = KeyboardInterrupt()
+    error.pressed = True  # type: ignore[attr-defined]
+    return error
+
+
+def pressed(error: BaseException) -> bool:
+    """Say whether a KeyboardInterrupt came from a person, and not from a `raise` in the code that was called."""
+    if threading.get_ident() != _main:
+        return False
+    ours = isinstance(getattr(_signal.getsignal(_signal.SIGINT), "__self__", None), deferred)
+    return not ours or hasattr(error, "pressed")

@@ -1,12 +1,15 @@
-"""Read a run back: what each row of a journal did to the run that wrote it."""
+"""Read a run back: what each row of a journal did to the run that wrote it, and the engine, run again to where the line ends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agentkit import interrupts
+from agentkit.errors import Diverged
 from agentkit.journal.base import Entry, Note, Row
-from agentkit.tree import HIDDEN, lane_of
+from agentkit.stepper import Pending, Stepper
+from agentkit.tree import HIDDEN, Tips, extend, lane_of, recordings
 
 if TYPE_CHECKING:
     from agentkit.history import History
@@ -49,3 +52,41 @@ def _note(history: History, note: Note, others: dict[str, Note]) -> None:
         history.moves.add(history.tips, data["tips"], data["why"])
         notes.update({key: others[key] for key in data.get("inherits", ()) if key in others})
         history.tips = dict(data["tips"])
+
+
+Replayed = list[tuple[Pending, Any]]
+
+
+def rebuild(history: History, *, strict: bool = False) -> None:
+    """Run the engine again and send it what is recorded on the line.
+
+    Where the engine asks for something else, the line ends there and the rest stays in the tree as a branch. Raises
+    `Diverged` instead with `strict`, before anything is changed.
+    """
+    history.torn = True
+    stepper, done = interrupts.foreign(_again, (history,), {})
+    if stepper.diverged and strict:
+        raise Diverged(stepper.diverged)
+    before, history.stepper, history.torn = history.stepper, stepper, False
+    history.injections.heard.clear()
+    for pending, entry in done:
+        history.proposed[entry.id] = pending.step
+        if history.injections.notes:
+            history.injections.hear(entry.result)
+    if stepper.diverged:
+        history.behind.attempt(lambda: _diverge(history, done, stepper.diverged))
+    history.behind.attempt(history.settle)
+    interrupts.foreign(before.close, (), {})
+
+
+def _again(history: History) -> tuple[Stepper, Replayed]:
+    stepper = history.begin_anew()
+    return stepper, stepper.replay(recordings(history.line))
+
+
+def _diverge(history: History, done: Replayed, why: str) -> None:
+    tips: Tips = {"": next((entry.id for entry in history.line if entry.kind == "begin"), 0)}
+    for _, entry in done:
+        extend(tips, entry)
+    history.note("head", {"tips": tips, "why": "diverged", "text": why})
+    history.tips = tips

@@ -27,13 +27,21 @@ class Place:
 
 
 def places(lane: Any) -> Iterator[Place]:
-    """Give the frames of one lane of a stepper, innermost last, and then its arounds."""
+    """Give the frames of one lane of a stepper, innermost last, and then its arounds, with the engines that they run."""
     if lane.done:
         return
-    for generator, around in [(f.generator, False) for f in lane.frames] + [(g, True) for _, g in lane.around]:
-        frame = generator.gi_frame
+    held = [(g, g is not outer) for _, outer in lane.around for g in _chain(outer)]
+    for generator, inner in [(f.generator, True) for f in lane.frames] + held:
+        frame, around = generator.gi_frame, not inner
         if frame is None:
             continue
         code = frame.f_code
         source = linecache.getline(code.co_filename, frame.f_lineno).strip()
         yield Place(code.co_name, code.co_filename, frame.f_lineno, source, dict(frame.f_locals), lane.path, around)
+
+
+def _chain(generator: Any) -> Iterator[Any]:
+    """Give a generator and those that it delegates to."""
+    while hasattr(generator, "gi_yieldfrom"):
+        yield generator
+        generator = generator.gi_yieldfrom

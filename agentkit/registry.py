@@ -1,4 +1,4 @@
-"""Engines by name, and what is known of an engine: its parameters, its source."""
+"""Engines by name, and what is known of an engine: its parameters, their ranges, its source, what it may cost."""
 
 from __future__ import annotations
 
@@ -6,25 +6,74 @@ import functools
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Iterable
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from agentkit import plugins
 from agentkit.errors import Unknown, UsageError
 
-ENGINES = {"react": "agentkit.engines.react:react"}
+_OWN = (
+    "react",
+    "chain_of_thought",
+    "plan_and_execute",
+    "reflexion",
+    "self_ask",
+    "critic",
+    "tree_of_thoughts",
+    "dag",
+    "auto",
+    "self_refine",
+    "rewoo",
+)
+Loops = Mapping[str, Callable[..., Any]]
+"""Engines that were given as functions, by import path."""
+
+ENGINES = {name: f"agentkit.engines.{name}:{name}" for name in _OWN}
 """The engines of this package, by name."""
 
-AT_LEAST = {"max_iterations": 1}
+ALIASES = {
+    "ovos-react-loop": "react",
+    "ovos-chain-of-thought-loop": "chain_of_thought",
+    "ovos-plan-execute-loop": "plan_and_execute",
+    "ovos-reflexion-loop": "reflexion",
+    "ovos-self-ask-loop": "self_ask",
+    "ovos-critic-loop": "critic",
+    "ovos-tree-of-thoughts-loop": "tree_of_thoughts",
+}
+"""Ids under which other systems know these engines."""
+
+AT_LEAST = {
+    "max_iterations": 1,
+    "max_steps": 1,
+    "max_step_iterations": 1,
+    "max_reflections": 1,
+    "max_follow_ups": 1,
+    "max_critique_rounds": 1,
+    "max_refinements": 1,
+    "max_replans": 0,
+    "max_parallel": 1,
+    "n_branches": 1,
+    "beam_width": 1,
+    "max_depth": 1,
+}
 """The least value of the parameters that count something."""
+
+BETWEEN = {"threshold": (0, 1), "min_confidence": (0, 1), "min_score": (0, 10)}
+"""The range of the parameters that measure something, in engines of this package."""
+
+ONE_OF = {"search": ("beam", "dfs"), "force_answer": (True, False), "replan": (True, False)}
+"""The values of the parameters that choose something, in engines of this package."""
 
 
 def find(engine: Any) -> tuple[Callable[..., Any], str]:
     """Give an engine and its import path, for a name, an import path ("module:function"), or a generator function."""
     if isinstance(engine, str):
-        path = ENGINES.get(engine, engine)
+        path = ENGINES.get(ALIASES.get(engine, engine), engine)
         module, _, name = path.partition(":")
         if not name:
-            raise Unknown("engine", engine, ENGINES)
+            return _plugged(engine)
         try:
             return getattr(importlib.import_module(module), name), path
         except (ImportError, AttributeError) as error:
@@ -34,13 +83,39 @@ def find(engine: Any) -> tuple[Callable[..., Any], str]:
     return engine, f"{engine.__module__}:{engine.__qualname__}"
 
 
+def _plugged(name: str) -> tuple[Callable[..., Any], str]:
+    """Give the engine that another package brings under this name."""
+    engine = plugins.load("engines", name)
+    if engine is None:
+        raise Unknown("engine", name, [*ENGINES, *ALIASES, *plugins.points("engines")])
+    return find(engine)
+
+
+def load_engine(name: str) -> Callable[..., Any]:
+    """Give the engine of a name, an id of another system, an entry point, or an import path. Raises `Unknown`."""
+    return find(name)[0]
+
+
 @functools.cache
 def parameters(engine: Callable[..., Any]) -> tuple[str, ...]:
     """Name an engine's parameters, after the task."""
     return tuple(inspect.signature(engine).parameters)[1:]
 
 
-def check(engine: Callable[..., Any], options: dict[str, Any], others: Iterable[str] = ()) -> None:
+def defaults(engine: Any) -> dict[str, Any]:
+    """Give the values that an engine's parameters have when nothing else is said."""
+    known = inspect.signature(find(engine)[0]).parameters
+    return {name: known[name].default for name in parameters(find(engine)[0])}
+
+
+@functools.cache
+def loops(engine: Callable[..., Any]) -> frozenset[str]:
+    """Name the parameters that take an engine: those annotated as `Loop`, and those that have one by default."""
+    known = inspect.signature(engine).parameters.values()
+    return frozenset(p.name for p in known if "Loop" in str(p.annotation) or inspect.isgeneratorfunction(p.default))
+
+
+def check(engine: Callable[..., Any], options: Mapping[str, Any], others: Iterable[str] = ()) -> None:
     """Check an engine's parameters. Raises `Unknown` for a name it does not have, `ValueError` for a value out of range."""
     known = parameters(engine)
     for name, value in options.items():
@@ -50,6 +125,97 @@ def check(engine: Callable[..., Any], options: dict[str, Any], others: Iterable[
             raise ValueError(f"{name} is a whole number of at least {AT_LEAST[name]}, not {value!r}")
         if name == "force_answer" and not isinstance(value, bool):
             raise ValueError(f"{name} is True or False, not {value!r}")
+        if engine.__module__.startswith("agentkit.engines."):
+            _check_own(engine, name, value)
+
+
+def _check_own(engine: Callable[..., Any], name: str, value: Any) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if name in BETWEEN and not (name == "threshold" and value is None):
+        low, high = BETWEEN[name]
+        if not (number and low <= value <= high):
+            raise ValueError(f"{name} is a number from {low} to {high}, not {value!r}")
+    if name in ONE_OF and not any(value is one or (isinstance(one, str) and value == one) for one in ONE_OF[name]):
+        raise ValueError(f"{name} is one of {', '.join(map(repr, ONE_OF[name]))}, not {value!r}")
+    if name == "step_timeout" and value is not None and not (number and 0 < value < math.inf):
+        raise ValueError(f"{name} is a number of seconds above 0, or None, not {value!r}")
+    if name == "lessons" and not (hasattr(value, "recall") or _is_texts(value)):
+        raise ValueError(f"{name} is a list of texts, or a store of them, not {value!r:.200}")
+    if name == "prompts" and value is not None:
+        own = sys.modules[engine.__module__].PROMPTS
+        for key, prompt in value.items() if isinstance(value, Mapping) else [(value, None)]:
+            if key not in own or not isinstance(prompt, str):
+                raise ValueError(f"prompts is a dict of texts for some of {', '.join(own)}, not {value!r:.200}")
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
+# -- engines within engines ----------------------------------------------------------------------------------------------
+
+
+def spell(engine: Callable[..., Any], options: Mapping[str, Any], others: Iterable[str] = ()) -> tuple[dict[str, Any], Loops]:
+    """Check options and give them as JSON data: an engine becomes its name, or a spec such as `{"engine": "react", …}`.
+
+    Beside them the engines that were given as functions, by import path, for `build`: some can be found nowhere else.
+    """
+    check(engine, options, others)
+    known: dict[str, Callable[..., Any]] = {}
+    plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in options.items()}
+    return plain | {name: _spell_loop(name, options[name], known) for name in loops(engine) & options.keys()}, known
+
+
+def _spell_loop(name: str, value: Any, known: dict[str, Callable[..., Any]]) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, functools.partial) and not value.args:
+        value = {"engine": value.func, **value.keywords}
+    if isinstance(value, Mapping):
+        if "engine" not in value:
+            raise UsageError(f'{name} is an engine, or a spec such as {{"engine": "react", …}}, not {value!r:.200}')
+        more, found = spell(find(value["engine"])[0], {key: inner for key, inner in value.items() if key != "engine"})
+        known |= found
+        return {"engine": _spell_loop(name, value["engine"], known), **more}
+    function, path = find(value)
+    if isinstance(value, str):
+        return value
+    known[path] = function
+    return next((own for own, where in ENGINES.items() if where == path), path)
+
+
+def build(engine: Callable[..., Any], options: Mapping[str, Any], known: Loops) -> dict[str, Any]:
+    """Give the arguments that options in JSON stand for: engines in the place of their names and specs."""
+    return {**options, **{name: _build_loop(options[name], known) for name in loops(engine) & options.keys()}}
+
+
+def _build_loop(value: Any, known: Loops) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        function = _build_loop(value["engine"], known)
+        more = {key: inner for key, inner in value.items() if key != "engine"}
+        return functools.partial(function, **build(function, more, known))
+    return known[value] if value in known else find(value)[0]
+
+
+def forecast(engine: Callable[..., Any], options: Mapping[str, Any]) -> str:
+    """Say how many model calls a run may take, where the engine can tell beforehand: its module counts them in `cost`."""
+    count = getattr(sys.modules.get(engine.__module__), "cost", None)
+    if count is None or not engine.__module__.startswith("agentkit.engines."):
+        return ""
+    own = {name: value for name, value in options.items() if name in inspect.signature(count).parameters}
+    return f"at most {count(**own)} model calls, when no answer is found on the way"
+
+
+def check_recorded(engine: Callable[..., Any], spec: dict[str, Any]) -> None:
+    """See that an engine has the options with which a run was started. Raises `UsageError`."""
+    for name, value in spec["options"].items():
+        if name not in parameters(engine):
+            raise UsageError(
+                f"the run was started with {name}={value!r}, and {engine.__name__} knows no such option: resume it with "
+                f"the engine {spec['engine']}, or with another one that has it"
+            )
 
 
 @functools.cache

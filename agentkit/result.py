@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agentkit import show
+from agentkit import answers, show
 from agentkit.journal.base import Entry
 from agentkit.usage import Usage
 
@@ -19,7 +19,8 @@ class Result:
     """What a run came to: the answer, or why there is none.
 
     `interrupted` says whether it ended before the engine was through, and `reason` why ("max_turns", "timeout",
-    "stopped" …). `pending` are the injected messages that no model has seen.
+    "stopped" …). `pending` are the injected messages that no model has seen. `output` is the validated object, where the
+    run was started with `output=`.
     """
 
     answer: str
@@ -31,6 +32,7 @@ class Result:
     step_count: int = 0
     tool_calls_count: int = 0
     pending_injections: tuple[str, ...] = ()
+    output: Any = None
 
     def __str__(self) -> str:
         return self.answer
@@ -67,5 +69,7 @@ def result_of(run: Run) -> Result:
     answer, desk = run.desk.history.stepper.answer, run.desk
     reason = answer.interrupted if answer else run.interrupted or desk.hold or "paused"
     unheard = tuple(note.data["text"] for note in desk.history.unheard())
-    text, error = (answer.text, None) if answer else ("", desk.error)
-    return Result(text, error, bool(reason), reason, desk.usage, run, desk.steps, desk.tool_calls, unheard)
+    text = answer.text if answer else ""
+    output, misfit = answers.result(run.task, text) if answer else (None, None)
+    error = misfit if answer and not desk.history.behind.waiting else desk.error
+    return Result(text, error, bool(reason), reason, desk.usage, run, desk.steps, desk.tool_calls, unheard, output)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from agentkit import edits, export, show, stepping
 from agentkit.control import Control
 from agentkit.desk import Desk
-from agentkit.errors import UsageError
 from agentkit.events import Event
 from agentkit.gates import Breakpoint, Verdict
 from agentkit.journal.base import Entry
@@ -58,7 +57,7 @@ class Run:
         """The status, whoever may be driving just now."""
         if self.missing:
             return "readonly"
-        if self.desk.history.stepper.answer:
+        if self.desk.history.stepper.answer and not self.desk.history.behind.waiting:
             return "done"
         if self.desk.waiting:
             return "waiting"
@@ -156,16 +155,16 @@ class Run:
         return stepping.step(self)
 
     def step_over(self) -> list[Entry]:
-        """Perform everything that is pending now, parallel calls side by side, and give the entries."""
+        """Perform what is pending now, parallel calls side by side, or a nested engine to its end, and give the entries."""
         return stepping.over(self)
 
     def drive(self, timeout: float | None = None) -> Result:
         """Perform steps in this thread until the run ends, pauses, or waits for a person; give how it stands."""
         return stepping.to_the_end(self, timeout)
 
-    def play(self, until: Callable[[], str] = str) -> Run:
-        """Go on in the background; returns at once. `until()` may give a reason to pause, between two steps."""
-        stepping.play(self, until)
+    def play(self, until: Callable[[], str] = str, pace: float | None = None) -> Run:
+        """Go on in the background; returns at once. `until()` may give a reason to pause, `pace` are seconds between two steps."""
+        stepping.play(self, until, pace)
         return self
 
     def pause(self) -> Run:
@@ -192,9 +191,15 @@ class Run:
         return stepping.entries(self)
 
     def close(self) -> None:
-        """Let the run go in its journal, so that it can be resumed or deleted elsewhere; this object is read-only from here on."""
+        """Let the run go in its journal, so that it can be resumed or deleted elsewhere; this object is read-only from here on.
+
+        Raises `JournalError` where the journal still refuses what it has refused before: that would be lost.
+        """
         self.wait()
+        if self.desk.history.behind.waiting:
+            self.control.do(str)
         self.control.lease.drop()
+        self.control.sealed = "this run was closed, or resumed as another object; resume it to change it"
         self.missing = (*self.missing, "its hold on the journal (it was closed, or resumed as another object)")
 
     # -- changing what comes next ------------------------------------------------------------------------------------
@@ -279,15 +284,8 @@ class Run:
         """Give the trace as a pandas table, one row per entry."""
         return export.to_frame(self)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _entry(self, entry: int | Entry) -> Entry:
-        if isinstance(entry, Entry):
-            return entry
-        entries = self.entries
-        if not -len(entries) <= entry < len(entries):
-            raise UsageError(f"there is no entry {entry}; the trace has entries 0 to {len(entries) - 1}")
-        return entries[entry]
+        return edits.own(self, entry)
 
     def _told(self, doing: str) -> None:
         """Hear from the control that somebody begins to drive ("running"), or that the run is at rest again ("")."""
@@ -298,3 +296,5 @@ class Run:
     __repr__ = show.run
     from_json: ClassVar[Callable[..., Run]]
     from_notebook: ClassVar[Callable[..., Run]]
+    widget: ClassVar[Callable[..., Any]]
+    freeze: ClassVar[Callable[..., None]]

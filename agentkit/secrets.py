@@ -54,6 +54,7 @@ _IS_NAME = re.compile(rf"(?i)(?:^|[_.-]|(?<=[a-z])(?=[A-Z])){_NAME}$|^{_NAME}$")
 _PLACEHOLDER = re.compile(r"(?i)[<\[{$%*x.]|your|example|placeholder|none$|null$|true$|false$|os\.|str$|string$|env:|getpass")
 
 _known: tuple[tuple[str, str], ...] = ()
+_learned: dict[str, str] = {}
 
 
 def refresh(environment: Mapping[str, str] | None = None) -> None:
@@ -61,8 +62,17 @@ def refresh(environment: Mapping[str, str] | None = None) -> None:
     global _known
     source = os.environ if environment is None else environment
     found = {value: name for name, value in source.items() if _names_a_secret(name) and _may_be_secret(value)}
+    if environment is None:
+        found |= _learned
     escaped = {_inside_json(value): name for value, name in found.items()}
     _known = tuple(sorted((found | escaped).items(), key=lambda pair: -len(pair[0])))
+
+
+def learn(value: str, name: str) -> None:
+    """Mask this value from now on, too: a key that was given as an argument or comes from a keyring."""
+    if value not in _learned and _may_be_secret(value):
+        _learned[value] = name
+        refresh()
 
 
 def mask(text: str) -> str:
@@ -113,6 +123,37 @@ def _mask_item(key: Any, value: Any, mask: Callable[[str], str], above: set[int]
     if isinstance(key, str) and isinstance(value, str) and _IS_NAME.search(key) and _is_value(value, quoted=True):
         return f"[secret {key.lower()[-24:]}]"
     return _mask_json(value, mask, above)
+
+
+class Stream:
+    """Mask a text that comes in pieces: its last word waits until it is whole, and what stood before a word counts too."""
+
+    __slots__ = ("_before", "_held")
+
+    def __init__(self) -> None:
+        self._before = self._held = ""
+
+    def add(self, piece: str) -> str:
+        """Take one more piece, and give what can be shown now."""
+        text = self._held + piece
+        at = max(len(text.rstrip(_OF_A_WORD)), len(text) - 512)
+        self._held = text[at:]
+        return self._shown(text[:at])
+
+    def end(self) -> str:
+        """Give what is left."""
+        left, self._held = self._held, ""
+        return self._shown(left)
+
+    def _shown(self, text: str) -> str:
+        if not text:
+            return ""
+        before, both = mask(self._before), mask(self._before + text)
+        self._before = (self._before + text)[-100:]
+        return both[len(before) :] if both.startswith(before) else mask(text)
+
+
+_OF_A_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.~+/=:@-\"'\\"
 
 
 def _mask_named(text: str) -> str:

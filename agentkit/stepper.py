@@ -10,15 +10,17 @@ parallel step with index i is "[i.k]"; so "[3.0].1" is the first sub-generator w
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from agentkit import lines
 from agentkit.around.base import Around
-from agentkit.errors import EngineError, Finish
+from agentkit.errors import EngineError, Finish, OutputValidationError
+from agentkit.lanes import Frame, Lane
 from agentkit.messages import EMPTY
 from agentkit.places import Place, places
-from agentkit.steps import Act, Answer, Engine, Step
+from agentkit.steps import Act, Answer, Engine, Step, problem
 
 Recorded = dict[tuple[str, int], Any]
 """Entries by frame path and index: anything with `kind`, `step` and `result`."""
@@ -41,48 +43,22 @@ class Pending:
         return f"Pending({self.step.kind} ({self.step.role}){f' at {self.path}' if self.path else ''})"
 
 
-class Frame:
-    """One generator of an engine: its path, the number of its steps so far, and the memories of the arounds."""
-
-    __slots__ = ("children", "generator", "index", "memories", "path")
-
-    def __init__(self, generator: Any, path: str) -> None:
-        self.generator = generator
-        self.path = path
-        self.index = 0
-        self.children = 0
-        self.memories: dict[int, dict[str, Any]] = {}
-
-
-class Lane:
-    """A line of steps: the whole run is one, and each part of a parallel step is one more."""
-
-    __slots__ = ("around", "branches", "done", "frames", "joint", "parent", "path", "pending", "result", "wrapped")
-
-    def __init__(self, engine: Engine, path: str, parent: Lane | None, *, wrapped: bool) -> None:
-        self.path = path
-        self.parent = parent
-        self.frames = [Frame(engine, path)]
-        self.around: list[tuple[int, Any]] = []
-        self.wrapped = wrapped
-        self.pending: Pending | None = None
-        self.branches: list[Lane] = []
-        self.joint: Pending | None = None
-        self.done = False
-        self.result: Any = None
-
-
 class Stepper:
     """Hold an engine at its pending steps; `feed` sends a result in and moves on to the next ones.
 
     At the end `answer` holds the engine's `Answer`; when the engine or an around raised or broke the protocol, `error`
-    holds an `EngineError` and nothing is pending any more.
+    holds an `EngineError` (or its `OutputValidationError`) and nothing is pending any more. A KeyboardInterrupt for which
+    `pressed(error)` is true is a person's and passes through; the stepper is of no use then, and a new one is to be
+    replayed in its place.
     """
 
-    def __init__(self, engine: Engine, arounds: tuple[Around, ...] = ()) -> None:
+    def __init__(
+        self, engine: Engine, arounds: tuple[Around, ...] = (), pressed: Callable[[BaseException], bool] = lambda error: False
+    ) -> None:
         self.answer: Answer | None = None
-        self.error: EngineError | None = None
+        self.error: EngineError | OutputValidationError | None = None
         self.diverged = ""
+        self._pressed = pressed
         self._arounds = {
             kind: tuple((i, around) for i, around in enumerate(arounds) if kind in getattr(around, "kinds", KINDS))
             for kind in KINDS
@@ -115,10 +91,9 @@ class Stepper:
         parts = tuple(Act((call,), step.role, step.tags) for call in step.calls) if type(step) is Act else step.parts  # type: ignore[union-attr]
         wrapped = type(step) is not Act
         lane.pending = None
-        lane.branches = [
-            Lane(part if hasattr(part, "send") else _single(part), f"{pending.path}[{pending.index}.{k}]", lane, wrapped=wrapped)
-            for k, part in enumerate(parts)
-        ]
+        engines: list[Any] = [part if hasattr(part, "send") else _single(part) for part in parts]
+        place = f"{pending.path}[{pending.index}."
+        lane.branches = [Lane(e, f"{place}{k}]", lane, wrapped=wrapped, within=lane.asker) for k, e in enumerate(engines)]
         joint = Pending(lane, pending.path, pending.index, step, joins=True)
         for branch in lane.branches:
             branch.pending = None
@@ -159,38 +134,47 @@ class Stepper:
         return [place for lane in _leaves(self.root, inner=True) for place in places(lane)]
 
     def close(self) -> None:
-        """Let the generators go."""
+        """Let the generators go; what one of them raises at its end matters to nobody."""
         for lane in _leaves(self.root, inner=True):
             for _, generator in lane.around:
-                _close(generator)
-            _close(lane.frames[0].generator)
+                self._close(generator)
+            self._close(lane.frames[0].generator)
 
-    # -- moving on ---------------------------------------------------------------------------------------------------
+    def _close(self, generator: Any) -> None:
+        try:
+            generator.close()
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and self._pressed(error):
+                raise
 
     def _advance(self, lane: Lane, value: Any) -> None:
         """Send `value` to whoever waits for it in this lane, until a step is pending or the lane is done."""
         try:
             while asked := self._send(lane, value):
                 position, step = asked
+                lane.asker = position if position > lane.within else lane.within
                 frame = lane.frames[-1]
-                kind = getattr(step, "kind", None)
-                if kind not in self._arounds:
-                    raise EngineError(f"an engine yields steps (Think, Act, Ask, All, Conclude), not {step!r:.200}")
+                if wrong := problem(step):
+                    raise EngineError(wrong)
+                kind = step.kind
                 if kind == "conclude" and (len(lane.frames) > 1 or lane.parent is not None):
                     value = None  # only the outermost engine's answer is up for discussion
                     continue
                 if lane.wrapped:
-                    step = self._wrap(lane, frame, position, step)
-                opens = kind == "all" or (kind == "act" and len(step.calls) != 1)
+                    step = self._wrap(lane, frame, lane.asker, step)
+                opens = step.kind == "all" or (step.kind == "act" and len(step.calls) != 1)
                 lane.pending = Pending(lane, frame.path, frame.index, step, opens)
                 frame.index += 1
                 return
         except Finish as finish:
-            self._end(Answer(finish.answer, EMPTY, finish.reason or "finished"))
-        except EngineError as error:
+            self._end(Answer(finish.answer, EMPTY, finish.reason))
+        except (EngineError, OutputValidationError) as error:
             self.error = error
-        except Exception as error:
-            self.error = EngineError(f"{lane.frames[-1].generator.__name__} raised {type(error).__name__}: {error}")
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and self._pressed(error):
+                raise
+            name = getattr(lane.frames[-1].generator, "__name__", "the engine")
+            self.error = EngineError(f"{name} raised {lines.error(error)}")
             self.error.__cause__ = error
 
     def _send(self, lane: Lane, value: Any) -> tuple[int, Any] | None:
@@ -221,14 +205,17 @@ class Stepper:
                     memory = frame.memories[i] = {}
                 generator = around(step, memory)
                 lane.around.append((i, generator))
-                step = next(generator)
+                before, step = step.kind, next(generator)
+                if step.kind != before:
+                    lane.asker = i
+                    return self._wrap(lane, frame, i, step)
         return step
 
     def _finish(self, lane: Lane, value: Any) -> None:
         lane.done, lane.result = True, value
         if lane.parent is None:
-            if type(value) is not Answer:
-                raise EngineError(f"an engine returns an Answer, not {value!r:.200}")
+            if type(value) is not Answer or not isinstance(value.text, str):
+                raise EngineError(f"an engine returns an Answer with a text, not {value!r:.200}")
             self.answer = value
         elif lane.parent.joint is not None and all(branch.done for branch in lane.parent.branches):
             lane.parent.pending, lane.parent.joint = lane.parent.joint, None
@@ -277,10 +264,3 @@ def _leaves(lane: Lane, *, inner: bool = False) -> Iterator[Lane]:
         yield lane
     for branch in lane.branches if not lane.pending or inner else ():
         yield from _leaves(branch, inner=inner)
-
-
-def _close(generator: Any) -> None:
-    try:
-        generator.close()
-    except RuntimeError:
-        pass  # it yielded once more while being closed: its last word does not matter

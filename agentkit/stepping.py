@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Container, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentkit import background, drive, interrupts
+from agentkit import background, drive, interrupts, settings
 from agentkit.errors import Ended, ReadOnly, Undecided, UsageError
 from agentkit.journal.base import Entry
 from agentkit.result import Result
+from agentkit.stepper import Pending
 
 if TYPE_CHECKING:
     from agentkit.run import Run
@@ -41,7 +42,7 @@ def one(run: Run) -> Entry:
             run.desk.hold = ""
             entry = drive.step(run.desk, due[0])
             if entry is None:
-                raise run.desk.error or UsageError("the step did not end")
+                raise run.desk.error or UsageError("the step was stopped; it is still pending, and next(run) tries it again")
             return entry
         finally:
             run.control.release(token)
@@ -73,6 +74,10 @@ def each(run: Run) -> Iterator[Entry]:
             entry = one(run)
         except StopIteration:
             return
+        except UsageError:
+            if run.control.stopping in ("", "pause"):
+                raise
+            return
         yield entry
         if run.desk.hold:
             return
@@ -85,10 +90,48 @@ def over(run: Run) -> list[Entry]:
         token = _acquire(run)
         try:
             run.desk.hold, run.desk.error = "", None
-            drive.blocking(run.desk, _batch(run))
+            if run.desk.caught_up():
+                run.desk.mend()
+                run.desk.error = run.desk.history.stepper.error
+                drive.blocking(run.desk, _over(run))
         finally:
             run.control.release(token)
     return [entry for entry in run.entries if entry.id not in before]
+
+
+def set_pace(run: Run, seconds: float) -> None:
+    """Set the time to wait between two steps of a run that plays. Raises `UsageError` for what is no number of seconds."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= 3600:
+        raise UsageError(f"the pace is a number of seconds from 0 to 3600, not {seconds!r}")
+    run.desk.pace = float(seconds)
+
+
+def ahead(run: Run, *, over: bool = False) -> None:
+    """Perform one step in the background, or with `over` as much as `over` does; breakpoints of what comes first are passed."""
+    if (playing := run.control.playing) is not None:
+        run.pause()
+        background.wait(playing)
+    _ready(run)
+    begun: list[Pending] = []
+
+    def may_start(busy: Container[Pending]) -> list[Pending]:
+        if begun and not over:
+            return []
+        due = run.desk.due(busy, stepping=not begun)
+        begun.extend(due)
+        return due if over else due[:1]
+
+    if run.status != "done":
+        run.control.play(_over(run) if over else str, may_start)
+
+
+def _over(run: Run) -> Callable[[], str]:
+    """Say "pause" as soon as a nested engine that is at work has returned; elsewhere as `_batch` does."""
+    frame = run.pending[0].path if run.pending else ""
+    if "." not in frame.rpartition("]")[2]:
+        return _batch(run)
+    inner = (f"{frame}.", f"{frame}[")
+    return lambda: "" if any(p.path == frame or p.path.startswith(inner) for p in run.pending) else "pause"
 
 
 def _batch(run: Run) -> Callable[[], str]:
@@ -97,15 +140,18 @@ def _batch(run: Run) -> Callable[[], str]:
     return lambda: "" if first.intersection(run.pending) - run.desk.waiting.keys() else "pause"
 
 
-def play(run: Run, until: Callable[[], str]) -> None:
+def play(run: Run, until: Callable[[], str], pace: float | None = None) -> None:
     """Go on in the background."""
     _ready(run)
+    if pace is not None:
+        set_pace(run, pace)
     if run.status != "done":
         run.control.play(until)
 
 
 def to_the_end(run: Run, timeout: float | None) -> Result:
     """Perform steps in this thread until the run ends, pauses, or waits for a person."""
+    settings.check_timeout(timeout)
     _ready(run)
     end = background.timer(timeout, lambda: run.stop("timeout"))
     try:
@@ -117,6 +163,7 @@ def to_the_end(run: Run, timeout: float | None) -> Result:
 
 def wait(run: Run, timeout: float | None) -> Result:
     """Wait for the background task; an interrupt pauses the run, and after `timeout` seconds it is stopped."""
+    settings.check_timeout(timeout)
     playing = run.control.playing
     if playing is not None:
         try:

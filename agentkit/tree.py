@@ -65,6 +65,11 @@ def chain(entries: dict[int, Entry], tips: Tips, lane: str, stop: int) -> list[E
     return found
 
 
+def line_to(entries: dict[int, Entry], end: Entry) -> list[Entry]:
+    """Give the way from the root to an entry of the run's own lane; of steps that were never joined, how far each lane came."""
+    return chain(entries, {**(_reached(entries, end) if end.kind == "batch" else {}), "": end.id}, "", 0)
+
+
 def tips_at(entries: dict[int, Entry], line: list[Entry], tips: Tips, entry: Entry) -> Tips:
     """Give the tips at which `entry` is the last one of its lane, and the other lanes of its batch stay as they are.
 
@@ -116,8 +121,8 @@ def before(entries: dict[int, Entry], line: list[Entry], tips: Tips) -> Tips:
 
 
 def drifted(now: Step | None, then: Step | None) -> bool:
-    """Say whether two model calls that stand at the same place ask for something else: other messages, other tools."""
+    """Say whether two model calls that stand at the same place ask for something else: other messages, tools or data."""
     if not isinstance(now, Think) or not isinstance(then, Think):
         return False
     schemas = [[tool.digest for tool in step.tools] for step in (now, then)]
-    return now.chat.digest != then.chat.digest or schemas[0] != schemas[1]
+    return now.chat.digest != then.chat.digest or schemas[0] != schemas[1] or now.shape != then.shape

@@ -10,16 +10,22 @@ from typing import Any
 
 import pytest
 
+from agentkit import secrets
+
+os.environ["AGENTKIT_LOCAL"] = "none"  # for kernels, too: no model is chosen by what the machine has
+
 collect_ignore = ["benchmarks"]  # scripts that measure, for `make bench`
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep runs in a folder of this test, and let no model be chosen by what the machine has."""
+    """Keep runs in a folder of this test; let no model be chosen by what the machine has, and somebody watch."""
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("AGENTKIT_HOME", str(folder))
+    monkeypatch.setenv("AGENTKIT_LOCAL", "none")
+    secrets._learned.clear()  # keys that other tests gave as arguments
     for name in os.environ:
-        if name == "AGENTKIT_MODEL" or name.endswith("_API_KEY"):
+        if name in ("AGENTKIT_MODEL", "AGENTKIT_NONINTERACTIVE") or name.endswith("_API_KEY"):
             monkeypatch.delenv(name)
     return folder
 

@@ -25,6 +25,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 def main(path: Path, scratch: str) -> int:
     """Give the exit code: 0 when every cell ran, 1 at the first that failed. `scratch` is an empty folder."""
     os.environ.setdefault("AGENTKIT_HOME", scratch)
+    os.environ.setdefault("AGENTKIT_NONINTERACTIVE", "1")  # nobody watches: a run is shown once, as a picture
     notebook = nbformat.read(path, as_version=4)
     files_not_ports = Config(KernelManager={"transport": "ipc", "ip": f"{scratch}/kernel"})  # needs not even a loopback
     client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}, config=files_not_ports)

@@ -12,29 +12,34 @@ ROOT = Path(__file__).parents[1]
 
 # From the ground up. A module imports from lines above its own, never from its own line, and freely within its own package.
 LAYERS = """
-    errors usage lines
-    messages secrets background interrupts places
-    steps
-    tools engines around
-    registry stepper
+    errors usage lines plugins
+    messages secrets background interrupts places home shapes
+    prose
+    steps graph
+    structured
+    tools engines around lanes
+    registry stepper settings
     recommend models
     journal
-    tree events
-    injection moves loading
+    tree events memory
+    injection moves loading behind progress
     history gates
-    host
+    spending limits
+    host answers budget
     desk
     effects
+    works
     drive lease
     control
-    show
+    show changes
     result
     edits
     stepping export
     run
-    log
+    log outfit resuming sessions lessons
     agent
-    reprs
+    reopened reprs comparison persona
+    view
     notebook serve
     cli integrations
     __init__
@@ -42,7 +47,8 @@ LAYERS = """
 LEVEL = {unit: level for level, line in enumerate(LAYERS.splitlines()) for unit in line.split()}
 
 # What decides and never performs: it imports only its like, and of the standard library only what does no I/O.
-PURE = {"errors", "lines", "usage", "messages", "steps", "engines", "around", "places", "stepper"}
+PURE_NAMES = "errors lines usage messages shapes prose graph steps structured engines around places lanes stepper"
+PURE = set(PURE_NAMES.split())
 PURE_LIBRARY = """
     __future__ ast bisect collections copy dataclasses difflib enum functools graphlib hashlib heapq inspect itertools json
     linecache math operator re string textwrap types typing

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+FRONT_END = {"agentkit/static/widget.js", "agentkit/static/widget.css"}
+NO_NODE = {**os.environ, "PATH": "/nonexistent"}
+
+
+def python_m(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], cwd=cwd, env=env, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def build(kind: str, folder: Path) -> Path:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", folder]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
+    python_m("hatchling", "build", "-t", kind, "-d", folder)
     return next(folder.iterdir())
 
 
@@ -27,12 +36,33 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
     with zipfile.ZipFile(build("wheel", tmp_path)) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
         scripts = next(wheel.read(name).decode() for name in wheel.namelist() if name.endswith("entry_points.txt"))
-    assert names == package_files()
+    assert names == package_files() >= FRONT_END
     assert "agentkit = agentkit.cli:main" in scripts
 
 
 def test_the_source_archive_holds_the_package_and_what_the_build_reads(tmp_path: Path) -> None:
     with tarfile.open(build("sdist", tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    extra = {"CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore"}
+    extra = {"CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore", "hatch_build.py"}
     assert names == package_files() | extra
+    assert names >= FRONT_END
+
+
+def test_a_source_archive_is_installed_without_node_and_without_the_network(tmp_path: Path) -> None:
+    archive = build("sdist", tmp_path / "archive")
+    python_m("pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", tmp_path, archive, cwd=tmp_path, env=NO_NODE)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        assert set(wheel.namelist()) >= FRONT_END
+
+
+@pytest.mark.timeout(300)
+def test_a_fresh_checkout_is_built_on_a_machine_without_node(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    for folder in ("agentkit", "widgets"):
+        shutil.copytree(ROOT / folder, checkout / folder, ignore=shutil.ignore_patterns("node_modules", "static", "__pycache__"))
+    for file in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
+        shutil.copy(ROOT / file, checkout)
+    python_m("pip", "wheel", "--no-deps", "-w", tmp_path, checkout, env=NO_NODE)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        assert set(wheel.namelist()) >= FRONT_END
+        assert wheel.getinfo("agentkit/static/widget.js").file_size > 1000

@@ -133,6 +133,27 @@ def test_a_changed_row_opens_the_run_read_only_up_to_there() -> None:
     assert [entry.kind for entry in run.entries] == ["begin", "think"]
 
 
+@pytest.mark.parametrize("kind", ["batch", "join", "act"])
+def test_a_damaged_row_of_a_parallel_step_opens_the_run_in_memory(kind: str) -> None:
+    both = Reply("both", (Call("look", {"city": "Oslo"}, "a"), Call("look", {"city": "Rome"}, "b")))
+    first = agent(both, "done").start("q", paused=True)
+    first.drive()
+    first.close()
+    with sqlite3.connect(database()) as db:
+        found = f'SELECT min(id) FROM rows WHERE body LIKE \'%"entry":"{kind}"%\''
+        assert db.execute(f"UPDATE rows SET body = replace(body, '\"parent\"', '\"patent\"') WHERE id = ({found})").rowcount == 1
+        stored = db.execute("SELECT * FROM rows").fetchall()
+    run = agent("done").resume(first.id)
+    assert run.status == "readonly" and "sound journal" in repr(run) and run[1].result.text == "both"
+    assert [event.kind for event in run.events()][:2] == ["started", "thought"] and run.to_json()["rows"]
+    for act in (run.undo, lambda: run.edit(1, text="x"), lambda: run.inject("x"), lambda: run.fork(1), run.drive):
+        with pytest.raises(ReadOnly, match=r"damaged|sound"):
+            act()
+    assert agent("done").load(run.to_json()).status == "paused"
+    with sqlite3.connect(database()) as db:
+        assert db.execute("SELECT * FROM rows WHERE run = ?", (first.id,)).fetchall() == stored
+
+
 def test_a_journal_of_a_newer_version_says_what_to_do(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "new.db") as db:
         db.execute("PRAGMA user_version = 999")

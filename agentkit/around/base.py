@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-from agentkit.steps import Step
+from agentkit.messages import Chat, Reply
+from agentkit.steps import Step, Think
 
 Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
 """Is given the step and a memory, yields the step (others before or after it), and returns the result for the engine."""
@@ -19,3 +20,20 @@ def around(*kinds: Any) -> Callable[[Any], Any]:
         return function
 
     return mark
+
+
+def aside(chat: Chat, role: str, **tags: Any) -> Think:
+    """Make the model call of an around: a question beside the loop, without tools, which no injected message reaches."""
+    return Think(chat, (), role, tags, "none", False, optional=True)
+
+
+def words(reply: Reply) -> str:
+    """Give what the model said to a question beside the loop; nothing where it could not be asked."""
+    return "" if reply.finish == "error" else reply.text.strip()
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """Give a whole number of at least `least`. Raises `ValueError` that names the option for anything else."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}")
+    return value

@@ -18,7 +18,7 @@ NOTHING = "The model gave no answer: twice its reply was empty."
 def nudge(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
     """Ask again, once, when a reply is empty; end the run in plain words when the next one is empty too."""
     reply = yield step
-    if reply.calls or reply.answer or not reply.readable or step.choice == "none":
+    if reply.calls or reply.answer or not reply.readable or step.choice == "none" or step.shape or step.optional:
         return reply
     again = yield replace(step, chat=step.chat + reply + user(GO_ON), role="nudge")
     if not (again.calls or again.answer):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import around
+from agentkit.around.base import Around, around
+from agentkit.around.completion import DONE, says_done
 from agentkit.messages import Reply, user
 from agentkit.steps import Step, Think, replace
 
@@ -15,10 +17,22 @@ REFORMAT = (
 )
 
 
-@around(Think)
-def reformat(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
-    """Ask again, once in a row, when a reply cannot be read; the second time its raw text is the answer."""
-    reply = yield step
-    if reply.readable or not step.tools or step.choice == "none":
-        return reply
-    return reply + (yield replace(step, chat=step.chat + reply + user(REFORMAT), role="reformat"))
+def reformatting(done: re.Pattern[str] = DONE) -> Around:
+    """Ask again, once in a row, when a reply cannot be read; the second time its raw text is the answer.
+
+    A reply that says by a marker that the task is done is an answer as it stands.
+    """
+
+    @around(Think)
+    def reformat(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
+        reply = yield step
+        if reply.readable or not step.tools or step.choice == "none":
+            return reply
+        if says_done(reply, done):
+            return replace(reply, readable=True)
+        return reply + (yield replace(step, chat=step.chat + reply + user(REFORMAT), role="reformat"))
+
+    return reformat
+
+
+reformat = reformatting()

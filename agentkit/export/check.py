@@ -24,6 +24,8 @@ _RESULT: dict[str, Any] = {
 }
 _DO = {"begin": None, "join": ("all", "act"), "batch": ("all", "act"), "answer": None}
 _BEGIN = {"task": list[dict[str, Any]], "engine": str, "options": dict[str, Any], "tools": dict[str, Any], "model": str}
+_OUTPUT: dict[str, Any] = {"name": str, "schema": dict[str, Any], "type": str}
+_NO_OUTPUT: dict[str, Any] = {"name": "", "schema": {}, "type": ""}
 _ABOUT = {"run": str, "parent": str, "task": str, "engine": str, "model": str, "status": str, "created": float}
 _NOTE: dict[str, dict[str, Any]] = {
     "call": {"parent": int, "path": str, "index": int, "name": str},
@@ -82,7 +84,15 @@ def _begin(spec: dict[str, Any]) -> str:
     for message in spec["task"]:
         if problem := misfit(message_from_json(message), Message):
             return f"holds a task with {problem}"
+    if problem := _output(spec.get("output", _NO_OUTPUT)) or misfit(spec.get("synthesize", 0), int):
+        return f"holds an output with {problem}"
     return "" if spec["task"] else "holds no task"
+
+
+def _output(about: Any) -> str:
+    if problem := misfit(about, dict[str, Any]):
+        return problem
+    return _first(misfit(about.get(name), hint) for name, hint in _OUTPUT.items())
 
 
 def _note(note: Note, before: list[Row]) -> str:

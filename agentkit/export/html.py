@@ -20,6 +20,7 @@ from agentkit.usage import Usage
 
 if TYPE_CHECKING:
     from agentkit.agent import Agent
+    from agentkit.comparison import Comparison
     from agentkit.result import Result
     from agentkit.run import Run
     from agentkit.tools.tool import Tool
@@ -116,6 +117,12 @@ def branches(branches: list[list[Entry]]) -> str:
     return _whole(*found)
 
 
+def comparison(shown: Comparison) -> str:
+    """Show several runs of one task side by side: what each came to, and the steps."""
+    head = f"<p><b>{escaped(lines.line(shown.task))}</b></p>"
+    return _whole(head, _table(shown.totals()), f"<p>{escaped(shown.difference)}</p>", _table(shown.steps()))
+
+
 def observation(message: Message) -> str:
     """Show only what a message holds to be looked at; empty where it is nothing but text."""
     found = "".join(_item(item, parts.FRAGMENT) for item in rich.items(message))
@@ -203,9 +210,14 @@ def _item(item: rich.Item, size: parts.Size) -> str:
 
 def page(source: str) -> str:
     """Show an HTML artifact in a frame that runs no script, loads nothing, and can reach nothing around it."""
-    inside = f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">{shown(source)}'
-    frame = f'sandbox="" srcdoc="{html.escape(inside)}" style="width:100%;height:20em;border:1px solid rgba(128,128,128,.5)'
+    inside = html.escape(document(source))
+    frame = f'sandbox="" srcdoc="{inside}" style="width:100%;height:20em;border:1px solid rgba(128,128,128,.5)'
     return f'<iframe {frame};background:#fff;color-scheme:light;resize:vertical" title="an artifact"></iframe>'
+
+
+def document(source: str) -> str:
+    """Give an artifact as the document of a sandboxed frame: it may style itself and show pictures that it holds, no more."""
+    return f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">{shown(source)}'
 
 
 def _table(table: rich.Table) -> str:

@@ -15,6 +15,7 @@ from agentkit.usage import Usage
 
 if TYPE_CHECKING:
     from agentkit.agent import Agent
+    from agentkit.comparison import Comparison
     from agentkit.result import Result
     from agentkit.run import Run
     from agentkit.tools.tool import Tool
@@ -73,6 +74,11 @@ def result(result: Result) -> str:
         found.append(f"**✗ {phrase(type(result.error).__name__)}:** {phrase(result.error, LIMIT)}")
     counts = f"{result.step_count} model calls, {result.tool_calls_count} tool calls, {result.usage.total} tokens"
     return _whole(*found, f"*{counts}*")
+
+
+def comparison(shown: Comparison) -> str:
+    """Show several runs of one task side by side: what each came to, and the steps."""
+    return _whole(f"**{phrase(shown.task, LIMIT)}**", _table(shown.totals()), phrase(shown.difference), _table(shown.steps()))
 
 
 def agent(agent: Agent) -> str:

@@ -76,6 +76,9 @@ def of(entry: Entry) -> Shown:
 def _task(entry: Entry) -> Shown:
     messages = entry.result["task"]
     parts = [Part("" if m["role"] == "user" else m["role"].capitalize(), m["text"]) for m in messages]
+    if before := entry.result.get("history"):
+        told = "\n\n".join(f"{m['role']}: {m['text']}" for m in before)
+        parts.insert(0, Part(f"What was before ({len(before)} messages)", told, folded=True))
     return Shown("Task", " / ".join(m["text"] for m in messages if m["role"] == "user"), parts=parts)
 
 

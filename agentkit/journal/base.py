@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agentkit import lines
+from agentkit.secrets import mask
 from agentkit.steps import Step
 from agentkit.usage import Usage
 
@@ -43,7 +44,8 @@ class Entry:
     run: str = ""
     id: int = 0
 
-    __repr__ = lines.entry
+    def __repr__(self) -> str:
+        return lines.entry(self, mask)
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 from agentkit.journal.base import Entry, Note, Row
 from agentkit.journal.lines import loads, parse
 from agentkit.messages import EMPTY, Call, Chat, Message, Reply, call_from_json, digest, message_from_json
+from agentkit.shapes import Shape
 from agentkit.steps import Act, All, Answer, Ask, Conclude, Step, Think
 from agentkit.tools.tool import as_native
 from agentkit.usage import Usage
@@ -88,7 +89,9 @@ class Reader:
         kind, role, tags = data["do"], data["role"], data.get("tags", {})
         if kind == "think":
             tools = self.stored[data["tools"]] if "tools" in data else ()
-            return Think(self._chat(data["chat"]), tools, role, tags, data.get("choice", "auto"), data.get("hears", True))
+            shape = Shape(**data["shape"]) if "shape" in data else None
+            choice, hears, optional = data.get("choice", "auto"), data.get("hears", True), data.get("optional", False)
+            return Think(self._chat(data["chat"]), tools, role, tags, choice, hears, shape, optional)
         if kind == "act":
             return Act(self._calls(data["calls"]), role, tags)
         if kind == "ask":

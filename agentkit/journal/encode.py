@@ -17,6 +17,7 @@ from agentkit.journal.decode import OWN, Reader
 from agentkit.journal.lines import dumps, encoded, loads, parse, tame, verbatim
 from agentkit.messages import EMPTY, Chat, Message, Reply, call_to_json, canonical, digest, message_from_json
 from agentkit.secrets import mask_json
+from agentkit.shapes import Shape
 from agentkit.steps import Act, All, Answer, Ask, Step, Think
 from agentkit.usage import Usage
 
@@ -90,13 +91,17 @@ class Writer:
     def _step(self, step: Step) -> Json:
         data: Json = {"do": step.kind, "role": step.role}
         if step.tags:
-            data["tags"] = step.tags
+            data["tags"] = dict(step.tags)
         if isinstance(step, Think):
             data["chat"] = self._chat(step.chat)
             if step.tools:
                 data["tools"] = self._offer(step.tools)
             if step.choice != "auto" or not step.hears:
                 data.update(choice=step.choice, hears=step.hears)
+            if step.shape is not None:
+                data["shape"] = _plain(step.shape, _SHAPE) | {"name": step.shape.name, "schema": step.shape.schema}
+            if step.optional:
+                data["optional"] = True
         elif isinstance(step, Act):
             calls, holder = self._calls
             data["calls"] = (
@@ -210,4 +215,5 @@ def _defaults(kind: Any, *without: str) -> tuple[tuple[str, Any], ...]:
 
 _REPLY = _defaults(Reply, *OWN, "answer", "heard", "usage")
 _USAGE = _defaults(Usage)
+_SHAPE = _defaults(Shape)
 _ENTRY = _defaults(Entry, "step", "performed", "result", "usage", "run", "id")

@@ -32,6 +32,17 @@ class MemoryJournal:
     def __repr__(self) -> str:
         return f"MemoryJournal({len(self._infos)} runs)"
 
+    @classmethod
+    def of(cls, info: RunInfo, rows: list[Row]) -> MemoryJournal:
+        """Make a journal that holds one run, as far as its `rows` go, and nothing else."""
+        journal = cls()
+        journal.create(info)
+        held = journal._held[info.run]
+        held.rows, held.numbers = list(rows), itertools.count(len(rows) + 1)
+        for name in {row.run for row in rows}:
+            journal._held[name] = held
+        return journal
+
     def create(self, info: RunInfo) -> None:
         """Add a run and hold it. Raises `UsageError` where the name is taken."""
         info = replace(info)

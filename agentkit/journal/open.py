@@ -8,23 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import UsageError
+from agentkit.home import home
 from agentkit.journal.memory import memory
+
+__all__ = ["home", "open_journal"]
 
 if TYPE_CHECKING:
     from agentkit.journal.base import Journal
 
 _opened: dict[tuple[Path, int], Any] = {}
 _guard = threading.Lock()
-
-
-def home() -> Path:
-    """Give the directory of agentkit's own data: `AGENTKIT_HOME`, or the user's data directory."""
-    chosen = os.environ.get("AGENTKIT_HOME")
-    if chosen:
-        return Path(chosen).expanduser()
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("agentkit", appauthor=False))
 
 
 def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Journal | None:

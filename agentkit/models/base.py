@@ -39,13 +39,20 @@ class CallDelta:
 
 @dataclass(slots=True)
 class Chunk:
-    """A piece of a reply. The last one carries `finish` ("stop", "tool_calls", "length" …) and, where known, `usage`."""
+    """A piece of a reply. The last one carries `finish` ("stop", "tool_calls", "length" …) and, where known, `usage`.
+
+    `again` says why the call is tried again: what came before counts no more, except its usage. `opaque` is what the
+    provider wants back with the reply, `model` who gives it where that is not the model that was asked.
+    """
 
     text: str = ""
     reasoning: str = ""
     call: CallDelta | None = None
     usage: Usage | None = None
     finish: str = ""
+    again: str = ""
+    opaque: Any = None
+    model: str = ""
 
 
 @dataclass(slots=True)
@@ -95,7 +102,8 @@ class Model(Protocol):
     """A model. What it returns may be a whole reply, a text, chunks, or an awaitable or asynchronous form of these.
 
     Raises `ModelError` (or anything else) when it fails; the step stays pending then. `name` and `abilities` may be
-    missing: then the function's name is used, and no abilities.
+    missing: then the function's name is used, and no abilities. `body(request)`, where a model has it, gives the JSON that
+    it sends. `awaits = True` says that calling it only begins what an event loop then waits for, and can cancel.
     """
 
     name: str

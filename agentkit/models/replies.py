@@ -10,6 +10,7 @@ from agentkit.errors import ModelError
 from agentkit.messages import Call, Reply
 from agentkit.models.base import CallDelta, Chunk
 from agentkit.models.dialects.calls import from_wire
+from agentkit.models.halves import paired
 from agentkit.usage import Usage
 
 OnChunk = Callable[[Chunk], Any] | None
@@ -27,6 +28,10 @@ class Gathering:
         self.reasoning: list[str] = []
         self.usage: Usage | None = None
         self.finish = ""
+        self.opaque: Any = None
+        self.model = ""
+        self.problems: list[str] = []
+        self._spent = Usage()
         self._open: dict[int, _Building] = {}
         self._calls: list[_Building] = []
         self._only_text = True
@@ -37,13 +42,24 @@ class Gathering:
         if not isinstance(chunk, Chunk):
             raise ModelError(f"a stream gives chunks or texts, not {type(piece).__name__}")
         self._only_text = self._only_text and isinstance(piece, str)
+        if chunk.again:
+            self._begin_again(chunk.again)
         self.text.append(chunk.text)
         self.reasoning.append(chunk.reasoning)
         if chunk.call:
             self._add_call(chunk.call)
         self.usage = chunk.usage or self.usage
         self.finish = chunk.finish or self.finish
+        self.opaque = chunk.opaque or self.opaque
+        self.model = chunk.model or self.model
         return chunk
+
+    def _begin_again(self, why: str) -> None:
+        """Forget what came, but not what it cost."""
+        self._spent += self.usage or Usage()
+        self.text, self.reasoning, self.usage, self.finish, self.opaque = [], [], None, "", None
+        self._open, self._calls = {}, []
+        self.problems.append(f"asked again: {why}")
 
     def _add_call(self, delta: CallDelta) -> None:
         building = self._open.get(delta.index)
@@ -56,11 +72,21 @@ class Gathering:
 
     def reply(self) -> Reply:
         """Give the whole reply. Raises `ModelError` when the stream stopped without saying that it was at its end."""
-        text = "".join(self.text)
+        text = paired("".join(self.text))
         if not self.finish and not (self._only_text and text):
             raise ModelError(f"the stream stopped after {len(text)} characters without a finish reason; nothing of it was used")
-        calls = tuple(from_wire(b.name, "".join(b.arguments), b.id) for b in self._calls)
-        return Reply(text, calls, reasoning="".join(self.reasoning), usage=self.usage, finish=self.finish or "stop")
+        calls = tuple(from_wire(b.name, paired("".join(b.arguments)), b.id) for b in self._calls)
+        usage = self._spent + (self.usage or Usage()) if self._spent.total else self.usage
+        return Reply(
+            text,
+            calls,
+            reasoning=paired("".join(self.reasoning)),
+            problems=tuple(self.problems),
+            usage=usage,
+            model=self.model,
+            finish=self.finish or "stop",
+            opaque=self.opaque,
+        )
 
 
 class _Building:

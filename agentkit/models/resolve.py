@@ -1,28 +1,152 @@
-"""Which model answers: a name, an object, or the first that is found."""
+"""Which model answers: a name, a URL, an object, or the first that is found."""
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from agentkit.errors import Unknown
+from agentkit import plugins
+from agentkit.errors import Unknown, UsageError
+from agentkit.home import config
+from agentkit.models import keys
 from agentkit.models.adapt import as_model
 
 KNOWN = ("offline", "echo")
+PREFIXES = ("openai:", "anthropic:", "ollama:")
+PAID = {"OPENAI_API_KEY": "openai:gpt-5-mini", "ANTHROPIC_API_KEY": "anthropic:claude-haiku-4-5"}
+"""Keys that are looked for when no model is named, and which model answers then."""
+
+_told: set[str] = set()
+
+
+@dataclass(slots=True, frozen=True)
+class Choice:
+    """A model that was chosen, and why; `paid` names the key that it is paid with."""
+
+    name: str
+    why: str
+    paid: str = ""
 
 
 def find(model: Any) -> Any:
-    """Give the model of a name or an object; for None the one named by AGENTKIT_MODEL, else the offline one."""
+    """Give the model of a name, a URL or an object; for None the one that `choose` finds.
+
+    A name is "offline", "echo", "openai:NAME", "anthropic:NAME" or "ollama:NAME"; a URL is that of a server which speaks
+    like OpenAI, with `#NAME` where it has several models. Raises `Unknown` and `UsageError`.
+    """
     if model is None:
-        model = os.environ.get("AGENTKIT_MODEL", "").strip() or "offline"
+        chosen = choose()
+        _tell(chosen)
+        model = chosen.name
     if not isinstance(model, str):
         return as_model(model)
-    if model == "offline":
+    name = model.strip()
+    if name == "offline":
         from agentkit.models.offline import Offline
 
         return Offline()
-    if model == "echo":
+    if name == "echo":
         from agentkit.models.scripted import Echo
 
         return Echo()
-    raise Unknown("model", model, KNOWN)
+    if name.startswith(("http://", "https://")):
+        return _at(name)
+    provider, _, rest = name.partition(":")
+    if f"{provider}:" in PREFIXES:
+        if not rest.strip():
+            raise UsageError(f"{model!r} names no model: write {provider}:NAME")
+        return _MAKERS[provider](rest.strip())
+    if (found := plugins.load("models", name)) is not None:
+        return as_model(found() if isinstance(found, type) else found)
+    raise Unknown("model", model, (*KNOWN, *plugins.points("models"), *(f"{prefix}NAME" for prefix in PREFIXES)))
+
+
+def is_name(name: str) -> bool:
+    """Say whether `find` would take this for a name."""
+    return name in KNOWN or name.startswith((*PREFIXES, "http://", "https://"))
+
+
+def choose() -> Choice:
+    """Say which model answers when none is named, and why; nothing is asked of it, and no key is sent anywhere."""
+    if named := os.environ.get("AGENTKIT_MODEL", "").strip():
+        return Choice(named, "the environment variable AGENTKIT_MODEL says so")
+    if named := str(config().get("model", "")).strip():
+        return Choice(named, "config.toml says so")
+    from agentkit.models import local
+
+    for found in local.servers():
+        return Choice(found.names[0], f"{found.server} answers on this machine")
+    for key, name in PAID.items():
+        if keys.is_set(key):
+            return Choice(name, f"no other was named, no local server answers, and {key} is set", key)
+    return Choice("offline", "no other was named, no local server answers, and no key is set")
+
+
+def list_all() -> dict[str, str]:
+    """Give the models that can be named here and now, each with what is known of it."""
+    from agentkit.models import local
+
+    found = {name: (type(find(name)).__doc__ or "").strip().split("\n")[0] for name in KNOWN}
+    for server in local.servers():
+        found |= dict.fromkeys(server.names, f"{server.server} at {server.address}")
+    for key, name in PAID.items():
+        provider = name.partition(":")[0]
+        about = f"{key} is set, and is billed for it" if keys.is_set(key) else f"needs a key: {key}"
+        found[f"{provider}:NAME"] = f"{about}; for instance {name}"
+    found["ollama:NAME"] = "a model of an Ollama server, as `ollama list` names it"
+    found["URL#NAME"] = "a model of any server that speaks like OpenAI, for instance http://127.0.0.1:8000/v1#qwen3-8b"
+    return found
+
+
+def _tell(chosen: Choice) -> None:
+    """Say once, before its first use, that a model is paid for."""
+    if chosen.paid and chosen.name not in _told:
+        _told.add(chosen.name)
+        logging.getLogger("agentkit").warning(
+            '%s answers: %s. What it does is billed to that key. Agent("offline") asks nobody.', chosen.name, chosen.why
+        )
+
+
+def _openai(name: str) -> Any:
+    from agentkit.models.openai import OpenAI
+
+    return OpenAI(name)
+
+
+def _anthropic(name: str) -> Any:
+    from agentkit.models.anthropic import Anthropic
+
+    return Anthropic(name)
+
+
+def _ollama(name: str) -> Any:
+    from agentkit.models import local, ollama
+
+    can = local.can(ollama.base(), name)
+    return ollama.Ollama(name, abilities={} if can is None else {"tools": "tools" in can, "reasoning": "thinking" in can})
+
+
+def _at(url: str) -> Any:
+    """Give the model of a server that speaks like OpenAI: the one that is named behind `#`, else its first."""
+    from agentkit.models import local
+    from agentkit.models.openai import OpenAI
+
+    address, _, name = url.partition("#")
+    address = address.rstrip("/")
+    if "/" not in address.partition("://")[2]:
+        address += "/v1"
+    if not name:
+        try:
+            offered = local.models_at(address, 2.0)
+        except Exception:
+            offered = ()
+        if not offered:
+            raise UsageError(f"{address} lists no models to somebody without a key; name one: {address}#NAME")
+        name = offered[0]
+    return OpenAI(name, base_url=address)
+
+
+_MAKERS: dict[str, Callable[[str], Any]] = {"openai": _openai, "anthropic": _anthropic, "ollama": _ollama}

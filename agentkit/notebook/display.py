@@ -1,29 +1,22 @@
 # mypy: disable-error-code="no-untyped-call"
-"""What the magics show: tables, remarks, the trace of a run once it rests, and a trace that grows while the run goes on.
+"""What the magics show: tables, remarks, the trace of a run once it rests, and a run while it goes on.
 
-In a notebook everything goes to the output of one cell, by its display id: whatever prints from another thread lands in
-the wrong cell. In a terminal the steps are printed as lines, as they happen.
+In a notebook that is the live view of `agentkit.notebook.widget`; in a terminal the steps are printed as they happen.
 """
 
 from __future__ import annotations
 
 import html
 import sys
-import time
 import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentkit import background, lines
+from agentkit import lines
 
 if TYPE_CHECKING:
     from agentkit.events import Event
     from agentkit.run import Run
-
-PAUSE = 0.1
-"""Seconds from an event to the drawing that shows it; more where drawing is slow, or the trace is long."""
-RATE = 1_000_000
-"""Characters a second that are sent to the page at the most."""
 
 _STYLES = {"Thought": "bold", "Action": "cyan", "Observation": "dim", "Answer": "green", "Interrupt": "magenta", "!": "yellow"}
 
@@ -102,59 +95,18 @@ def hush(run: Run, shell: Any) -> None:
 
 # -- a run, while it goes on ---------------------------------------------------------------------------------------------
 
-_followed: weakref.WeakKeyDictionary[Run, Any] = weakref.WeakKeyDictionary()
+_followed: weakref.WeakKeyDictionary[Run, Lines] = weakref.WeakKeyDictionary()
 
 
 def follow(run: Run, shell: Any) -> None:
-    """Show a run from here on: in a notebook in the output of this cell, instead of an earlier one; else line by line."""
+    """Show a run from here on: in a notebook as a live view in the output of this cell, elsewhere line by line."""
     if in_notebook(shell):
-        before = _followed.pop(run, None)
-        if before is not None:
-            before.close()
-        _followed[run] = Trace(run, shell)
+        from agentkit.notebook import widget
+
+        widget.show(run, shell)
         hush(run, shell)
     elif run not in _followed:
         _followed[run] = Lines(run)
-
-
-class Trace:
-    """The trace in the output of a cell; drawn anew a moment after something happened, on the private loop's thread."""
-
-    def __init__(self, run: Run, shell: Any) -> None:
-        from IPython.display import display
-
-        self._run = weakref.ref(run)
-        self._shell = shell
-        self._pause = PAUSE
-        self._due = False
-        self._handle: Any = display(bundle(run, shell), raw=True, display_id=True)
-        run.on_event(self.tell)
-
-    def tell(self, event: Event) -> None:
-        """Have the trace drawn soon, in the context of the cell that it belongs to."""
-        if self._due or event.kind == "model_chunk":
-            return
-        self._due = True
-        loop = background.loop()
-        loop.call_soon_threadsafe(lambda: loop.call_later(self._pause, self.draw))
-
-    def draw(self) -> None:
-        """Draw the trace as it stands."""
-        self._due = False
-        run = self._run()
-        if run is None or _followed.get(run) is not self:
-            return
-        began = time.perf_counter()
-        shown = bundle(run, self._shell)
-        self._handle.update(shown, raw=True)
-        characters = sum(len(str(each)) for each in shown.values())
-        self._pause = max(PAUSE, 10 * (time.perf_counter() - began), characters / RATE)
-
-    def close(self) -> None:
-        """Leave the output as it is, from now on."""
-        run = self._run()
-        if run is not None and self.tell in run.desk.listeners:
-            run.desk.listeners.remove(self.tell)
 
 
 class Lines:
@@ -171,7 +123,7 @@ class Lines:
             return
         entry = run.desk.history.entries.get(event.cursor) if event.cursor else None
         if entry is not None:
-            _say(lines.entry(entry), run)
+            _say(repr(entry), run)
         elif event.kind == "waiting":
             _say(f"! {lines.line(event.data['why'])}", run)
         elif event.kind == "error":

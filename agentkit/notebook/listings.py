@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,26 +92,21 @@ def engines(session: Session, args: Args) -> Any:
 def models(session: Session, args: Args) -> Any:
     """List the models that were found, and say which one is used when none is named, and why."""
     chosen, why = _chosen(session)
-    found = {name: _about(resolve.find(name)) for name in resolve.KNOWN}
+    found = resolve.list_all()
     found |= {name: f"your variable: {held!r}" for name, held in session.names.items() if namespace.is_model(name, held)}
     if chosen not in found:
-        found[chosen] = "named, but not found"
+        found[chosen] = "the one that is named" if resolve.is_name(chosen) else "named, but not found"
     rows = [("*" if name == chosen else "", name, about) for name, about in found.items()]
     return Table(("", "model", "about"), rows, f"* {chosen} answers when no -m is given: {why}")
 
 
 def _chosen(session: Session) -> tuple[str, str]:
-    """Say which model is used when none is named; the order is that of `resolve.find`."""
+    """Say which model is used when none is named."""
     if session.settings.model:
         named = session.settings.model
         return named if isinstance(named, str) else repr(named), "%config AgentMagics.model says so"
-    if named := os.environ.get("AGENTKIT_MODEL", "").strip():
-        return named, "the environment variable AGENTKIT_MODEL says so"
-    return resolve.find(None).name, "no other was named, by %config AgentMagics.model or AGENTKIT_MODEL"
-
-
-def _about(model: Any) -> str:
-    return (type(model).__doc__ or "").strip().split("\n")[0]
+    choice = resolve.choose()
+    return choice.name, choice.why
 
 
 @verb(

@@ -14,14 +14,14 @@ from traitlets import Bool, Int, Unicode
 from agentkit.errors import AgentkitError, EngineError
 from agentkit.errors import UsageError as AgentkitUsage
 from agentkit.lines import line as one_line
-from agentkit.notebook import commands, completion, listings, namespace, questions
+from agentkit.notebook import commands, completion, listings, namespace, questions, tapes
 from agentkit.notebook.arguments import check_name, check_text, parse, split
 from agentkit.notebook.command import COMMANDS, perform
 from agentkit.notebook.display import Remark
 from agentkit.notebook.session import Session
 from agentkit.tools import builtin
 
-__all__ = ["AgentMagics", "commands", "listings", "load", "unload"]
+__all__ = ["AgentMagics", "commands", "listings", "load", "tapes", "unload"]
 
 
 @magics_class

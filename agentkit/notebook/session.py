@@ -144,7 +144,7 @@ class Session:
             tools = namespace.tools_called(self._tools_of(info.run), self.names)
         else:
             tools = namespace.tools_of(args.tools, self.names)
-        same = info.model if info.model in resolve.KNOWN else None
+        same = info.model if resolve.is_name(info.model) else None
         model = namespace.model_of(args.model or same or self.settings.model, self.names)
         agent = Agent(model, tools, engine=info.engine, journal=self.settings.journal)
         return self.adopt(agent.resume(info.run), variable)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any
 
+from agentkit import plugins
 from agentkit.errors import Unknown
 
 BOXES = {
@@ -17,9 +19,12 @@ BOXES = {
 
 
 def box(name: str) -> Any:
-    """Give a built-in toolbox. Raises `Unknown`."""
+    """Give a built-in toolbox, or one that another package brings. Raises `Unknown`."""
     if name not in BOXES:
-        raise Unknown("toolbox", name, BOXES)
+        found = plugins.load("toolboxes", name)
+        if found is None:
+            raise Unknown("toolbox", name, [*BOXES, *plugins.points("toolboxes")])
+        return found() if inspect.isclass(found) or inspect.isfunction(found) else found
     return importlib.import_module(BOXES[name]).box
 
 

@@ -115,7 +115,9 @@ def _owners(given: Any, wait: Wait) -> list[_Owner]:
         return []
     if isinstance(given, Tool):
         return [_Owner(given)]
-    if isinstance(given, ToolBox | ToolSet):
+    if isinstance(given, ToolSet):
+        return [owner for owners in given._owners.values() for owner in owners]
+    if isinstance(given, ToolBox):
         return [_Owner(each) for each in given]
     if isinstance(given, str | bytes | Mapping):
         raise UsageError(f"{given!r} is no tool: give a function, a Tool, a ToolBox or source(…)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,11 +21,12 @@ LONG_ENOUGH = 30
 
 @dataclass
 class Cell:
-    """What came of a cell: its output as text, and the name and text of its error, if it raised."""
+    """What came of a cell: its output as text, the name and text of its error, if it raised, and whether it has ended."""
 
     text: str = ""
     error: str = ""
     says: str = ""
+    ended: bool = False
 
 
 class Kernel:
@@ -36,6 +38,8 @@ class Kernel:
         self.client.start_channels()
         self.client.wait_for_ready(timeout=LONG_ENOUGH)
         self.cells: dict[str, Cell] = {}
+        self._replied: set[str] = set()
+        self.listeners: list[Callable[[dict[str, Any]], None]] = []
 
     def send(self, code: str) -> str:
         """Submit a cell and give its name, without waiting for it."""
@@ -45,13 +49,16 @@ class Kernel:
 
     def finish(self, name: str) -> Cell:
         """Wait until a cell has ended."""
-        self._listen(lambda parent, content: parent == name and content.get("execution_state") == "idle")
+        if not self.cells[name].ended:
+            self.listen(lambda *_: self.cells[name].ended)
+        while name not in self._replied:  # while it sends a reply, ipykernel 7 can oversee a request: its issue 1554
+            self._replied.add(self.client.get_shell_msg(timeout=LONG_ENOUGH)["parent_header"]["msg_id"])
         return self.cells[name]
 
     def until_it_says(self, name: str, text: str) -> None:
         """Wait until a cell has printed something, whether it has ended or not."""
         if text not in self.cells[name].text:
-            self._listen(lambda parent, content: text in self.cells[name].text)
+            self.listen(lambda parent, content: text in self.cells[name].text)
 
     def run(self, code: str) -> str:
         """Run a cell that shall not fail, and give its output."""
@@ -77,13 +84,21 @@ class Kernel:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
 
-    def _listen(self, enough: Callable[[str, dict[str, Any]], bool]) -> None:
-        """Take in what the kernel says, whichever cell it belongs to, until it is enough."""
-        end = time.monotonic() + LONG_ENOUGH
+    def listen(self, enough: Callable[[str, dict[str, Any]], bool], seconds: float = LONG_ENOUGH) -> None:
+        """Take in what the kernel says, whichever cell it belongs to, until it is enough; raises `queue.Empty` when it is not."""
+        end = time.monotonic() + seconds
         while True:
-            message = self.client.get_iopub_msg(timeout=max(0.0, end - time.monotonic()))
+            try:
+                message = self.client.get_iopub_msg(timeout=max(0.0, min(0.5, end - time.monotonic())))
+            except queue.Empty:
+                if time.monotonic() >= end:
+                    raise
+                self.client.kernel_info()  # ipykernel 7 can oversee a request, until the next one comes: its issue 1554
+                continue
             parent, content = message["parent_header"].get("msg_id"), message["content"]
             _take(self.cells.get(parent, Cell()), message["msg_type"], content)
+            for listener in self.listeners:
+                listener(message)
             if enough(parent, content):
                 return
 
@@ -91,18 +106,20 @@ class Kernel:
 def _take(cell: Cell, kind: str, content: dict[str, Any]) -> None:
     if kind == "stream":
         cell.text += content["text"]
-    elif kind == "execute_result":
+    elif kind in ("execute_result", "display_data"):
         cell.text += content["data"]["text/plain"]
+    elif kind == "status":
+        cell.ended = content["execution_state"] == "idle"
     elif kind == "error":
         cell.error, cell.says = content["ename"], content["evalue"]
 
 
 @contextmanager
-def started(home: Path) -> Iterator[Kernel]:
+def started(home: Path, **environment: str) -> Iterator[Kernel]:
     """Start a kernel that keeps its runs in `home`, over files instead of ports; whatever happens, it ends."""
     with tempfile.TemporaryDirectory() as folder:
         manager = KernelManager(transport="ipc", ip=f"{folder}/k")
-        manager.start_kernel(env={**os.environ, "AGENTKIT_HOME": str(home)})
+        manager.start_kernel(env={**os.environ, "AGENTKIT_HOME": str(home), "AGENTKIT_NONINTERACTIVE": "0", **environment})
         kernel = None
         try:
             kernel = Kernel(manager)

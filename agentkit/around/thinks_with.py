@@ -1,0 +1,35 @@
+"""Let an engine take the place of a model for some roles: its steps become visible steps of the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from agentkit.around.base import Around, around
+from agentkit.messages import Reply
+from agentkit.steps import Answer, Conclude, Loop, Step, Think, nested, tagged
+
+
+def thinks_with(loop: Loop, *roles: str) -> Around:
+    """Answer each `Think` of these roles (of every role, when none is named) by running an engine on its chat.
+
+    The engine is offered the tools of that `Think`. Put it first among the arounds: those behind it see its steps.
+    """
+
+    @around(Think)
+    def think(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
+        if roles and step.role not in roles:
+            return (yield step)
+        answer: Answer = yield from _aloud(nested(loop, step.chat, tools=step.tools))
+        return Reply(answer.text, answer=answer.text, raw=answer.text)
+
+    return think
+
+
+class _aloud(tagged):
+    """An engine whose conclusion is a thought, and is proposed to nobody."""
+
+    def _mark(self, step: Step) -> Step:
+        while type(step) is Conclude:
+            step = self.gi_yieldfrom.send(None)
+        return step

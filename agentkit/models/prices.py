@@ -1,0 +1,70 @@
+"""What tokens cost: US dollars for a million of them, as the providers' price pages said in 2025.
+
+The table is yours to change: `PRICES["my-model"] = Price(0.1, 0.4)`, or `[prices]` in `config.toml` with lines
+like `"my-model" = [0.1, 0.4]` (input, output, and perhaps cached input), or `price=` of one model. A model that is not in
+it costs nothing as far as agentkit knows; a price that a host itself reports goes before all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agentkit.errors import UsageError
+from agentkit.home import config
+from agentkit.usage import Usage
+
+
+@dataclass(slots=True, frozen=True)
+class Price:
+    """Dollars for a million tokens; `cached` for input that the provider had read before (None: as other input)."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+    def of(self, usage: Usage) -> float:
+        """Give the dollars for some tokens."""
+        cached = self.input if self.cached is None else self.cached
+        fresh = max(0, usage.input - usage.cached)
+        return (fresh * self.input + usage.cached * cached + usage.output * self.output) / 1_000_000
+
+
+PRICES: dict[str, Price] = {
+    "gpt-5": Price(1.25, 10, 0.125),
+    "gpt-5-mini": Price(0.25, 2, 0.025),
+    "gpt-5-nano": Price(0.05, 0.4, 0.005),
+    "gpt-4.1": Price(2, 8, 0.5),
+    "gpt-4.1-mini": Price(0.4, 1.6, 0.1),
+    "gpt-4.1-nano": Price(0.1, 0.4, 0.025),
+    "gpt-4o": Price(2.5, 10, 1.25),
+    "gpt-4o-mini": Price(0.15, 0.6, 0.075),
+    "o3": Price(2, 8, 0.5),
+    "o4-mini": Price(1.1, 4.4, 0.275),
+    "claude-opus-4-5": Price(5, 25, 0.5),
+    "claude-opus-4-1": Price(15, 75, 1.5),
+    "claude-opus-4": Price(15, 75, 1.5),
+    "claude-sonnet-4-5": Price(3, 15, 0.3),
+    "claude-sonnet-4": Price(3, 15, 0.3),
+    "claude-3-7-sonnet": Price(3, 15, 0.3),
+    "claude-haiku-4-5": Price(1, 5, 0.1),
+    "claude-3-5-haiku": Price(0.8, 4, 0.08),
+}
+
+_DATE = re.compile(r"[-@](?:20\d\d-?\d\d-?\d\d|latest)$")
+
+
+def price_of(name: str) -> Price | None:
+    """Give the price of a model; a date at the end of its name counts for nothing."""
+    table = PRICES | _own()
+    bare = _DATE.sub("", name)
+    return table.get(name) or table.get(bare) or table.get(bare.rpartition("/")[2])
+
+
+def _own() -> dict[str, Price]:
+    """Read the user's own table."""
+    found = config().get("prices", {})
+    try:
+        return {str(name): Price(*map(float, price)) for name, price in found.items()}
+    except (ValueError, TypeError, AttributeError):
+        raise UsageError('[prices] in config.toml has lines like "my-model" = [0.1, 0.4]: dollars per million tokens') from None

@@ -1,0 +1,82 @@
+"""The HTTP clients, shared by all models: a connection lasts for one call, so that nothing is left open after it.
+
+A host on this machine is asked directly, whatever proxy the environment names.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+_lock = threading.Lock()
+_blocking: dict[bool, Any] = {}
+_awaiting: weakref.WeakKeyDictionary[Any, dict[bool, Any]] = weakref.WeakKeyDictionary()
+inserted: Any = None
+"""The tape that records or plays all exchanges, if one is in place: it gives the clients then."""
+
+_HERE = ("localhost", "127.", "::1", "0.0.0.0")
+
+
+def is_here(host: str) -> bool:
+    """Say whether a host name is this machine."""
+    return host.strip("[]").startswith(_HERE) or host.endswith(".localhost")
+
+
+def is_played() -> bool:
+    """Say whether a tape answers, and nobody else is asked."""
+    return inserted is not None and inserted.mode == "replay"
+
+
+def is_failure(error: Exception) -> bool:
+    """Say whether an exception is about the connection, and not a slip in the code."""
+    import ssl
+
+    import httpx2
+
+    return isinstance(error, httpx2.HTTPError | httpx2.StreamError | httpx2.InvalidURL | ssl.SSLError | OSError)
+
+
+def blocking(here: bool) -> Any:
+    """Give the client for threads; `here` says that the host is this machine."""
+    return inserted.blocking(here) if inserted is not None else network(here)
+
+
+def awaiting(here: bool) -> Any:
+    """Give the client of the running event loop."""
+    return inserted.awaiting(here) if inserted is not None else anetwork(here)
+
+
+def network(here: bool) -> Any:
+    """Give the client for threads that really connects."""
+    import httpx2
+
+    with _lock:
+        if here not in _blocking:
+            _blocking[here] = httpx2.Client(**plainly(), **_connecting(here))
+        return _blocking[here]
+
+
+def anetwork(here: bool) -> Any:
+    """Give the client of the running event loop that really connects."""
+    import asyncio
+
+    import httpx2
+
+    found = _awaiting.setdefault(asyncio.get_running_loop(), {})
+    if here not in found:
+        found[here] = httpx2.AsyncClient(**plainly(), **_connecting(here))
+    return found[here]
+
+
+def plainly() -> dict[str, Any]:
+    """Give the settings of every client: no cookies, and one name."""
+    from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+    return {"cookies": CookieJar(DefaultCookiePolicy(allowed_domains=[])), "headers": {"user-agent": "agentkit"}}
+
+
+def _connecting(here: bool) -> dict[str, Any]:
+    import httpx2
+
+    return {"trust_env": not here, "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=0)}

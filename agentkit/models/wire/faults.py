@@ -1,0 +1,174 @@
+"""Turn what went wrong on the way into a typed error that names host, model, and what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from agentkit.errors import (
+    ContextOverflow,
+    ModelBusy,
+    ModelDenied,
+    ModelError,
+    ModelGarbled,
+    ModelMissing,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnreachable,
+)
+from agentkit.models.wire.base import Place, plain
+from agentkit.secrets import mask
+
+E = TypeVar("E", bound=ModelError)
+
+_SAID = 400
+SHORTER = "The chat is too long for it: shorten the task or what the tools give, or take another model"
+
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|context (?:length|window|size)|maximum context|prompt is too long|too many tokens|input is too long"
+    r"|exceeds? the (?:available|model'?s?|maximum) (?:context|number of (?:input )?tokens|input)|exceed_context_size",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"model[^.]{0,80}(?:not found|does not exist|not exist|unknown)|model_not_found|unknown model|try pulling", re.I
+)
+_NO_TOOLS = re.compile(
+    r"(?:does not|doesn't|not) support (?:tool|function)|tools? (?:is|are) not supported|--jinja|tool choice requires",
+    re.IGNORECASE,
+)
+_BUSY = re.compile(
+    r"overloaded|rate.?limit|too many requests|server_error|internal|unavailable|timeout|try again|busy|capacity", re.I
+)
+
+
+def who(place: Place) -> str:
+    """Name who was asked."""
+    return f"{place.host} ({place.model})"
+
+
+def look_at_base(place: Place) -> str:
+    """Say what to look at when a host answers something else than an API."""
+    return f"Look at the base URL {place.base!r}: it usually ends in /v1, and a proxy or a login page may stand before it"
+
+
+def refused(status: int, headers: Mapping[str, str], body: bytes, place: Place) -> ModelError:
+    """Make the error of an answer with a status that is no success."""
+    said = words(body)
+    wait = retry_after(headers)
+    told = f"says {status}: {said}" if said else f"says {status}"
+    kind, advice = _meaning(status, said, wait, place)
+    if 300 <= status < 400:
+        told += f": it sends us to {plain(headers.get('location', 'elsewhere'))[:200]}, which is not followed with a key in hand"
+    return kind(f"{who(place)} {told}. {advice}", host=place.host, model=place.model, status=status, retry_after=wait)
+
+
+def _meaning(status: int, said: str, wait: float | None, place: Place) -> tuple[type[ModelError], str]:
+    """Give the type of error that a status is, and what a person can do about it."""
+    key = f"the key in {place.key}" if place.key else "the key"
+    if status in (400, 413, 422) and _TOO_LONG.search(said):
+        return ContextOverflow, SHORTER
+    if 300 <= status < 400:
+        return ModelMissing, look_at_base(place)
+    if status == 404 or (status == 400 and _NO_MODEL.search(said)):
+        return ModelMissing, f"Check the model's name; `agentkit models` lists what was found. {look_at_base(place)}"
+    if status in (401, 407):
+        return ModelDenied, f"Check {key}, or give another: api_key=…"
+    if status in (402, 403):
+        return ModelDenied, f"Check that {key} may use this model, and that the account is in credit"
+    if status == 429:
+        when = f"in {wait:g} s" if wait is not None else "later"
+        return ModelBusy, f"Too many requests or tokens: try again {when}, or set per_minute= to ask less often"
+    if status in (408, 409, 425) or status >= 500:
+        return ModelBusy, "The host cannot answer now: try again, or name a second model with Fallback([…])"
+    if _NO_TOOLS.search(said):
+        return ModelRejected, 'It takes no tools in this form: dialect="json" or dialect="text" describes them in words'
+    return ModelRejected, "Look at what was sent: run.request(entry) gives it"
+
+
+def reported(body: Any, place: Place) -> ModelError:
+    """Make the error that a host reports inside a reply that began well."""
+    said = _words_of(body) or "an error without a text"
+    told = f"{body.get('type', '')} {body.get('code', '')} {said}" if isinstance(body, dict) else said
+    kind: type[ModelError]
+    if _TOO_LONG.search(told):
+        kind, advice = ContextOverflow, SHORTER
+    elif _BUSY.search(told):
+        kind, advice = ModelBusy, "Try again"
+    else:
+        kind, advice = ModelRejected, "Look at what was sent: run.request(entry) gives it"
+    return make(kind, place, f"broke off: {said}. {advice}")
+
+
+def broken(error: Exception, place: Place, seconds: float) -> ModelError:
+    """Make the error of a connection that failed; `seconds` is how long it might be silent."""
+    import httpx2
+
+    why = mask(" ".join(str(error).split()))[:_SAID] or type(error).__name__
+    up = f"Is it up, and is the address {place.base!r} right?"
+    if isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return make(ModelUnreachable, place, f"does not take the connection. {up}")
+    if isinstance(error, httpx2.TimeoutException):
+        return make(ModelTimeout, place, f"was silent for {seconds:g} s. Try again, or allow more: timeout=…")
+    if isinstance(error, httpx2.ConnectError):
+        return make(ModelUnreachable, place, f"cannot be reached ({why}). {up}")
+    if isinstance(error, httpx2.DecodingError):
+        return make(ModelGarbled, place, f"sent damaged data ({why}); nothing of it was used. Try again")
+    if isinstance(error, httpx2.LocalProtocolError | httpx2.UnsupportedProtocol | httpx2.InvalidURL):
+        return make(ModelRejected, place, f"cannot be asked: {why}. Look at the base URL and at headers=")
+    return make(ModelUnreachable, place, f"broke the connection ({why}); nothing of the reply was used. Try again")
+
+
+def overdue(place: Place, seconds: float) -> ModelTimeout:
+    """Make the error of a call that took too long altogether."""
+    return make(ModelTimeout, place, f"gave no whole reply within {seconds:g} s. Try again, or allow more: timeout=…")
+
+
+def make(kind: type[E], place: Place, what: str) -> E:
+    """Make an error of a kind; `what` goes on after the host and the model."""
+    return kind(f"{who(place)} {what}", host=place.host, model=place.model)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Read how long a host asks to wait, in seconds: `retry-after-ms`, or `retry-after` as seconds or as a date."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        return seconds if 0 <= seconds < 1e9 else None
+    return _until(headers.get("retry-after", ""))
+
+
+def _until(date: str) -> float | None:
+    import email.utils
+    import time
+
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(date).timestamp() - time.time())
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def words(body: bytes) -> str:
+    """Find what an error's body says, in one line without secrets."""
+    text = body.decode("utf-8", "replace")
+    try:
+        found = _words_of(json.loads(text))
+    except (ValueError, RecursionError):
+        found = ""
+    if not found and text.lstrip().startswith("<"):
+        found = " ".join(re.sub(r"<[^<>]{0,500}>", " ", re.sub(r"(?s)<(style|script).{0,20000}?</\1>", " ", text[:20_000])).split())
+    return mask(" ".join((found or text).split()))[:_SAID]
+
+
+def _words_of(data: Any) -> str:
+    for name in ("error", "message", "detail", "msg", "errors"):
+        inner = data.get(name) if isinstance(data, dict) else None
+        if isinstance(inner, str) and inner:
+            code = data.get("code")
+            return mask(f"{inner} ({code})" if isinstance(code, str) and code and code not in inner else inner)[:_SAID]
+        if isinstance(inner, dict | list) and inner:
+            return _words_of(inner) or mask(json.dumps(inner, default=str))[:_SAID]
+    return mask(data)[:_SAID] if isinstance(data, str) else ""

@@ -1,0 +1,152 @@
+"""An entry as the JSON data that a view draws; the shapes are those of `Card` in widgets/src/protocol.ts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from agentkit.errors import UsageError
+from agentkit.export import rich
+from agentkit.export.html import document
+from agentkit.journal.base import Entry
+from agentkit.messages import Call
+from agentkit.secrets import mask_json
+from agentkit.tree import lane_of
+from agentkit.usage import Usage
+
+LIMIT = 20_000
+"""Characters of one text in a card; `whole` gives the rest on demand."""
+_ROWS, _COLUMNS, _ITEM = 200, 40, 2_000_000
+
+Data = dict[str, Any]
+
+
+def card(entry: Entry, number: int) -> Data:
+    """Give the card of an entry that stands at place `number` of the trace."""
+    data = _common(entry, number)
+    data.update(_OF[entry.kind](entry))
+    _shorten(data)
+    return data
+
+
+def whole(entry: Entry, field: str) -> str:
+    """Give one text of an entry, uncut. Raises `UsageError` for a field that holds no text."""
+    text = _OF[entry.kind](entry).get(field)
+    if not isinstance(text, str):
+        raise UsageError(f"an entry of kind {entry.kind} has no text {field!r}")
+    return text
+
+
+def letter(entry: Entry) -> str:
+    """Give the letter of an entry on the map: what it is, an action that failed as "x", and a capital where it was edited."""
+    failed = entry.kind == "act" and not entry.result[0].ok
+    found = "x" if failed else {"begin": "b", "think": "t", "act": "a", "ask": "q"}.get(entry.kind, "c")
+    return found.upper() if entry.original else found
+
+
+def call(asked: Call) -> Data:
+    """Give a tool call; secrets in its arguments are masked, by their names too."""
+    data: Data = {"name": asked.name, "arguments": mask_json(asked.arguments), "id": asked.id}
+    if asked.problem:
+        data["problem"] = asked.problem
+    if asked.coerced:
+        data["coerced"] = list(asked.coerced)
+    if asked.problem and asked.raw:
+        data["raw"] = asked.raw[:LIMIT]
+    return data
+
+
+def usage(used: Usage | None) -> Data | None:
+    """Give what a model call used up."""
+    return {name: getattr(used, name) for name in Usage.__slots__} if used is not None else None
+
+
+def _common(entry: Entry, number: int) -> Data:
+    return {
+        "id": entry.id,
+        "n": number,
+        "kind": entry.kind,
+        "role": entry.step.role if entry.step is not None else "",
+        "path": entry.path,
+        "index": entry.index,
+        "lane": lane_of(entry.path),
+        "tags": dict(entry.step.tags) if entry.step is not None else {},
+        "author": entry.author,
+        "original": entry.original,
+        "reason": entry.reason,
+        "seconds": round(max(0.0, entry.ended - entry.started), 6),
+    }
+
+
+def _begin(entry: Entry) -> Data:
+    return {"messages": [{"role": message["role"], "text": message["text"][:LIMIT]} for message in entry.result["task"]]}
+
+
+def _think(entry: Entry) -> Data:
+    reply = entry.result
+    return {
+        "text": reply.text or ("" if reply.calls or reply.reasoning else reply.raw),
+        "reasoning": reply.reasoning,
+        "calls": [call(asked) for asked in reply.calls],
+        "answer": reply.answer,
+        "cut": reply.cut,
+        "problems": list(reply.problems),
+        "heard": [message.text for message in reply.heard],
+        "model": entry.model,
+        "dialect": entry.dialect,
+        "usage": usage(entry.usage),
+    }
+
+
+def _act(entry: Entry) -> Data:
+    step: Any = entry.step
+    message = entry.result[0]
+    items = [_ITEMS[type(item)](item) for item in rich.items(message)]
+    if not items and isinstance(message.value, dict | list):
+        written = json.dumps(message.value, default=str)
+        items = [{"type": "json", "value": json.loads(written)}] if len(written) <= LIMIT else []
+    return {"call": call(step.calls[0]), "ok": message.ok, "text": message.text, "items": items}
+
+
+def _ask(entry: Entry) -> Data:
+    step: Any = entry.step
+    return {"question": step.question, "choices": list(step.choices), "text": str(entry.result)}
+
+
+def _conclude(entry: Entry) -> Data:
+    step: Any = entry.step
+    return {"answer": step.answer, "more": entry.result.text if entry.result else None}
+
+
+def _table(table: rich.Table) -> Data:
+    rows = [row[:_COLUMNS] for row in table.rows[:_ROWS]]
+    return {"type": "table", "header": table.header[:_COLUMNS], "rows": rows, "more": max(0, len(table.rows) - _ROWS)}
+
+
+def _image(image: rich.Image) -> Data:
+    return {"type": "image", "mime": image.mime, "data": image.data} if len(image.data) <= _ITEM else _large(image.mime)
+
+
+def _page(page: rich.Page) -> Data:
+    return {"type": "page", "srcdoc": document(page.source)} if len(page.source) <= _ITEM else _large("text/html")
+
+
+def _source(source: rich.Source) -> Data:
+    return {"type": "source", "mime": source.mime, "text": source.text[:LIMIT]}
+
+
+def _large(mime: str) -> Data:
+    return {"type": "source", "mime": mime, "text": "too large to be shown here"}
+
+
+_OF: dict[str, Callable[[Entry], Data]] = {"begin": _begin, "think": _think, "act": _act, "ask": _ask, "conclude": _conclude}
+_ITEMS: dict[Any, Callable[[Any], Data]] = {rich.Table: _table, rich.Image: _image, rich.Page: _page, rich.Source: _source}
+
+
+def _shorten(data: Data) -> None:
+    long = {field: len(text) for field, text in data.items() if isinstance(text, str) and len(text) > LIMIT}
+    for field in long:
+        data[field] = data[field][:LIMIT]
+    if long:
+        data["long"] = long

@@ -1,0 +1,233 @@
+"""What a person does to a run in a view: the same verbs as in Python. Each function carries out the command of its name.
+
+Raises what the verb raises; `Hand` turns that into a refusal that the view shows.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from agentkit import export, stepping, tree
+from agentkit.errors import UsageError
+from agentkit.gates import Breakpoint
+from agentkit.view.feed import Feed
+from agentkit.view.head import breakpoint_of
+from agentkit.view.questions import entry_of
+
+Data = dict[str, Any]
+
+SUFFIX = {"ipynb": "ipynb", "markdown": "md", "html": "html", "json": "json"}
+MIME = {"ipynb": "application/x-ipynb+json", "markdown": "text/markdown", "html": "text/html", "json": "application/json"}
+
+
+# -- driving -------------------------------------------------------------------------------------------------------------
+
+
+def play(feed: Feed) -> None:
+    """Go on in the background."""
+    feed.run.play()
+
+
+def step(feed: Feed) -> None:
+    """Perform one step in the background."""
+    stepping.ahead(feed.run)
+
+
+def step_over(feed: Feed) -> None:
+    """Perform all that is pending now in the background; in a nested engine, go on until it returns."""
+    stepping.ahead(feed.run, over=True)
+
+
+def pause(feed: Feed) -> None:
+    """Pause at the next boundary."""
+    feed.run.pause()
+
+
+def stop(feed: Feed) -> None:
+    """Stop at once."""
+    feed.run.stop()
+
+
+def pace(feed: Feed, *, seconds: float) -> None:
+    """Wait so long between two steps while the run plays."""
+    stepping.set_pace(feed.run, seconds)
+
+
+# -- changing ------------------------------------------------------------------------------------------------------------
+
+
+def edit(feed: Feed, *, entry: int | None, change: Data, base: int = 0, reason: str = "") -> int:
+    """Put something else in the place of an entry, or of the pending step; give the new entry."""
+    run = feed.run
+    if base and run.entries[-1].id != base and (entry is None or all(each.id != entry for each in run.entries)):
+        raise UsageError("the run has moved on since you began to write; look at it again, then edit")
+    return run.edit(None if entry is None else entry_of(feed, entry), reason=reason, **change).id
+
+
+def retry(feed: Feed, *, entry: int) -> None:
+    """Go back to before an entry and perform its step again; the entry is kept as a branch."""
+    run, again = feed.run, entry_of(feed, entry)
+    lane = tree.lane_of(again.path)
+    for number, each in enumerate(run.entries):
+        if each is again and not lane:
+            run.rewind(run.entries[number - 1])
+            stepping.ahead(run)
+            return
+    raise UsageError("only a step of the present line, and none of several side by side, can be tried again; rewind first")
+
+
+def rewind(feed: Feed, *, entry: int) -> None:
+    """Go back, or over to another branch: the entry becomes the last performed step."""
+    feed.run.rewind(entry_of(feed, entry))
+
+
+def switch(feed: Feed, *, entry: int) -> None:
+    """Go over to the branch that an entry lies on, as far as it came."""
+    target = entry_of(feed, entry)
+    for line in feed.run.branches():
+        if any(each is target for each in line):
+            feed.run.rewind(line[-1])
+            return
+    feed.run.rewind(target)
+
+
+def undo(feed: Feed) -> None:
+    """Go back to before the last edit, move or step."""
+    feed.run.undo()
+
+
+def redo(feed: Feed) -> None:
+    """Take the last undo back."""
+    feed.run.redo()
+
+
+def fork(feed: Feed, *, entry: int) -> Data:
+    """Begin a second run after an entry, and show it beside this one."""
+    other = feed.run.fork(entry_of(feed, entry))
+    feed.page.show(other)
+    return {"run": other.id, "forecast": other.forecast}
+
+
+def inject(feed: Feed, *, text: str, to: str = "") -> str:
+    """Say something to the model; give the receipt's id."""
+    return feed.run.inject(text, to).id
+
+
+def recall(feed: Feed, *, id: str) -> None:
+    """Take an injected message back that no model has seen."""
+    run = feed.run
+    run.control.do(lambda: run.desk.history.recall(id))
+
+
+# -- deciding ------------------------------------------------------------------------------------------------------------
+
+
+def approve(feed: Feed, *, which: int, arguments: Data | None = None, remember: bool = False) -> None:
+    """Let a waiting call pass."""
+    feed.run.approve(which, arguments=arguments, remember=remember)
+
+
+def reject(feed: Feed, *, which: int, comment: str = "") -> None:
+    """Refuse a waiting call."""
+    feed.run.reject(comment, which)
+
+
+def respond(feed: Feed, *, which: int, value: Any) -> None:
+    """Answer a question, or a call in the tool's place."""
+    feed.run.respond(value, which)
+
+
+def break_(
+    feed: Feed, *, kind: Literal["tool", "role", "line", "error", "repeat", "when"], value: str = "", file: str = ""
+) -> Data:
+    """Set a breakpoint; a predicate is an expression of `entry`, in the words of the person's own notebook."""
+    if kind not in ("error", "repeat") and not value.strip():
+        raise UsageError(f"say which {kind}" if kind != "when" else 'write an expression of entry, such as entry.kind == "act"')
+    condition: Any = {"error": True, "repeat": True}.get(kind, value)
+    if kind == "line":
+        condition = int(value)
+    elif kind == "when":
+        condition = feed.page.predicate(value)
+    return breakpoint_of(feed.run.break_at(**{kind: condition, "file": file}))
+
+
+def unbreak(feed: Feed, *, id: int) -> None:
+    """Remove a breakpoint."""
+    feed.run.desk.breakpoints.remove(_point(feed, id))
+
+
+def enable(feed: Feed, *, id: int, enabled: bool) -> None:
+    """Switch a breakpoint on or off."""
+    _point(feed, id).enabled = enabled
+
+
+def _point(feed: Feed, number: int) -> Breakpoint:
+    for point in feed.run.desk.breakpoints:
+        if point.number == number:
+            return point
+    raise UsageError("this breakpoint is not there any more")
+
+
+# -- out -----------------------------------------------------------------------------------------------------------------
+
+
+def export_(feed: Feed, *, format: Literal["cells", "ipynb", "markdown", "html", "json"]) -> Data:
+    """Write the trace in a format, for a file; or put it into the notebook as cells."""
+    run = feed.run
+    if format == "cells":
+        return _cells(feed)
+    text = {
+        "ipynb": lambda: json.dumps(export.to_notebook(run), ensure_ascii=False, indent=1) + "\n",
+        "markdown": lambda: export.to_markdown(run),
+        "html": lambda: export.to_html(run),
+        "json": lambda: json.dumps(export.to_json(run)),
+    }[format]()
+    return {"name": f"run-{run.id}.{SUFFIX[format]}", "mime": MIME[format], "text": text}
+
+
+def _cells(feed: Feed) -> Data:
+    """Put the cells below the view; where the notebook does not allow that, write a notebook beside it."""
+    notebook = export.to_notebook(feed.run)
+    inserted = feed.page.insert(notebook["cells"]).result(timeout=10)
+    if inserted:
+        return {"inserted": inserted}
+    name = f"run-{feed.run.id}.ipynb"
+    export.to_notebook(feed.run, name)
+    return {"inserted": 0, "fallback": name}
+
+
+def freeze(feed: Feed) -> None:
+    """Put a picture that needs no kernel in the place of the view."""
+    feed.page.freeze()
+
+
+AT_ONCE = {function.__name__: function for function in (pause, stop, inject)}
+"""What takes no time and must not wait for anything."""
+
+IN_ORDER = {
+    function.__name__.rstrip("_"): function
+    for function in (
+        play,
+        step,
+        step_over,
+        pace,
+        edit,
+        retry,
+        rewind,
+        switch,
+        undo,
+        redo,
+        fork,
+        recall,
+        approve,
+        reject,
+        respond,
+        break_,
+        unbreak,
+        enable,
+        export_,
+        freeze,
+    )
+}
+"""What is carried out one after the other, as it was asked for."""

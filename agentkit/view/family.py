@@ -1,0 +1,48 @@
+"""Which entries of a tree stand at one place of it: what there is to choose from, and how many lines the tree has."""
+
+from __future__ import annotations
+
+from agentkit.journal.base import Entry
+from agentkit.tree import HIDDEN, lane_of
+
+_Place = tuple[int, str, int]
+
+
+class Family:
+    """An index over the entries of a tree, which only ever grows: `look` takes up what has come since."""
+
+    def __init__(self, entries: dict[int, Entry]) -> None:
+        self._entries = entries
+        self._known = 0
+        self._places: dict[_Place, list[int]] = {}
+        self._ends: set[int] = set()
+        self.roles: set[str] = set()
+        self.steps = 0
+
+    def look(self) -> dict[int, list[int]]:
+        """Take up new entries; give, by entry, the siblings of those that have more of them now."""
+        changed: dict[int, list[int]] = {}
+        for entry in list(self._entries.values())[self._known :]:
+            self._known += 1
+            if not lane_of(entry.path):
+                self._ends.discard(entry.parent)
+                self._ends.add(entry.id)
+            if entry.kind in (*HIDDEN, "begin"):
+                continue
+            self.steps += 1
+            if entry.step is not None:
+                self.roles.add(entry.step.role)
+            siblings = self._places.setdefault((entry.parent, entry.path, entry.index), [])
+            siblings.append(entry.id)
+            if len(siblings) > 1:
+                changed.update(dict.fromkeys(siblings, siblings))
+        return changed
+
+    def siblings(self, entry: Entry) -> list[int]:
+        """Give the entries that stand where this one does, oldest first, itself among them."""
+        return self._places.get((entry.parent, entry.path, entry.index), [entry.id])
+
+    @property
+    def lines(self) -> int:
+        """How many lines the tree has: one for each entry that nothing follows; lanes side by side are one line."""
+        return max(1, len(self._ends))

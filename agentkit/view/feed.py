@@ -1,0 +1,252 @@
+"""What a view is sent: the trace, how the run stands, what a model says just now; numbered, in few messages.
+
+The feed compares what it sent last with how the run stands, so that nothing needs to tell it what has changed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agentkit.events import Event
+from agentkit.journal.base import Entry
+from agentkit.tree import HIDDEN
+from agentkit.view import cards
+from agentkit.view.family import Family
+from agentkit.view.head import glance, head
+from agentkit.view.pictures import Pictures
+from agentkit.view.streams import Streams
+from agentkit.view.wire import CLOCK, LARGEST, VERSION, clean
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from agentkit.run import Run
+
+Data = dict[str, Any]
+
+TAIL = 200
+"""How many of the last cards a reset holds, and a page at the most; older ones come when they are asked for."""
+
+
+class Page(Protocol):
+    """Where a run is shown: what carries messages to the view, and what only that place can do."""
+
+    def send(self, message: Data) -> None:
+        """Carry a message to the view."""
+
+    def rest(self, status: str, seq: int) -> None:
+        """Hear that there is nothing to send just now: all up to message `seq` was."""
+
+    def variable(self, run: Run) -> str:
+        """Name the variable that holds a run, or give ""."""
+
+    def predicate(self, text: str) -> Callable[[Entry], Any]:
+        """Make a function of an entry from a person's Python expression."""
+
+    def show(self, run: Run) -> None:
+        """Show another run beside this one."""
+
+    def insert(self, cells: list[Data]) -> Future[int]:
+        """Put cells below the view; gives how many were."""
+
+    def freeze(self) -> None:
+        """Put a picture that needs no kernel in the place of the view."""
+
+
+class Feed:
+    """Bring the views of one run up to date; `look` is called by the clock, everything else from any thread."""
+
+    def __init__(self, run: Run, page: Page) -> None:
+        self.run, self.page = run, page
+        self.family = Family(run.desk.history.entries)
+        self.seq = 0
+        self._streams = Streams()
+        self._line: list[Entry] | None = None
+        self._taken = 0
+        self._shown: list[Entry] = []
+        self._map: list[str] = []
+        self._pictures = Pictures()
+        self._sent: Data = {}
+        self._glance: Any = None
+        self._quiet = 0
+        self._anew = False
+        self._replies: list[Data] = []
+        self._lock = threading.Lock()
+        run.on_event(self._told)
+        CLOCK.add(self.look)
+
+    def close(self) -> None:
+        """Send nothing more."""
+        CLOCK.remove(self.look)
+        listeners = self.run.desk.listeners
+        if self._told in listeners:
+            listeners.remove(self._told)
+
+    # -- what is asked of it -----------------------------------------------------------------------------------------
+
+    def hello(self) -> None:
+        """Send all anew: a view has begun, or has missed something."""
+        self._anew = True
+        CLOCK.soon()
+
+    def reply(self, message: Data) -> None:
+        """Send an answer to a command, after what has happened until now."""
+        with self._lock:
+            self._replies.append({"v": VERSION, **message})
+        CLOCK.soon()
+
+    def page_of(self, before: int, count: int) -> Data:
+        """Give up to `count` cards that stand before a place of the trace."""
+        last = max(0, min(before, len(self._shown)))
+        first = max(0, last - min(count, TAIL))
+        return {"first": first, "cards": self._cards(first, last)}
+
+    def _told(self, event: Event) -> None:
+        if event.kind == "model_chunk":
+            self._streams.add(event.data)
+        CLOCK.soon()
+
+    # -- what it sends -----------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Send what has changed since the last time."""
+        with self._lock:
+            replies, self._replies = self._replies, []
+        before, changes = self.seq, self._changes()
+        if self._anew:
+            self._anew = False
+            self._send(self._reset())
+        else:
+            for events in _bundled(changes):
+                self._send({"t": "events", "ev": events})
+        for message in replies:
+            self.page.send(clean(message)[0])
+        if before == self.seq != self._quiet:
+            self._quiet = self.seq
+            self.page.rest(self.run.status, self.seq)
+
+    def _send(self, message: Data) -> None:
+        self.seq += 1
+        self.page.send(clean({"v": VERSION, "run": self.run.id, "seq": self.seq, **message})[0])
+
+    def _changes(self) -> list[Data]:
+        """Take up what has happened, and give it as events."""
+        siblings = self.family.look()
+        found = self._line_changes()
+        old = {str(entry): among for entry, among in siblings.items()}
+        if old:
+            found.append({"k": "siblings", "of": old})
+        seen = glance(self.run)
+        if seen != self._glance:
+            self._glance = seen
+            found += self._if_new("head", head(self.run, self.family, self.page.variable(self.run)))
+            ahead = [pending.step for pending in self.run.pending]
+            found += self._if_new("pictures", self._pictures.data(ahead, self.run.answer is not None))
+        return found + self._streams.changes(self.run.status == "running")
+
+    def _if_new(self, kind: str, data: Data) -> list[Data]:
+        if self._sent.get(kind) == data:
+            return []
+        self._sent[kind] = data
+        return [{"k": kind, kind: data}]
+
+    def _line_changes(self) -> list[Data]:
+        """Take up the trace as it is now; what was only added to is not walked again."""
+        line, before = self.run.desk.history.line, len(self._shown)
+        if line is self._line:
+            new, keep = line[self._taken :], len(self._shown)
+            self._taken += len(new)
+        else:
+            self._line, self._taken = line, len(line)
+            visible = [entry for entry in line if entry.kind not in HIDDEN]
+            keep = _common(self._shown, visible)
+            new = visible[keep:]
+            if keep < before:
+                self._pictures = Pictures()
+                for entry in visible[:keep]:
+                    self._pictures.add(entry)
+                self._glance = None
+            del self._shown[keep:], self._map[keep:]
+        self._take([entry for entry in new if entry.kind not in HIDDEN])
+        if len(self._shown) == before == keep:
+            return []
+        if len(self._shown) - keep > TAIL:
+            self._anew = True
+            return []
+        return self._line_events(keep)
+
+    def _take(self, entries: list[Entry]) -> None:
+        self._shown += entries
+        self._map += map(cards.letter, entries)
+        for entry in entries:
+            self._pictures.add(entry)
+            self._streams.end(entry.path, entry.index)
+
+    def _line_events(self, keep: int) -> list[Data]:
+        total, last = len(self._shown), len(self._shown)
+        first = [{"k": "line", "keep": keep, "cards": [], "total": total, "map": "".join(self._map[keep:])}] if keep == last else []
+        return first + [
+            {"k": "line", "keep": at, "cards": self._cards(at, at + 1), "total": total, "map": "".join(self._map[at:])}
+            for at in range(keep, last)
+        ]
+
+    def _cards(self, first: int, last: int) -> list[Data]:
+        found = []
+        for number in range(first, last):
+            entry = self._shown[number]
+            data = cards.card(entry, number)
+            among = self.family.siblings(entry)
+            if len(among) > 1:
+                data["siblings"] = among
+            if self.run.desk.history.drifted(entry):
+                data["drifted"] = True
+            found.append(data)
+        return found
+
+    def _reset(self) -> Data:
+        total = len(self._shown)
+        found: list[Data] = []
+        first, size = total, 0
+        while first > max(0, total - TAIL) and size < LARGEST:
+            first -= 1
+            found[:0] = self._cards(first, first + 1)
+            size += clean(found[0])[1]
+        return {
+            "t": "reset",
+            "head": self._sent["head"],
+            "first": first,
+            "total": total,
+            "cards": found,
+            "pictures": self._sent["pictures"],
+            "map": "".join(self._map),
+            "streaming": self._streams.now(),
+        }
+
+
+def _common(before: list[Entry], now: list[Entry]) -> int:
+    """Count how many entries at the beginning are the same."""
+    for number, (old, new) in enumerate(zip(before, now, strict=False)):
+        if old is not new:
+            return number
+    return min(len(before), len(now))
+
+
+def _bundled(events: list[Data]) -> Iterator[list[Data]]:
+    """Put events into as few messages as their size allows; cards that follow each other become one event."""
+    bundle: list[Data] = []
+    size = 0
+    for event in events:
+        weight = clean(event)[1]
+        if bundle and size + weight > LARGEST:
+            yield bundle
+            bundle, size = [], 0
+        last = bundle[-1] if bundle else None
+        if last and event["k"] == last["k"] == "line" and last["cards"] and event["keep"] == last["keep"] + len(last["cards"]):
+            last["cards"] += event["cards"]
+        else:
+            bundle.append(event)
+        size += weight
+    if bundle:
+        yield bundle

@@ -1,0 +1,144 @@
+"""How a run stands, as the JSON data that a view draws; the shapes are those of `Head` in widgets/src/protocol.ts."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import TYPE_CHECKING, Any
+
+from agentkit import lines, tree
+from agentkit.gates import Breakpoint
+from agentkit.host import name_of
+from agentkit.places import Place
+from agentkit.secrets import mask
+from agentkit.stepper import Pending
+from agentkit.view import cards
+from agentkit.view.family import Family
+
+if TYPE_CHECKING:
+    from agentkit.run import Run
+
+Data = dict[str, Any]
+
+_LOCALS = 40
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = lines.WIDTH
+_repr.maxlevel = 3
+
+
+def head(run: Run, family: Family, variable: str = "") -> Data:
+    """Give all that is not an entry; `variable` names the run in Python."""
+    desk, history, spec = run.desk, run.desk.history, run.task
+    status = status_of(run)
+    return {
+        "run": run.id,
+        "variable": variable,
+        "task": " / ".join(message["text"] for message in spec["task"] if message["role"] == "user")[: cards.LIMIT],
+        "engine": spec["engine"].rpartition(":")[2],
+        "model": name_of(desk.host.model),
+        "dialect": run.dialect,
+        "status": status,
+        "hold": mask(run.hold),
+        "error": _error(desk.error),
+        "missing": list(run.missing),
+        "answer": run.answer,
+        "pending": [_pending(run, pending, status) for pending in run.pending],
+        "where": [_place(place) for place in run.where()],
+        "usage": cards.usage(run.usage),
+        "model_calls": desk.steps,
+        "tool_calls": desk.tool_calls,
+        "breakpoints": [breakpoint_of(point) for point in list(desk.breakpoints)],
+        "injections": _injections(run),
+        "can": {"undo": family.steps > 0 and status != "readonly", "redo": bool(history.moves.undone)},
+        "pace": desk.pace,
+        "tools": [tool.name for tool in desk.host.tools.tools],
+        "roles": sorted(family.roles),
+        "branches": family.lines,
+        "forecast": run.forecast,
+    }
+
+
+def status_of(run: Run) -> str:
+    """Give the status, and while a call is still out what was asked for: "pausing" or "stopping"."""
+    status = run.status
+    if status == "running" and run.control.stopping:
+        return "pausing" if run.control.stopping == "pause" else "stopping"
+    return status
+
+
+def glance(run: Run) -> tuple[Any, ...]:
+    """Give a value that differs whenever a view has something new to show; cheap enough to be asked for all the time."""
+    desk = run.desk
+    points = tuple((point.number, point.hits, point.enabled) for point in list(desk.breakpoints))
+    own = desk.steps, desk.tool_calls, len(desk.waiting), desk.hold, run.dialect, desk.pace, run.missing
+    return status_of(run), desk.history.latest, id(desk.history.stepper), len(desk.history.injections.notes), points, own
+
+
+def breakpoint_of(point: Breakpoint) -> Data:
+    """Give a breakpoint under the number by which commands name it."""
+    kind = next(name for name in Breakpoint.CONDITIONS if getattr(point, name) not in (None, False))
+    value = getattr(point, kind)
+    text = getattr(value, "__doc__", None) or getattr(value, "__name__", "a function") if kind == "when" else value
+    return {
+        "id": point.number,
+        "kind": kind,
+        "value": "" if value is True else str(text),
+        "file": point.file,
+        "enabled": point.enabled,
+        "hits": point.hits,
+    }
+
+
+def _error(error: BaseException | None) -> Data | None:
+    return None if error is None else {"type": type(error).__name__, "text": mask(str(error))[: cards.LIMIT]}
+
+
+def _pending(run: Run, pending: Pending, status: str) -> Data:
+    step: Any = pending.step
+    data: Data = {
+        "kind": step.kind,
+        "role": step.role,
+        "path": pending.path,
+        "index": pending.index,
+        "lane": tree.lane_of(pending.path),
+    }
+    if step.kind == "act":
+        asked = step.calls[0]
+        tool = run.desk.host.tools.find(asked.name)
+        data.update(call=cards.call(asked), effect=run.desk.effect(pending), schema=tool.parameters if tool else {})
+        data["busy"] = run.desk.history.uncertain(pending) is not None and status in ("running", "pausing", "stopping")
+    elif step.kind == "think":
+        data["busy"] = status in ("running", "pausing", "stopping")
+    elif step.kind == "ask":
+        data.update(question=step.question, choices=list(step.choices))
+    for which, (waiting, verdict) in enumerate(run.waiting):
+        if waiting is pending:
+            data.update(why=verdict.why, which=which, **({"limit": verdict.limit} if verdict.limit else {}))
+    return data
+
+
+def _place(place: Place) -> Data:
+    known = [(name, _shown(value)) for name, value in list(place.locals.items())[:_LOCALS]]
+    return {
+        "function": place.function,
+        "file": place.file,
+        "line": place.line,
+        "lane": place.lane,
+        "around": place.around,
+        "locals": known,
+    }
+
+
+def _shown(value: Any) -> str:
+    try:
+        return mask(lines.line(_repr.repr(value)))
+    except Exception as error:  # a repr is foreign code
+        return f"<its repr raised {type(error).__name__}>"
+
+
+def _injections(run: Run) -> list[Data]:
+    injections = run.desk.history.injections
+    live = injections.live(run.desk.history.line) if injections.notes else []
+    return [
+        {"id": note.data["id"], "text": note.data["text"], "to": note.data["to"], "seen": note.data["id"] in injections.heard}
+        for note in live
+    ]

@@ -1,0 +1,76 @@
+"""What may cross to a browser: JSON that every reader takes, and one clock that says when to send it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+VERSION = 1
+"""The version of widgets/src/protocol.ts that is spoken here."""
+
+INTERVAL = 0.04
+"""Seconds between two sendings at least: a page shows no more, and servers drop what comes faster than 1,000 a second."""
+
+GLANCE = 0.2
+"""Seconds after which a run is looked at though nothing was heard of it: a person may have changed it in Python."""
+
+LARGEST = 1_000_000
+"""Bytes of one message, about."""
+
+
+def clean(message: Any) -> tuple[Any, int]:
+    """Give a value as JSON data and its size in bytes: NaN as text, lone surrogates as question marks, the rest by `str`."""
+    written = json.dumps(message, ensure_ascii=False, default=str, skipkeys=True).encode("utf-8", "replace")
+    return json.loads(written, parse_constant=str), len(written)
+
+
+class Clock:
+    """Call its members soon after they were woken, and now and then anyway; in one daemon thread, while there are any."""
+
+    def __init__(self) -> None:
+        self._members: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, member: Callable[[], None]) -> None:
+        """Call `member` from now on."""
+        with self._lock:
+            self._members.append(member)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._tick, name="agentkit-view", daemon=True)
+                self._thread.start()
+
+    def remove(self, member: Callable[[], None]) -> None:
+        """Call `member` no more."""
+        with self._lock:
+            if member in self._members:
+                self._members.remove(member)
+
+    def soon(self) -> None:
+        """Call all members soon; costs next to nothing, from any thread."""
+        self._wake.set()
+
+    def _tick(self) -> None:
+        last = 0.0
+        while True:
+            self._wake.wait(GLANCE)
+            time.sleep(max(0.0, last + INTERVAL - time.monotonic()))
+            self._wake.clear()
+            last = time.monotonic()
+            for member in list(self._members):
+                try:
+                    member()
+                except Exception:  # one view that cannot be drawn must not end the others
+                    logging.getLogger("agentkit").exception("a view could not be brought up to date")
+            with self._lock:
+                if not self._members:
+                    self._thread = None
+                    return
+
+
+CLOCK = Clock()

@@ -1,0 +1,129 @@
+"""The answer written anew from the whole trace, on real runs of the scripted model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pydantic
+import pytest
+
+from agentkit import Agent, Call, Chat, Message, Reply, Result, Run, tool
+from agentkit.around.synthesis import view
+from agentkit.errors import ModelError
+from agentkit.events import Event
+from agentkit.models.base import Abilities, Chunk
+from agentkit.models.scripted import Scripted
+
+LOOK = Reply("I look.", (Call("weather", {"city": "Bern"}, "c"),))
+
+
+@tool(effect="pure")
+def weather(city: str) -> str:
+    """Say what the weather is like."""
+    return "rain " * 1_000
+
+
+def go(lines: list[Any], **more: Any) -> tuple[Result, Scripted]:
+    model = Scripted(lines, abilities=Abilities(tools=True), chunks=more.pop("chunks", 0))
+    return Agent(model, [weather], journal="memory", **{"synthesize": True, **more}).run("Wie wird das Wetter?"), model
+
+
+def roles(result: Result) -> list[str]:
+    return [entry.step.role for entry in result.run.entries[1:]]
+
+
+def test_the_answer_is_written_from_the_trace_by_a_step_of_its_own() -> None:
+    result, model = go([LOOK, "rain", "**Es regnet.**"])
+    assert (result.answer, result.interrupted, result.error) == ("**Es regnet.**", False, None)
+    assert roles(result) == ["thought", "action", "thought", "answer", "synthesize"]
+    asked = model.requests[-1]["messages"][-1]["content"]
+    assert "Wie wird das Wetter?" in asked and "weather(city='Bern')" in asked and asked.endswith("rain")
+    assert "language of the question" in model.requests[-1]["messages"][0]["content"] and not model.requests[-1]["tools"]
+
+
+@pytest.mark.parametrize(("option", "length"), [(True, 2_000), (10, 10)])
+def test_each_result_is_cut_in_that_view_and_kept_in_the_trace(option: Any, length: int) -> None:
+    result, model = go([LOOK, "rain", "Es regnet."], synthesize=option)
+    asked = model.requests[-1]["messages"][-1]["content"]
+    assert ("rain " * 1_000)[:length] + f"… (+{5_000 - length} characters)" in asked
+    assert len(result.run.entries[2].result[0].text) == 5_000
+
+
+def half() -> Any:
+    yield Chunk("Es reg")
+    raise ModelError("the server hung up")
+
+
+@pytest.mark.parametrize(
+    "failing", [ModelError("down"), OSError("no network"), lambda _: half(), "", Reply("Es reg", finish="length")]
+)
+def test_where_that_fails_the_brief_answer_stands_and_the_entry_says_why(failing: Any) -> None:
+    result, model = go([LOOK, "rain", failing])
+    assert (result.answer, result.error, result.run.status, model.calls) == ("rain", None, "done", 3)
+    last = result.run.entries[-1]
+    assert last.step.role == "synthesize"
+    if not isinstance(failing, str | Reply):
+        assert "failed" in last.result.problems[0] and last.author == "host"
+
+
+def test_it_is_streamed() -> None:
+    heard: list[Event] = []
+    model = Scripted(["rain", "Es regnet in Bern."], chunks=3)
+    agent = Agent(model, journal="memory", synthesize=True, on_event=heard.append)
+    assert agent.run("q").answer == "Es regnet in Bern."
+    pieces = [event.data["text"] for event in heard if event.kind == "model_chunk"]
+    assert "".join(pieces).endswith("Es regnet in Bern.") and len(pieces) > 3
+
+
+def test_a_model_of_that_role_writes_it_in_the_manner_of_the_instructions() -> None:
+    writer = Scripted(["Ahoy, rain!"], name="writer")
+    result, _ = go([LOOK, "rain"], roles={"synthesize": writer}, instructions="Talk like a pirate.")
+    assert result.answer == "Ahoy, rain!" and writer.requests[0]["messages"][0]["content"] == "Talk like a pirate."
+
+
+def test_what_was_injected_is_answered_first_and_is_part_of_the_question() -> None:
+    model = Scripted(["rain", "and sun", "Rain, then sun."])
+    run = Agent(model, journal="memory", synthesize=True).start("today?", paused=True)
+    next(run)
+    run.inject("and tomorrow?")
+    assert run.drive().answer == "Rain, then sun." and model.calls == 3
+    assert "and tomorrow?" in model.requests[-1]["messages"][-1]["content"]
+
+
+def test_a_step_of_synthesis_can_be_edited_undone_resumed_and_forked() -> None:
+    result, _ = go([LOOK, "rain", "Es regnet."])
+    run = result.run
+    for options in ({}, {"synthesize": True}, {"synthesize": 5}):
+        again = Agent(Scripted([]), [weather], journal=run.agent.journal, **options).resume(run.id)
+        assert again.answer == "Es regnet." and not again.desk.history.drifted(again.entries[-1])
+    assert Run.from_json(run.to_json()).answer == Run.from_notebook(run.to_notebook()).answer == "Es regnet."
+    run.edit(-1, answer="Es giesst.")
+    assert run.answer == "Es giesst." and run.undo().answer == "Es regnet."
+    other = run.fork(2, model=Scripted(["sun", "Sonne."], abilities=Abilities(tools=True)))
+    assert other.drive().answer == "Sonne."
+
+
+def test_a_typed_answer_is_data_and_is_not_told_in_other_words() -> None:
+    class Sky(pydantic.BaseModel):
+        rain: bool
+
+    model = Scripted(['{"rain": true}'])
+    result = Agent(model, journal="memory", synthesize=True).run("q", output=Sky)
+    assert result.output == Sky(rain=True) and model.calls == 1
+
+
+def test_a_forced_answer_stands_as_it_is() -> None:
+    result, model = go([LOOK, "rain, I think"], max_iterations=1)
+    assert (result.answer, model.calls) == ("rain, I think", 2)
+
+
+@pytest.mark.parametrize("wrong", [-1, "yes", 1.5])
+def test_an_option_that_is_no_length_is_refused_at_construction(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="synthesize"):
+        Agent(Scripted([]), synthesize=wrong)
+
+
+def test_the_view_shows_failures_and_a_trace_without_tools() -> None:
+    failed = Chat.of("q") + LOOK + Message("tool", "no such city", (), "c", "weather", False)
+    assert "Result of weather (failed):\nno such city" in view(failed, "unknown").last.text
+    assert "Nothing but thinking." in view(Chat.of("q") + Reply("a", answer="a"), "a").last.text

@@ -1,0 +1,280 @@
+"""What the live view costs and how quick it is: a real kernel, a real JupyterLab and a real Chromium on this machine.
+
+Click to handler: from the click in the page (made by script, so without the mouse) to the kernel's handler, by the one clock
+that both processes read. Frames are those of the browser without a screen, which draws in software.
+"""
+
+from __future__ import annotations
+
+import gzip
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from browser.chromium import chromium
+from browser.pages import Notebook
+from browser.servers import Jupyter, jupyter
+from playwright.sync_api import Browser
+from rich.console import Console
+from rich.table import Table
+
+CLICKS = 60
+STEPS = 10_000
+TOKENS, A_SECOND = 3_000, 1_000
+
+AGENT = """
+import json, threading, time
+from agentkit import Agent, Call, Reply, tool
+from agentkit.models.base import Abilities, Chunk
+from agentkit.notebook.widget import view
+
+@tool(effect="pure")
+def nap(seconds: float) -> str:
+    "Sleep."
+    time.sleep(seconds)
+    return "slept"
+
+@tool(effect="pure")
+def burn(seconds: float) -> str:
+    "Compute."
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        sum(range(1000))
+    return "burnt"
+
+class Turns:
+    "Ask for the same call again and again."
+    name, abilities = "turns", Abilities(tools=True)
+    def __init__(self, turns, tool, **arguments):
+        self.left, self.tool, self.arguments = turns, tool, arguments
+    def __call__(self, request):
+        self.left -= 1
+        return Reply("I go on", (Call(self.tool, self.arguments, f"c{self.left}"),)) if self.left >= 0 else Reply("done")
+
+def start(model):
+    return Agent(model, [nap, burn], journal="memory", max_iterations=100_000).start("Go.", paused=True)
+
+handled, sent = [], []
+
+def watch(run):
+    "Note when commands are handled and what is sent."
+    shown = view(run)
+    take, send = shown.hand.take, shown.send
+    def timed(message):
+        handled.append((message["cmd"], time.time() * 1000))
+        take(message)
+    def counted(message):
+        sent.append((time.time(), len(json.dumps(message)), message))
+        send(message)
+    shown.hand.take, shown.send = timed, counted
+"""
+
+CLICK = """async ([names, clicks]) => {
+  const view = document.querySelector('.ak-root');
+  const button = (name) => [...view.querySelectorAll('[role=toolbar] button')].find((b) => b.getAttribute('aria-label') === name);
+  const times = [];
+  const end = Date.now() + 60_000;
+  while (times.length < clicks && Date.now() < end) {
+    const name = names[times.length % names.length];
+    const it = button(name);
+    if (!it || it.disabled || it.getAttribute('aria-disabled') === 'true') {
+      await new Promise((wake) => setTimeout(wake, 5));
+      continue;
+    }
+    times.push([name, performance.timeOrigin + performance.now()]);
+    it.click();
+    await new Promise((wake) => setTimeout(wake, 80 + 40 * Math.random()));
+  }
+  return times;
+}"""
+
+OPEN = """async (cell) => {
+  const begun = performance.now();
+  const notebook = jupyterapp.shell.currentWidget.content;
+  notebook.activeCellIndex = cell;
+  jupyterapp.commands.execute('notebook:run-cell');
+  while (!document.querySelector('.ak-root [data-n]')) await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  return [performance.now() - begun, document.querySelectorAll('.ak-root [data-n]').length];
+}"""
+
+SCROLL = """async () => {
+  const box = document.querySelector('.ak-scroll');
+  const frames = [];
+  let before = performance.now();
+  for (let i = 0; i < 150; i++) {
+    box.scrollTop = box.scrollHeight * (1 - i / 150);
+    await new Promise(requestAnimationFrame);
+    const now = performance.now();
+    frames.push(now - before);
+    before = now;
+  }
+  return frames.slice(1);
+}"""
+
+LOAD = """async (text) => {
+  const times = [];
+  for (let i = 0; i < 10; i++) {
+    const url = URL.createObjectURL(new Blob([text + '\\n//' + i], { type: 'text/javascript' }));
+    const begun = performance.now();
+    await import(url);
+    times.push(performance.now() - begun);
+  }
+  return times;
+}"""
+
+
+@contextmanager
+def lab(browser: Browser, server: Jupyter, name: str, *cells: str) -> Iterator[Notebook]:
+    """Open a notebook in JupyterLab, with the agent in its first cell, and run that."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    notebook = Notebook(page, server, "lab", server.root / name)
+    notebook.open(AGENT, *cells)
+    notebook.run(0)
+    notebook.done(0)
+    yield notebook
+    notebook.close()
+    page.close()
+
+
+def latency(notebook: Notebook, *names: str) -> str:
+    """Click, and give the median and the 95th percentile of the time to the handler, in milliseconds, of the first name."""
+    clicks = notebook.page.evaluate(CLICK, [list(names), CLICKS])
+    handled = notebook.ask(f"[each for each in handled if each[0] in {[name.lower().replace('run', 'play') for name in names]}]")
+    assert len(handled) == len(clicks) == CLICKS, (len(handled), len(clicks))
+    took = [then - now for (name, now), (_, then) in zip(clicks, handled, strict=True) if name == names[0]]
+    return f"{statistics.median(took):.1f} / {statistics.quantiles(took, n=20)[-1]:.1f} ms  ({len(took)} clicks)"
+
+
+def clicks(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
+    """Measure clicks in the states of a kernel."""
+    shown = "run = start(Turns(10_000, 'nap', seconds=0)); watch(run); run"
+    with lab(browser, server, "idle", shown) as notebook:
+        show(notebook, 1)
+        yield "click to handler, kernel idle: median / p95", latency(notebook, "Step")
+    for tool in ("nap", "burn"):
+        with lab(browser, server, tool, f"run = start(Turns(100_000, '{tool}', seconds=0.05)); watch(run); run") as notebook:
+            show(notebook, 1)
+            notebook.do("run.play()")
+            doing = "sleep" if tool == "nap" else "burn CPU"
+            yield f"click on Pause to handler, the agent runs, its tools {doing}", latency(notebook, "Pause", "Run")
+    burning = f"while len(handled) < {CLICKS}: sum(range(1000))"
+    with lab(browser, server, "cell", shown, burning) as notebook:
+        show(notebook, 1)
+        notebook.run(2)
+        yield "click to handler, a cell burns CPU", latency(notebook, "Step")
+
+
+def show(notebook: Notebook, cell: int) -> None:
+    """Run a cell and wait for its view."""
+    notebook.run(cell)
+    notebook.page.locator(".ak-root [data-n]").first.wait_for()
+
+
+def many_steps(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
+    """Measure a run of many steps: opened when it is there, and shown while it runs."""
+    run = f"run = start(Turns({STEPS // 2}, 'nap', seconds=0))"
+    play = "run.play(until=lambda: 'pause' if len(run) >= {0} else ''); run.wait()"
+    with lab(browser, server, "few", "run") as notebook:
+        notebook.do(f"{run}; {play.format(10)}")
+        yield "10 steps: cell run to view drawn", f"{notebook.page.evaluate(OPEN, 1)[0]:.0f} ms"
+    with lab(browser, server, "many", "watch(run); run") as notebook:
+        notebook.do(f"{run}; {play.format(STEPS)}")
+        took, drawn = notebook.page.evaluate(OPEN, 1)
+        yield f"{notebook.ask('len(run)'):,} steps: cell run to view drawn", f"{took:.0f} ms  ({drawn} entries in the page)"
+        frames = notebook.page.evaluate(SCROLL)
+        yield "  scroll frame: median / p95", f"{statistics.median(frames):.1f} / {statistics.quantiles(frames, n=20)[-1]:.1f} ms"
+        messages, size = notebook.ask("(len(sent), sum(each[1] for each in sent))")
+        yield "  messages to open it", f"{messages}, {size:,} bytes"
+        state = "len(json.dumps({k: v for k, v in view(run).widget.get_state().items() if %s}, default=str))"
+        own, code = notebook.ask(state % "k not in ('_esm', '_css')"), notebook.ask(state % "k in ('_esm', '_css')")
+        yield "  widget state: the run's / the module's code", f"{own:,} / {code:,} bytes"
+    with lab(browser, server, "live", "watch(run); run") as notebook:
+        notebook.do(run)
+        show(notebook, 1)
+        begun = time.monotonic()
+        notebook.do(play.format(STEPS))
+        notebook.page.wait_for_function("(n) => document.querySelector(`.ak-root [data-n='${n}']`)", arg=STEPS - 1)
+        took = time.monotonic() - begun
+        messages, size = notebook.ask("(len(sent), sum(each[1] for each in sent))")
+        yield f"{STEPS:,} steps while shown: until the last is drawn", f"{took:.1f} s, {messages} messages, {size:,} bytes"
+
+
+STREAM = f"""
+bell = threading.Event()
+words = [f"w{{i}} " for i in range({TOKENS})]
+
+class Streams:
+    name, abilities = "streams", Abilities(stream=True)
+    def __call__(self, request):
+        begun = time.perf_counter()
+        for i, word in enumerate(words):
+            time.sleep(max(0, begun + i / {A_SECOND} - time.perf_counter()))
+            yield Chunk(text=word)
+        bell.wait(30)
+
+run = Agent(Streams(), journal="memory").start("Go.", paused=True)
+watch(run)
+run
+"""
+
+
+def streaming(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
+    """Measure a model that streams."""
+    with lab(browser, server, "stream", STREAM) as notebook:
+        show(notebook, 1)
+        notebook.do("sent.clear(); run.play()")
+        text = notebook.ask("''.join(words)")
+        notebook.page.wait_for_function(
+            "(end) => document.querySelector('.ak-stream')?.textContent.includes(end)", arg=f"w{TOKENS - 1}", timeout=60_000
+        )
+        streamed = "".join(notebook.page.locator(".ak-stream .ak-words").last.inner_text().split())
+        assert "".join(text.split()).endswith(streamed.lstrip("…")), "what is drawn is not what was said"
+        deltas = "[(at, event['text']) for at, _, m in sent for event in m.get('ev', ()) if event['k'] == 'delta']"
+        times = notebook.ask(f"[each[0] for each in {deltas}]")
+        whole = notebook.ask(f"''.join(each[1] for each in {deltas})")
+        rate = (len(times) - 1) / (times[-1] - times[0])
+        lost = "nothing lost" if whole == text else f"{len(text) - len(whole)} characters lost"
+        yield f"{A_SECOND:,} tokens a second streamed", f"{rate:.1f} messages a second, {lost}"
+        notebook.do("bell.set()")
+
+
+def module(browser: Browser) -> Iterator[tuple[str, str]]:
+    """Measure the module that is sent to the page."""
+    static = resources.files("agentkit") / "static"
+    code, style = (static / "widget.js").read_bytes(), (static / "widget.css").read_bytes()
+    yield (
+        "module / style sheet",
+        f"{len(code):,} / {len(style):,} bytes ({len(gzip.compress(code)):,} / {len(gzip.compress(style)):,} gzipped)",
+    )
+    page = browser.new_page()
+    yield "module loaded, from text to exports: median", f"{statistics.median(page.evaluate(LOAD, code.decode())):.1f} ms"
+
+
+def main() -> None:
+    """Print the table, row by row as it is measured."""
+    table = Table("what", "measured", title="The live view, in JupyterLab and Chromium")
+    with tempfile.TemporaryDirectory() as folder, jupyter(Path(folder)) as server, chromium() as browser:
+        for row in rows(browser, server):
+            table.add_row(*row)
+    Console(width=132).print(table)
+
+
+def rows(browser: Browser, server: Jupyter) -> Iterator[tuple[Any, ...]]:
+    """Give all rows."""
+    yield from module(browser)
+    yield from clicks(browser, server)
+    yield from many_steps(browser, server)
+    yield from streaming(browser, server)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""What a person does in the live view, in a real notebook: the Python object and the view are one thing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from browser.pages import Notebook, eventually
+from browser.views import SHOP, View
+from playwright.sync_api import expect
+
+
+@pytest.fixture
+def shop(lab: Notebook) -> View:
+    """A paused run of the shop in JupyterLab, shown by the second cell."""
+    return View(lab.open(SHOP, "run", "1 + 1"), 1)
+
+
+def test_a_person_steps_edits_injects_and_runs(shop: View) -> None:
+    shop.press("Step")
+    expect(shop.card(1)).to_contain_text("I look at the tea.")
+    shop.press("Step")
+    expect(shop.card(2)).to_contain_text("3.2")
+    shop.edit(2, "5.5", reason="prices went up")
+    expect(shop.card(2)).to_contain_text("5.5")
+    shop.inject("Answer in euros.")
+    shop.press("Run")
+    shop.status("done")
+    assert shop.ask("[entry.author for entry in run.entries]") == ["human", "model", "human", "model", "model"]
+    sent = shop.ask("str(run.agent.model.requests[-1]['messages'])")
+    assert "5.5" in sent and "3.2" not in sent and "[USER INTERRUPT] Answer in euros." in sent
+
+
+def test_what_python_does_the_view_shows(shop: View) -> None:
+    shop.do("next(run); next(run)")
+    expect(shop.card(2)).to_contain_text("3.2")
+    shop.do("run.edit(2, text='9.9', reason='by hand'); run.break_at(tool='order')")
+    expect(shop.card(2)).to_contain_text("9.9")
+    shop.root.get_by_role("tab", name="Breakpoints").click()
+    expect(shop.root.get_by_role("tabpanel")).to_contain_text("order")
+    shop.do("run.undo()")
+    expect(shop.card(2)).to_contain_text("3.2")
+
+
+def test_the_cell_is_over_and_others_run_while_a_tool_sleeps(shop: View) -> None:
+    shop.do("run.edit(text='', calls=[Call('wait', {}, 'w')])")
+    shop.press("Run")
+    shop.status("running")
+    shop.notebook.run(2)
+    shop.notebook.done(2)
+    shop.press("Pause")
+    shop.status("pausing…")
+    shop.do("bell.set()")
+    shop.status("paused")
+    assert shop.ask("len(run)") == 3
+
+
+def test_a_click_is_acted_on_while_a_cell_burns_the_cpu(lab: Notebook) -> None:
+    shop = View(lab.open(SHOP, "run", "import time\nwhile len(run) < 2: pass\nprint('seen', len(run))"), 1)
+    lab.run(2)
+    shop.press("Step")
+    lab.done(2)
+    assert "seen 2" in lab.output(2).inner_text()
+
+
+def test_a_call_that_cannot_be_taken_back_waits_for_a_yes(shop: View) -> None:
+    shop.do("run.edit(text='', calls=[Call('order', {'item': 'tea'}, 'o')])")
+    shop.press("Run")
+    shop.status("waiting for you")
+    form = shop.root.get_by_label("Approval")
+    form.get_by_role("button", name="Edit").click()
+    form.get_by_role("textbox", name="item").fill("two teas")
+    form.get_by_role("button", name="Approve with these").click()
+    shop.status("paused")
+    shop.press("Step")
+    shop.until("len(run) > 2")
+    assert "two teas" in shop.ask("str(run[2].result[0].text)")
+
+
+def test_keys_drive_the_view_and_none_reaches_the_notebook(shop: View) -> None:
+    cells = len(shop.notebook)
+    shop.root.get_by_role("button", name="Step", exact=True).focus()
+    shop.page.keyboard.press("Space")
+    expect(shop.card(1)).to_be_visible()
+    shop.page.keyboard.press("o")
+    expect(shop.card(2)).to_be_visible()
+    shop.page.keyboard.press("z")
+    expect(shop.card(2)).to_have_count(0)
+    shop.page.keyboard.press("?")
+    expect(shop.root.get_by_role("dialog")).to_be_visible()
+    shop.page.keyboard.press("Escape")
+    shop.page.keyboard.press("i")
+    shop.page.keyboard.type("a b dd Enter")
+    shop.page.keyboard.press("Shift+Enter")
+    shop.page.keyboard.press("Control+Enter")
+    shop.until("run.desk.history.injections.notes")
+    assert len(shop.notebook) == cells and shop.ask("len(run)") == 2
+    assert shop.ask("get_ipython().execution_count") == 3
+
+
+def test_a_reload_and_a_lost_line_heal(shop: View) -> None:
+    shop.press("Step")
+    expect(shop.card(1)).to_be_visible()
+    shop.notebook.save()
+    shop.notebook.reload()
+    shop.root.wait_for()
+    expect(shop.card(1)).to_be_visible()
+    shop.press("Step")
+    expect(shop.card(2)).to_contain_text("3.2")
+    shop.page.context.set_offline(True)
+    shop.do("run.edit(2, text='7.7')")
+    shop.page.wait_for_timeout(500)
+    shop.page.context.set_offline(False)
+    expect(shop.card(2)).to_contain_text("7.7", timeout=30_000)
+
+
+def test_a_dead_kernel_is_said_plainly(shop: View) -> None:
+    shop.press("Step")
+    expect(shop.card(1)).to_be_visible()
+    shop.notebook.restart()
+    expect(shop.root).to_contain_text("kernel", timeout=15_000)
+    expect(shop.root.get_by_role("button", name="Step", exact=True)).to_be_disabled()
+
+
+def test_two_views_of_a_run_stay_in_step(lab: Notebook) -> None:
+    lab.open(SHOP, "run", "run")
+    first, second = View(lab, 1), View(lab, 2)
+    first.press("Step")
+    expect(second.card(1)).to_contain_text("I look at the tea.")
+    second.edit(1, "I guess.")
+    expect(first.card(1)).to_contain_text("I guess.")
+
+
+def test_an_ended_run_is_a_picture_that_needs_no_kernel(any_notebook: Notebook, tmp_path: Path) -> None:
+    any_notebook.open(SHOP, "run")
+    shop = View(any_notebook, 1)
+    shop.do("run.play().wait()")
+    expect(any_notebook.output(1)).to_contain_text("Run done")
+    expect(shop.root).to_have_count(0)
+    (output,) = any_notebook.save().cells[1].outputs
+    assert set(output.data) == {"text/html", "text/markdown", "text/plain"} and "Run done" in output.data["text/html"]
+
+
+def test_a_view_is_not_taken_from_under_a_hand_but_a_saved_notebook_holds_the_picture(shop: View) -> None:
+    shop.press("Run")  # the pointer stays in the view
+    shop.status("done")
+    shop.page.wait_for_timeout(500)
+    expect(shop.root).to_be_visible()
+    (output,) = shop.notebook.save().cells[1].outputs
+    assert "application/vnd.jupyter.widget-view+json" not in output.data
+    expect(shop.notebook.output(1)).to_contain_text("Run done")
+
+
+def test_cells_land_below_the_view_and_one_undo_takes_them_back(any_notebook: Notebook) -> None:
+    any_notebook.open(SHOP, "run", "'the end'")
+    shop = View(any_notebook, 1)
+    shop.press("Step")
+    expect(shop.card(1)).to_be_visible()
+    before = any_notebook.sources()
+    shop.root.get_by_role("button", name="Export").click()
+    shop.root.get_by_role("menuitem").first.click()
+    eventually(lambda: len(any_notebook) > len(before) + 2, "cells were added")
+    assert any_notebook.sources()[2].startswith("# Trace") and any_notebook.sources()[-1] == "'the end'"
+    any_notebook.page.evaluate("() => jupyterapp.commands.execute('notebook:undo-cell-action')")
+    eventually(lambda: any_notebook.sources() == before, "one undo takes all cells back")
+
+
+def test_a_fork_is_a_second_view_below_and_a_run_in_python(shop: View) -> None:
+    shop.press("Step")
+    shop.press("Step")
+    expect(shop.card(2)).to_be_visible()
+    shop.verb(1, "Fork")
+    expect(shop.notebook.cell(1).locator(".ak-root")).to_have_count(2)
+    assert shop.ask("(agent_run is not run, len(agent_run))") == (True, 2)
+
+
+def test_hostile_text_stays_text(shop: View) -> None:
+    bad = "<img src=x onerror='window.pwned=1'><script>window.pwned=2</script>[x](javascript:alert(1))"
+    shop.do(f"run.edit(text={bad!r}, calls=[Call('price', {{'item': {bad!r}}}, 'p')])")
+    expect(shop.card(1)).to_contain_text("onerror")
+    shop.press("Step")
+    expect(shop.card(2)).to_contain_text("onerror")
+    assert shop.page.evaluate("() => window.pwned") is None
+    assert shop.root.locator("img, script, a").count() == 0
+
+
+def test_branches_are_gone_between_and_compared(shop: View) -> None:
+    shop.do("run.drive(); run.edit(2, text='5.5'); run.agent.model; run.undo(); run.redo()")
+    expect(shop.card(2)).to_contain_text("5.5")
+    shop.card(2).get_by_role("button", name="before").click()
+    expect(shop.card(2)).to_contain_text("3.2")
+    assert shop.ask("run[2].result[0].text") == "3.2"
+
+
+def test_freezing_from_python_waits_for_no_hand(shop: View) -> None:
+    shop.press("Step")
+    expect(shop.card(1)).to_be_visible()
+    shop.do("run.freeze()")
+    expect(shop.root).to_have_count(0)
+    expect(shop.notebook.output(1)).to_contain_text("Run paused")
+
+
+def test_compared_engines_are_stepped_side_by_side(lab: Notebook) -> None:
+    compared = "compare('What is 3 * 17?', ['react', 'chain_of_thought'], tools=['math'], model='offline')"
+    lab.open(f"from agentkit import compare\nfound = {compared}", "found.widget()")
+    lab.run(0)
+    lab.done(0)
+    lab.run(1)
+    views = lab.output(1).locator(".ak-root")
+    expect(views).to_have_count(2)
+    boxes = [views.nth(number).bounding_box() for number in range(2)]
+    assert all(boxes) and boxes[0]["y"] == boxes[1]["y"] and boxes[0]["x"] < boxes[1]["x"]
+    views.first.get_by_role("button", name="Undo").click()
+    expect(views.first.locator(".ak-status")).to_have_text("paused")
+    assert lab.ask("[run.status for run in found.runs]") == ["paused", "done"]

@@ -1,0 +1,43 @@
+"""Every state of the view, in both themes, narrow and wide: pictures to look at, and what can be told without looking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser.conftest import SHOTS
+from browser.servers import dev_page
+from playwright.sync_api import Page
+
+NARROW, WIDE = 400, 1100
+AMISS = Path(__file__).with_name("looks.js").read_text()
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The page that shows the view in every state, without Jupyter."""
+    with dev_page(tmp_path_factory.mktemp("dev")) as url:
+        yield url
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_state_fits_and_keeps_its_keys_to_itself(page: Page, states: str, theme: str, width: int) -> None:
+    SHOTS.mkdir(exist_ok=True)
+    page.set_viewport_size({"width": width + 24, "height": 900})
+    page.goto(states)
+    names = [re.sub(".*state=", "", link.get_attribute("href") or "") for link in page.locator("nav a").all()]
+    assert len(names) > 15
+    found = {}
+    for name in names:
+        page.goto(f"{states}?state={name}&theme={theme}&width={width}&shot")
+        root = page.locator(".ak-root")
+        root.wait_for()
+        page.wait_for_timeout(150)  # some states come about after the first answer
+        page.screenshot(path=SHOTS / f"state-{name}-{theme}-{width}.png", full_page=True)
+        assert page.evaluate("window.hostile") is None
+        if amiss := root.evaluate(AMISS):
+            found[name] = amiss
+    assert not found

@@ -1,0 +1,145 @@
+"""A plan as a graph: side by side with a limit, skipped dependants that say why, time limits, models by hint, replanning."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from agentkit import Agent, Run, tool
+from agentkit.models.base import Request
+from agentkit.models.scripted import Scripted
+
+YES = "ACHIEVED: yes\nCONFIDENCE: 0.9\nANSWER: 42"
+NO = "ACHIEVED: no\nCONFIDENCE: 0.2\nANSWER: the year is missing"
+
+
+class Planned:
+    """Plays along with given plans and judgements; `steps` says what comes of a step by a word of its task."""
+
+    name = "planned"
+
+    def __init__(self, plans: list[str], judgements: list[str], **steps: Any) -> None:
+        self.plans, self.judgements, self.steps = iter(plans), iter(judgements), steps
+        self.requests: list[Request] = []
+
+    def __call__(self, request: Request) -> Any:
+        self.requests.append(request)
+        if request.role == "plan":
+            return next(self.plans)
+        if request.role == "analyze":
+            return next(self.judgements)
+        step = request.chat[-1].text.partition("Now carry out step ")[2]
+        said = next(
+            (value for name, value in self.steps.items() if f" {name}" in step.split(" and nothing")[0].split("[")[0]), "done"
+        )
+        return said(request) if callable(said) else said
+
+    def roles(self) -> list[str]:
+        return [request.role for request in self.requests]
+
+
+def run_of(model: Any, **options: Any) -> Run:
+    run = Agent(model, engine="dag", journal="memory", **options).start("q", paused=True)
+    run.drive()
+    return run
+
+
+def states(run: Run) -> dict[int, str]:
+    step = next(e.step for e in reversed(run.entries) if e.step is not None and e.step.role == "analyze")
+    return dict(step.tags["plan_states"])
+
+
+def test_steps_that_need_none_of_each_other_are_inside_the_model_at_once_up_to_the_limit() -> None:
+    barrier, now, most = threading.Barrier(2), [], []
+    lock = threading.Lock()
+
+    def meet(request: Request) -> str:
+        with lock:
+            now.append(1)
+            most.append(len(now))
+        barrier.wait(timeout=20)
+        with lock:
+            now.pop()
+        return "met"
+
+    model = Planned(["1. a\n2. a\n3. a\n4. a\n5. b [after: 1, 4]"], [YES], a=meet)
+    run = run_of(model, max_parallel=2)
+    assert run.answer == "42" and max(most) == 2 and model.roles().count("thought") == 5
+    assert "Step 1 (a): met\nStep 4 (a): met" in model.requests[-2].chat[-1].text
+
+
+def test_dependants_of_a_failed_step_are_skipped_and_say_why() -> None:
+    model = Planned(["1. a\n2. b [after: 1]\n3. c [after: 2]\n4. d"], [YES], a="FAILED: no such thing")
+    run = run_of(model)
+    judged = model.requests[-1].chat[-1].text
+    assert "Step 2 (b): SKIPPED: it needs step 1, which failed" in judged
+    assert "Step 3 (c): SKIPPED: it needs step 2, which was skipped" in judged and "Step 4 (d): done" in judged
+    assert states(run) == {1: "failed", 2: "skipped", 3: "skipped", 4: "done"}
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [("1. a [after: 2]\n2. b [after: 1]", "1 needs 2, 2 needs 1"), ("1. a [after: 1]", "step 1 needs itself")],
+)
+def test_a_circle_is_an_error_that_names_the_steps_and_is_planned_again(plan: str, words: str) -> None:
+    model = Planned([plan, "1. a"], [YES])
+    assert run_of(model).answer == "42" and words in model.requests[1].chat[-1].text
+    hopeless = run_of(Planned([plan] * 4, []))
+    assert words in (hopeless.answer or "") and hopeless.result.reason == "max_replans" and not hopeless.result.error
+
+
+def test_it_plans_again_three_times_at_most_with_what_is_known() -> None:
+    model = Planned(["1. a"] * 4, [NO] * 4, a="A")
+    run = run_of(model)
+    assert run.answer == "the year is missing" and run.result.reason == "max_replans"
+    assert model.roles().count("plan") == 4 and "Step 1 (a): A" in model.requests[3].chat[-1].text
+    model = Planned(["1. a"] * 2, ["ACHIEVED: yes\nCONFIDENCE: 0.3\nANSWER: perhaps", YES])
+    assert run_of(model).answer == "42" and model.roles().count("plan") == 2
+
+
+def test_a_step_that_takes_too_long_has_failed() -> None:
+    def slow(request: Request) -> str:
+        time.sleep(0.6)
+        return "late"
+
+    model = Planned(["1. a\n2. b\n3. c [after: 1]"], [YES], a=slow)
+    run_of(model, step_timeout=0.2)
+    assert "Step 1 (a): FAILED: the time for this step, 0.2 s, is over." in model.requests[-1].chat[-1].text
+    assert "Step 2 (b): done" in model.requests[-1].chat[-1].text
+
+
+def test_a_step_that_has_used_up_its_time_is_asked_no_more() -> None:
+    @tool(effect="pure")
+    def wait() -> str:
+        """Wait."""
+        time.sleep(0.3)
+        return "waited"
+
+    model = Planned(["1. a"], [YES], a="Thought: I wait\nAction: wait\nAction Input: {}")
+    agent = Agent(model, [wait], engine="dag", journal="memory", step_timeout=0.25)
+    run = agent.start("q", paused=True)
+    run.drive()
+    assert "FAILED: the time for this step" in model.requests[-1].chat[-1].text and model.roles().count("thought") <= 2
+
+
+def test_a_step_says_which_model_it_wants() -> None:
+    fast = Scripted(["A"], name="fast")
+    model = Planned(["1. a [model: fast]\n2. b [model: unknown]"], [YES])
+    run_of(model, roles={"fast": fast})
+    assert fast.calls == 1 and model.roles().count("thought") == 1
+
+
+def test_without_a_plan_it_is_one_loop() -> None:
+    run = run_of(Scripted(["Nothing to plan.", "42"]))
+    assert (run.answer, run.result.reason) == ("42", "")
+
+
+def test_a_plan_is_edited_before_it_is_carried_out() -> None:
+    model = Planned(["1. a\n2. b"], [YES])
+    run = Agent(model, engine="dag", journal="memory").start("q", paused=True)
+    run.edit(next(run), text="1. c\n2. d [after: 1]\n3. e [after: 1]")
+    run.drive()
+    assert states(run) == {1: "done", 2: "done", 3: "done"} and "Step 3 (e): done" in model.requests[-1].chat[-1].text

@@ -1,0 +1,32 @@
+"""Somebody else's model server, from npm: installed from its lock file where it is missing, and never skipped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SERVERS = Path(__file__).parents[1] / "servers"
+
+
+@pytest.fixture(scope="session")
+def aimock_cli() -> str:
+    """Name the server's program to its pytest plugin, which would fetch another version by itself."""
+    named = os.environ.get("AIMOCK_CLI_PATH")
+    program = Path(named) if named else SERVERS / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
+    own = Path(sys.executable).parent  # where a wheel puts node, on a machine that has none
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(own)])
+    if not program.is_file():
+        npm = shutil.which("npm", path=path)
+        assert npm, f"the test server {program} is missing, and so is npm, to fetch it"
+        fetch = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(fetch, cwd=SERVERS, check=True, timeout=300, env={**os.environ, "PATH": path})
+    node = shutil.which("node", path=path)
+    assert node, "the test server needs node"
+    os.environ.setdefault("AIMOCK_NODE_PATH", node)
+    os.environ["AIMOCK_CLI_PATH"] = str(program)
+    return str(program)

@@ -1,0 +1,102 @@
+"""One model, and where it fails the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from loopback import Loopback, answer, calling, completion, delta, fault, parts, sse, stall
+
+from agentkit import Agent, Reply, tool
+from agentkit.errors import ContextOverflow, ModelBusy, ModelDenied, ModelError, UsageError
+from agentkit.models.base import Abilities
+from agentkit.models.fallback import Fallback
+from agentkit.models.openai import OpenAI
+from agentkit.models.scripted import Scripted
+
+DENIED = fault("401 Unauthorized", "no key")
+
+
+@tool
+def fire(n: int) -> str:
+    """Fire."""
+    return f"fired {n}"
+
+
+@pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])
+def test_where_the_first_fails_for_good_the_next_answers_and_the_trace_says_so(background: bool) -> None:
+    with Loopback([DENIED]) as one, Loopback([answer(completion("from two"))]) as two:
+        model = Fallback([OpenAI("a", base_url=one.url, name="first"), OpenAI("b", base_url=two.url, name="second")])
+        agent = Agent(model, journal=None)
+        result = agent.start("q").wait() if background else agent.run("q")
+    thought = result.run.entries[1]
+    assert (result.answer, thought.model, len(one.got)) == ("from two", "second", 1)
+    assert len(thought.result.problems) == 1 and "no key" in thought.result.problems[0]
+    assert result.run.request(1) == two.got[0].json
+    assert model.name == "first, else second"
+
+
+def test_what_the_first_had_begun_to_say_counts_for_nothing() -> None:
+    begun = {"index": 0, "id": "x", "function": {"name": "fire", "arguments": '{"n"'}}
+    half = parts([sse(delta(content="half", tool_calls=[begun]))])
+    heard: list[Any] = []
+    with Loopback([half]) as one, Loopback([answer(calling("fire", '{"n": 7}')), answer(completion("done"))]) as two:
+        model = Fallback([OpenAI("a", base_url=one.url, retries=0), OpenAI("b", base_url=two.url)])
+        result = Agent(model, [fire], journal=None, on_event=heard.append, max_iterations=1).run("q")
+    calls = result.run.entries[1].result.calls
+    assert [(call.name, call.arguments) for call in calls] == [("fire", {"n": 7})]
+    assert any(event.data["again"] for event in heard if event.kind == "model_chunk")
+
+
+def test_where_all_fail_the_error_names_all() -> None:
+    with Loopback([DENIED]) as one, Loopback([fault("503 Unavailable", "down")]) as two:
+        model = Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url, retries=0)])
+        error = Agent(model, journal=None).run("q").error
+    assert type(error) is ModelBusy and one.host in str(error) and two.host in str(error) and "no model answered" in str(error)
+
+
+def test_a_chat_that_is_too_long_is_shortened_and_not_passed_on() -> None:
+    with Loopback([fault("400 Bad Request", "context_length_exceeded")]) as one, Loopback([answer(completion("no"))]) as two:
+        error = Agent(Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url)]), journal=None).run("q").error
+    assert type(error) is ContextOverflow and two.got == []
+
+
+def test_blocking_models_fall_back_too_and_mixed_ones() -> None:
+    permanent = ModelDenied("no")
+    assert Agent(Fallback([Scripted([permanent]), Scripted(["FINAL_ANSWER: two"])]), journal=None).run("q").answer == "two"
+    opaque = Reply("ok", opaque={"provider": "x"}, finish="stop")
+    reply = Agent(Fallback([Scripted([RuntimeError("odd")]), Scripted([opaque])]), journal=None).run("q").run.entries[1].result
+    assert (reply.answer, reply.opaque) == ("ok", {"provider": "x"})
+    with Loopback([answer(completion("remote"))]) as host:
+        mixed = Fallback([Scripted([permanent]), OpenAI("m", base_url=host.url)])
+        assert mixed.awaits and Agent(mixed, journal=None).run("q").answer == "remote"
+    back = Fallback([OpenAI("m", base_url=host.url, retries=0), Scripted(["FINAL_ANSWER: local"] * 2)])
+    assert Agent(back, journal=None).run("q").answer == Agent(back, journal=None).start("q").wait().answer == "local"
+
+
+def test_its_abilities_are_those_that_all_have() -> None:
+    one = Scripted([], abilities=Abilities(tools=True, json=True))
+    assert Fallback([one, Scripted([], abilities=Abilities(json=True))]).abilities == Abilities(json=True)
+    with pytest.raises(UsageError, match="at least one"):
+        Fallback([])
+
+
+def test_stop_closes_the_socket_of_whichever_is_asked() -> None:
+    import time
+
+    with Loopback([DENIED]) as one, Loopback([stall([])]) as two:
+        run = Agent(Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url)]), journal=None).start("q")
+        end = time.monotonic() + 3
+        while not two.got and time.monotonic() < end:
+            time.sleep(0.005)
+        run.stop()
+        assert two.wait_closed(1.0) and run.wait().error is None and run.status == "stopped"
+
+
+def test_an_error_of_the_last_can_be_retried() -> None:
+    with Loopback([fault("503 Unavailable", "down"), answer(completion("ok"))]) as host:
+        run = Agent(
+            Fallback([Scripted([ModelError("x"), ModelError("y")]), OpenAI("b", base_url=host.url, retries=0)]), journal=None
+        )
+        first = run.start("q", paused=True)
+        assert first.drive().error and first.drive().answer == "ok"

@@ -1,0 +1,150 @@
+"""Which model answers: what was named, else what this machine has."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import Any
+
+import pytest
+from loopback import Loopback, answer, completion
+from typer.testing import CliRunner
+
+from agentkit import Agent, cli
+from agentkit.errors import Unknown, UsageError
+from agentkit.models import local, resolve
+from agentkit.models.base import Abilities
+
+
+def listing(*names: str) -> bytes:
+    return answer(json.dumps({"object": "list", "data": [{"id": name} for name in names]}), kind="application/json")
+
+
+def tags(*names: str) -> bytes:
+    return answer(json.dumps({"models": [{"name": name} for name in names]}), kind="application/json")
+
+
+@pytest.fixture(autouse=True)
+def untold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    resolve._told.clear()
+
+
+def test_names_with_a_provider_are_that_providers_models() -> None:
+    for name, host in (
+        ("openai:gpt-5-mini", "api.openai.com"),
+        ("anthropic:claude-haiku-4-5", "api.anthropic.com"),
+        ("ollama:qwen3:8b", "127.0.0.1:11434"),
+    ):
+        model = resolve.find(name)
+        assert (model.name, model.place.host, resolve.is_name(model.name)) == (name, host, True)
+    for name in ("openai:", "ollama: "):
+        with pytest.raises(UsageError, match="names no model"):
+            resolve.find(name)
+    with pytest.raises(Unknown, match="openai:NAME"):
+        resolve.find("gpt-5")
+
+
+def test_a_url_is_a_server_that_speaks_like_openai_and_its_first_model_that_talks() -> None:
+    with Loopback([listing("nomic-embed-text", "qwen3-8b"), answer(completion("hi"))]) as host:
+        model = resolve.find(host.url)
+        assert model.name == f"{host.url}/v1#qwen3-8b" and host.got[0].line == "GET /v1/models HTTP/1.1"
+        assert "authorization" not in host.got[0].headers
+        assert Agent(model.name, journal=None).run("q").answer == "hi"
+        assert host.got[1].json["model"] == "qwen3-8b"
+    with pytest.raises(UsageError, match="#NAME"):
+        resolve.find(host.url)
+
+
+def test_ollama_says_what_its_model_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    can = answer(json.dumps({"capabilities": ["completion", "thinking"]}), kind="application/json")
+    with Loopback([can]) as host:
+        monkeypatch.setenv("OLLAMA_HOST", host.host)
+        assert resolve.find("ollama:m").abilities == Abilities(json=True, stream=True, reasoning=True)
+        assert host.got[0].json == {"model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("named", "base"),
+    [
+        ("", "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("box", "http://box:11434"),
+        ("box:9", "http://box:9"),
+        ("https://o.example", "https://o.example:443"),
+    ],
+)
+def test_the_address_of_ollama_is_read_as_ollama_reads_it(named: str, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from agentkit.models import ollama
+
+    monkeypatch.setenv("OLLAMA_HOST", named)
+    assert ollama.base() == base
+
+
+# -- when none is named --------------------------------------------------------------------------------------------------
+
+
+def test_the_order_is_variable_file_local_server_key_offline(monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
+    with Loopback([listing("qwen3-8b")]) as host:
+        assert resolve.choose().name == "offline"
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
+        assert resolve.choose() == resolve.Choice(
+            "anthropic:claude-haiku-4-5",
+            "no other was named, no local server answers, and ANTHROPIC_API_KEY is set",
+            "ANTHROPIC_API_KEY",
+        )
+        monkeypatch.setenv("AGENTKIT_LOCAL", f"{host.url}/v1")
+        assert resolve.choose().name == f"{host.url}/v1#qwen3-8b" and "answers on this machine" in resolve.choose().why
+        (home / "config.toml").write_text('model = "ollama:mine"\n')
+        assert resolve.choose() == resolve.Choice("ollama:mine", "config.toml says so")
+        monkeypatch.setenv("AGENTKIT_MODEL", "echo")
+        assert resolve.choose().name == "echo"
+        assert all("authorization" not in got.headers and "x-api-key" not in got.headers for got in host.got)
+
+
+def test_a_config_file_that_cannot_be_read_says_so(home: Any) -> None:
+    (home / "config.toml").write_text("model =")
+    with pytest.raises(UsageError, match=r"config\.toml cannot be read"):
+        Agent()
+
+
+def test_a_paid_key_is_named_before_its_first_use_and_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = "sk-proj-0123456789abcdef0123"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with caplog.at_level(logging.WARNING, "agentkit"):
+        assert Agent(journal=None).model.name == "openai:gpt-5-mini"
+        assert [record.getMessage() for record in caplog.records] == [
+            "openai:gpt-5-mini answers: no other was named, no local server answers, and OPENAI_API_KEY is set. "
+            'What it does is billed to that key. Agent("offline") asks nobody.'
+        ]
+        Agent(journal=None), Agent("openai:gpt-5-mini", journal=None)
+    assert len(caplog.records) == 1 and key not in caplog.text
+
+
+def test_looking_for_local_servers_takes_a_fifth_of_a_second_at_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(connection: Any, over: Any) -> None:
+        over.wait(5)
+
+    with Loopback([silent]) as mute, Loopback([answer("<html>no api</html>")]) as web, Loopback([tags("a:1")]) as good:
+        monkeypatch.setenv("AGENTKIT_LOCAL", f"{mute.url}/v1,{web.url}/v1,{good.url},http://127.0.0.1:9")
+        began = time.monotonic()
+        found = local.servers()
+        assert time.monotonic() - began < 0.4
+        assert [(each.address, each.models) for each in found] == [(good.url, ("a:1",))]
+    monkeypatch.setenv("AGENTKIT_LOCAL", "none")
+    assert local.places() == {} and local.servers() == []
+    monkeypatch.delenv("AGENTKIT_LOCAL")
+    assert list(local.places()) == ["Ollama", "LM Studio", "llama.cpp", "vLLM"]
+
+
+def test_the_terminal_lists_what_was_found_and_why_one_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Loopback([listing("qwen3-8b")]) as host:
+        monkeypatch.setenv("AGENTKIT_LOCAL", f"{host.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-0123456789abcdef0123")
+        said = " ".join(CliRunner().invoke(cli.app, ["models"]).stdout.split())
+    assert f"* {host.url}/v1#qwen3-8b answers when no -m is given" in said and "answers on this machine" in said
+    assert "OPENAI_API_KEY is set, and is billed for it" in said and "needs a key: ANTHROPIC_API_KEY" in said
+    assert "sk-proj" not in said

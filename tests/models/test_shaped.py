@@ -1,0 +1,75 @@
+"""The levels at which data is asked for, and what is read at each."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentkit.messages import Call, Chat, Message, Reply
+from agentkit.models import dialects
+from agentkit.models.base import Abilities
+from agentkit.models.shaped import Shaped, shaped
+from agentkit.shapes import Level, Shape
+from agentkit.steps import replace
+
+CITY = Shape("City", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
+ALL, JSON, TOOLS, NONE = Abilities(tools=True, json=True), Abilities(json=True), Abilities(tools=True), Abilities()
+
+
+@pytest.mark.parametrize(
+    ("abilities", "at_most", "forced", "level"),
+    [
+        (ALL, "native", None, "native"),
+        (ALL, "json", None, "json"),
+        (ALL, "text", None, "text"),
+        (TOOLS, "json", None, "text"),
+        (JSON, "native", None, "json"),
+        (NONE, "native", None, "text"),
+        (ALL, "native", "json", "json"),
+        (ALL, "native", "text", "text"),
+        (NONE, "native", "native", "native"),
+        (NONE, "json", "native", "text"),
+        (NONE, "native", "json", "json"),
+    ],
+)
+def test_the_level_is_the_best_that_is_left_that_the_model_can_and_that_is_not_forbidden(
+    abilities: Abilities, at_most: Level, forced: str | None, level: str
+) -> None:
+    dialect = dialects.get(forced) if forced else None
+    assert shaped(replace(CITY, at_most=at_most), abilities, dialect).name == level
+
+
+@pytest.mark.parametrize("level", ["native", "json", "text"])
+def test_a_chat_with_calls_is_written_as_the_level_can(level: str) -> None:
+    chat = Chat.of("q") + Reply("", (Call("look", {}, "c"),)) + Message("tool", "rain", (), "c", "look")
+    roles = [message["role"] for message in Shaped(CITY, level).render(chat, ())]
+    assert roles == (["user", "assistant", "tool"] if level == "native" else ["system", "user", "assistant", "user"])
+
+
+@pytest.mark.parametrize("level", ["native", "json", "text"])
+def test_data_goes_on_as_json_text_and_the_rest_is_kept(level: str) -> None:
+    reply = Shaped(CITY, level).read(Reply('<think>hm</think>Here: {"name": "Bern"}', reasoning="I know"), ())
+    assert (reply.answer, reply.text, reply.readable, reply.calls) == ('{"name": "Bern"}', '{"name": "Bern"}', True, ())
+    assert reply.raw == 'Here: {"name": "Bern"}' and reply.reasoning == "I know\nhm" and reply.dialect == level
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        Call("City", {"nome": "Bern"}, "c"),
+        Call("City", {}, "c", raw='{"name": "Be', problem="cut off"),
+        Call("City", {}, "c", raw="Bern", problem="no object"),
+    ],
+)
+def test_arguments_that_would_have_to_be_invented_are_no_data(call: Call) -> None:
+    reply = Shaped(CITY, "native").read(Reply("", (call,)), ())
+    assert reply.answer is None and not reply.readable and reply.problems and reply.calls == ()
+
+
+def test_a_shape_that_its_owner_checks_leaves_the_misfit_to_them() -> None:
+    reply = Shaped(replace(CITY, strict=False), "text").read(Reply('{"nome": "Bern"}'), ())
+    assert reply.answer == '{"nome": "Bern"}' and reply.readable
+
+
+def test_a_schema_that_cannot_be_read_lets_every_object_through() -> None:
+    odd = Shape("odd", {"type": "object", "properties": 3})
+    assert Shaped(odd, "text").read(Reply('{"a": 1}'), ()).answer == '{"a": 1}'

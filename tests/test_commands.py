@@ -1,0 +1,236 @@
+"""What a person asks for while the run plays: applied within a moment, and no call that is out is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.errors import ReadOnly, UsageError
+from agentkit.models.base import Abilities, Chunk
+from agentkit.models.scripted import Scripted
+
+QUICK = 5.0
+"""Seconds that are far less than the calls here take, and far more than a command does."""
+
+
+@tool(effect="pure")
+def look(city: str) -> str:
+    """Look at the weather."""
+    return f"rain in {city}"
+
+
+def calling(name: str, *ids: str, **arguments: Any) -> Reply:
+    return Reply(f"I {name}", tuple(Call(name, arguments, name + (each or "1")) for each in ids or ("",)))
+
+
+class Gates:
+    """Calls that stay out until they are let go, and what became of them."""
+
+    def __init__(self) -> None:
+        self.out, self.go = threading.Event(), threading.Event()
+        self.came: list[str] = []
+
+
+@pytest.fixture
+def gates() -> Iterator[Gates]:
+    gates = Gates()
+    yield gates
+    gates.go.set()
+
+
+def slow_tool(gates: Gates, effect: Any = "pure") -> Any:
+    @tool(effect=effect)
+    def slow() -> str:
+        """Take long."""
+        gates.out.set()
+        gates.go.wait(30)
+        gates.came.append("slow")
+        return "slow result"
+
+    return slow
+
+
+def begin(tools: Any, *replies: Any, **options: Any) -> Run:
+    model = Scripted([*replies], abilities=Abilities(tools=True))
+    return Agent(model, tools, journal="memory", **options).start("q", paused=True)
+
+
+def warnings(run: Run) -> list[str]:
+    return [event.data["text"] for event in run.events() if event.kind == "warning"]
+
+
+def until(condition: Any) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+
+
+DRIVES = {"play": Run.play, "drive": lambda run: threading.Thread(target=run.drive, daemon=True).start()}
+every_drive = pytest.mark.parametrize("drive", DRIVES.values(), ids=DRIVES)
+
+
+@every_drive
+def test_an_injection_does_not_wait_for_the_call_that_is_out_and_does_not_end_it(gates: Gates, drive: Any) -> None:
+    run = begin([slow_tool(gates)], calling("slow"), "done")
+    drive(run)
+    assert gates.out.wait(5)
+    start = time.monotonic()
+    run.inject("hurry")
+    until(lambda: run.desk.history.injections.notes)
+    assert time.monotonic() - start < QUICK and run.status == "running"
+    gates.go.set()
+    until(lambda: run.answer)
+    assert gates.came == ["slow"] and run.entries[2].result[0].text == "slow result"
+    assert "hurry" in str(run.agent.model.requests[1]) and warnings(run) == []
+
+
+@every_drive
+def test_an_edit_of_an_earlier_step_gives_up_the_call_that_is_out_and_its_result_is_noted(gates: Gates, drive: Any) -> None:
+    run = begin([look, slow_tool(gates)], calling("look", city="Oslo"), calling("slow"), "sunny")
+    drive(run)
+    assert gates.out.wait(5)
+    start = time.monotonic()
+    fresh = run.edit(2, text="sun in Oslo", reason="I was there")
+    assert time.monotonic() - start < QUICK and not gates.came
+    until(lambda: run.answer)
+    assert fresh.original and [entry.kind for entry in run.entries] == ["begin", "think", "act", "think", "conclude"]
+    gates.go.set()
+    until(lambda: warnings(run))
+    assert warnings(run) == ["slow came back after it had been given up; its result is not used"]
+    assert not any(entry.kind == "act" and entry.step.calls[0].name == "slow" for entry in run.desk.history.entries.values())
+
+
+def test_an_edit_cancels_the_stream_that_it_makes_pointless() -> None:
+    cancelled, streaming, told = threading.Event(), threading.Event(), ["first"]
+
+    async def model(request: Any) -> Any:
+        if "sun" in str([message.text for message in request.chat]):
+            yield Chunk("sunny", finish="stop")
+            return
+        if told:
+            told.pop()
+            yield Chunk("FINAL_ANSWER: rain", finish="stop")
+            return
+        try:
+            streaming.set()
+            while True:
+                yield Chunk("and ")
+                await asyncio.sleep(0.01)
+        finally:
+            cancelled.set()
+
+    run = Agent(model, journal="memory").start("q", paused=True)
+    next(run)
+    run.inject("and tomorrow?")
+    run.play()
+    assert streaming.wait(5)
+    run.edit(1, answer="sun")
+    assert cancelled.wait(5)
+    run.wait(10)
+    assert warnings(run) == []
+
+
+def test_a_pending_step_can_be_answered_while_its_call_is_out(gates: Gates) -> None:
+    run = begin([slow_tool(gates)], calling("slow"), "done").play()
+    assert gates.out.wait(5)
+    run.edit(text="I know it already")
+    until(lambda: run.answer)
+    assert run.entries[2].author == "human" and not gates.came
+    gates.go.set()
+    until(lambda: warnings(run))
+    assert len(run.entries) == 5
+
+
+def test_a_sibling_of_an_edited_call_stays_out_and_its_result_is_used(gates: Gates) -> None:
+    both = Reply("both", (Call("look", {"city": "Oslo"}, "a"), Call("slow", {}, "b")))
+    run = begin([look, slow_tool(gates)], both, "done").play()
+    assert gates.out.wait(5)
+    until(lambda: len(run) == 3)
+    run.edit(2, text="sun")
+    assert run.status == "running" and not gates.came
+    gates.go.set()
+    until(lambda: run.answer)
+    assert [entry.result[0].text for entry in run.entries if entry.kind == "act"] == ["sun", "slow result"]
+    assert gates.came == ["slow"] and warnings(run) == []
+
+
+def test_a_call_that_cannot_be_taken_back_is_asked_about_when_its_line_is_returned_to(gates: Gates) -> None:
+    run = begin([slow_tool(gates, "irreversible")], calling("slow"), "done").play()
+    assert gates.out.wait(5)
+    run.pause()
+    run.rewind(0)
+    run.wait(10)
+    run.undo()
+    gates.go.set()
+    assert [entry.kind for entry in run.entries] == ["begin", "think"]
+    run.drive()
+    assert run.status == "waiting" and "may have run" in run.waiting[0][1].why
+
+
+@every_drive
+def test_ask_gives_a_future_at_once_and_tells_how_it_ended(gates: Gates, drive: Any) -> None:
+    run = begin([slow_tool(gates)], calling("slow"), "done")
+    drive(run)
+    assert gates.out.wait(5)
+    start = time.monotonic()
+    good = run.control.ask(lambda: run.edit(1, text="I think otherwise", reason="a click"))
+    bad = run.control.ask(lambda: run.edit(1, colour="red"))
+    heard: list[Any] = []
+    bad.add_done_callback(heard.append)
+    assert time.monotonic() - start < QUICK
+    assert good.result(QUICK).reason == "a click"
+    with pytest.raises(UsageError, match="unknown change"):
+        bad.result(QUICK)
+    assert heard == [bad]
+    gates.go.set()
+    until(lambda: run.answer)
+
+
+def test_ask_can_be_used_from_a_tool_an_event_loop_and_a_run_at_rest() -> None:
+    held: list[Run] = []
+    asked: list[Any] = []
+
+    @tool(effect="pure")
+    def meddle() -> str:
+        """Ask for something to be done soon."""
+        asked.append(held[0].control.ask(lambda: held[0].inject("from the tool")))
+        return "asked"
+
+    run = begin([meddle], calling("meddle"), "done")
+    held.append(run)
+    assert run.play().wait(10).answer == "done" and asked[0].result(1).text == "from the tool"
+
+    async def main() -> Any:
+        return await asyncio.wrap_future(run.control.ask(lambda: run.rewind(1)))
+
+    assert asyncio.run(main()) is run and run.status == "paused"
+    assert run.control.ask(run.undo).result(1) is run and run.status == "done"
+    run.close()
+    with pytest.raises(ReadOnly):
+        run.control.ask(run.undo).result(1)
+
+
+def test_a_command_that_is_cancelled_before_its_turn_is_not_applied() -> None:
+    inside, go = threading.Event(), threading.Event()
+
+    @tool(effect="pure", timeout=None)
+    def wait() -> str:
+        """Wait in the thread that drives."""
+        inside.set()
+        go.wait(10)
+        return "waited"
+
+    run = begin([wait], calling("wait"), "done")
+    threading.Thread(target=run.drive, daemon=True).start()
+    assert inside.wait(5)
+    asked = run.control.ask(run.undo)
+    assert asked.cancel()
+    go.set()
+    until(lambda: run.answer)

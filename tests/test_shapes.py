@@ -1,0 +1,47 @@
+"""The schema of data that is wanted, and what becomes of it on the way to a model."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pydantic
+import pytest
+
+from agentkit.errors import UsageError
+from agentkit.shapes import in_words, shape_of
+
+
+class Stay(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(strict=True)
+    title: str
+    since: date
+    next: Stay | None = None
+
+
+def test_a_model_gives_its_schema_without_the_titles_that_repeat_a_name() -> None:
+    shape, load = shape_of(Stay)
+    assert shape.name == "Stay" and not shape.strict
+    assert shape.parameters["properties"]["value"] == {"$ref": "#/$defs/Stay"}  # it holds itself, and travels in an object
+    assert set(shape.parameters["$defs"]["Stay"]["properties"]) == {"title", "since", "next"}
+    assert "'title': 'Since'" not in str(shape.schema)
+    assert load('{"title": "Bern", "since": "2024-02-29"}').since == date(2024, 2, 29)
+
+
+def test_data_that_is_an_object_travels_as_it_is_and_other_data_within_one() -> None:
+    shape, _ = shape_of({"title": "my city!", "type": "object", "properties": {}})
+    assert (shape.name, shape.is_object, shape.unwrapped({"value": 1})) == ("my_city", True, ({"value": 1},))
+    shape, load = shape_of(pydantic.TypeAdapter(list[int]), "numbers")
+    assert shape.parameters["required"] == ["value"] and shape.unwrapped({"value": [1]})[0] == [1] and load("[1]") == [1]
+
+
+@pytest.mark.parametrize("wrong", [str, "Stay", None, 3, [Stay]])
+def test_what_says_nothing_of_data_is_refused(wrong: object) -> None:
+    with pytest.raises(UsageError, match="TypeAdapter"):
+        shape_of(wrong)
+
+
+def test_what_is_wrong_is_said_field_by_field() -> None:
+    with pytest.raises(pydantic.ValidationError) as misfit:
+        shape_of(Stay)[1]('{"since": "soon"}')
+    assert in_words(misfit.value).startswith("title: Field required; since: ")
+    assert in_words(ValueError("no")) == "no" and in_words(KeyError()) == "KeyError"

@@ -1,0 +1,36 @@
+"""The request that a view shows is what went through the socket, on every wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from loopback import Loopback
+from models.test_remote import SCRIPTS, WIRES, add, model
+from view.conftest import Viewed, asks, paused
+
+from agentkit import Agent
+
+View = Callable[..., Viewed]
+
+
+@WIRES
+def test_the_request_that_is_shown_is_what_was_sent(view: View, wire: str) -> None:
+    with Loopback(list(SCRIPTS[wire])) as host:
+        viewed = view(Agent(model(host, wire), [add], instructions="Be brief.", journal="memory").start("1+2?", paused=True))
+        viewed.settle("play")
+        thoughts = [card["id"] for card in viewed.screen.cards if card["kind"] == "think"]
+        shown = [viewed.do("request", entry=entry) for entry in thoughts]
+        assert [each["body"] for each in shown] == [got.json for got in host.got]
+        assert shown[1]["previous_body"] == host.got[0].json and 0 < shown[1]["same"] <= len(host.got[0].json["messages"])
+        kinds = [segment["kind"] for segment in shown[1]["segments"]]
+        assert {"system", "tools", "task", "step"} == set(kinds)
+
+
+def test_a_budget_that_is_used_up_waits_for_a_yes(view: View) -> None:
+    viewed = view(paused(asks("add", a=1, b=2), "three", tools=[add], budget={"max_model_calls": 1, "ask": True}))
+    viewed.settle("play")
+    (waiting,) = viewed.screen.head["pending"]
+    assert waiting["kind"] == "think" and waiting["why"] and waiting["which"] == 0
+    viewed.do("approve", which=0)
+    viewed.settle("play")
+    assert viewed.screen.head["status"] == "done"

@@ -1,0 +1,242 @@
+/** Every state that a view can be in: recorded ones, and what no recording holds, made from them. */
+
+import type { ActEntry, Card, FromKernel, Head, Pending, ThinkEntry } from "../src/protocol";
+import type { Recorded } from "./model";
+import done from "./recorded/done.json";
+import edited from "./recorded/edited.json";
+import episodes from "./recorded/episodes.json";
+import failed from "./recorded/failed.json";
+import long from "./recorded/long.json";
+import paused from "./recorded/paused.json";
+import plan from "./recorded/plan.json";
+import running from "./recorded/running.json";
+import tree from "./recorded/tree.json";
+import waiting from "./recorded/waiting.json";
+
+type Reset = Extract<FromKernel, { t: "reset" }>;
+
+const RECORDED = { done, edited, episodes, failed, long, paused, plan, running, tree, waiting } as unknown as {
+  [name: string]: Recorded;
+};
+
+/** What nobody should be able to do anything with. */
+export const HOSTILE = `<img src=x onerror="window.hostile=1"><script>window.hostile=1</script><b class=hostile>b</b> [x](javascript:alert(1)) \u202e${"]]>"}`;
+
+/** A picture of one pixel, for observations that show one. */
+export const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+function made(
+  from: string,
+  head: Partial<Head>,
+  change: (reset: Reset) => Partial<Reset> = () => ({}),
+  after: FromKernel[] = [],
+): Recorded {
+  const { messages, answers } = RECORDED[from] as Recorded;
+  const reset = messages.find((message) => message.t === "reset") as Reset;
+  return { messages: [{ ...reset, ...change(reset), head: { ...reset.head, ...head } }, ...after], answers };
+}
+
+function thinking(more: Partial<Pending> = {}): Pending {
+  return { kind: "think", role: "thought", path: "", index: 40, lane: "", busy: true, ...more };
+}
+
+const streaming = {
+  path: "",
+  index: 40,
+  reasoning: "Two seats were asked for, so the price is doubled. ",
+  text: "The train at 9:02 leaves enough time. I will look",
+};
+
+const question: Pending = {
+  kind: "ask",
+  role: "question",
+  path: "",
+  index: 40,
+  lane: "",
+  question: "Which day suits you better?",
+  choices: ["Saturday", "Sunday"],
+  why: "the engine asks you",
+  which: 0,
+};
+
+/** Cards with everything that a card can have. */
+function full(cards: Card[]): Card[] {
+  const thought = cards.find((card) => card.kind === "think") as ThinkEntry;
+  const act = cards.find((card) => card.kind === "act") as ActEntry;
+  const of = (n: number): { id: number; n: number; index: number } => ({ id: 100 + n, n, index: n });
+  const call = {
+    name: "plot",
+    arguments: { kind: "bar", values: [3, 1, 4, 1, 5], options: { grid: true, title: "Rain by day", unit: "mm" } },
+    id: "p",
+  };
+  return [
+    cards[0] as Card,
+    {
+      ...thought,
+      ...of(1),
+      text: "I will draw it.",
+      calls: [call],
+      reasoning: "A bar for each day. ".repeat(40),
+      heard: ["Use millimetres, please."],
+      cut: "Observation: the chart shows that it rains on Sunday.\nThought: so Saturday is better.",
+    },
+    {
+      ...act,
+      ...of(2),
+      call,
+      text: "drawn",
+      items: [
+        { type: "image", mime: "image/png", data: PIXEL },
+        {
+          type: "json",
+          value: {
+            days: [
+              { day: "Sat", mm: 0 },
+              { day: "Sun", mm: 12.5 },
+            ],
+            source: "station 7",
+            complete: true,
+          },
+        },
+      ],
+    },
+    {
+      ...thought,
+      ...of(3),
+      role: "critic",
+      calls: [],
+      answer: null,
+      text: "The chart has no axis labels.",
+      problems: ["The reply held no action; it was asked again."],
+      tags: { plan_step: 2, score: 0.7 },
+    },
+    {
+      ...act,
+      ...of(4),
+      call: { name: "page", arguments: { city: "Chur" }, id: "q" },
+      text: "A page",
+      lane: "[3.0]",
+      path: "[3.0]",
+      items: [{ type: "page", srcdoc: "<h1 style='font-family:sans-serif'>Chur</h1><p>A page of the tool's.</p>" }],
+    },
+    {
+      ...act,
+      ...of(5),
+      call: { name: "lookup", arguments: { query: "trains to Atlantis", limit: "ten" }, id: "r", coerced: ['limit: "ten" to 10'] },
+      ok: false,
+      text: "LookupError: no train goes to Atlantis",
+      items: [],
+    },
+    {
+      ...act,
+      ...of(6),
+      call: { name: "read", arguments: { path: "notes.txt" }, id: "s" },
+      text: "A line of the notes.\n".repeat(400),
+      long: { text: 40_000 },
+      items: [],
+    },
+    {
+      ...thought,
+      ...of(7),
+      calls: [],
+      answer: null,
+      text: "",
+      drifted: true,
+      siblings: [107, 111, 112],
+      author: "human",
+      original: 99,
+      reason: "too vague",
+    },
+  ];
+}
+
+function hostile(cards: Card[]): Card[] {
+  return full(cards).map((card) => poisoned(card) as Card);
+}
+
+/** The same with every text replaced by a hostile one, names of fields and kinds apart. */
+function poisoned(value: unknown, name = ""): unknown {
+  if (typeof value === "string") return ["kind", "type", "path", "lane", "mime", "data", "id"].includes(name) ? value : HOSTILE;
+  if (Array.isArray(value)) return value.map((each) => poisoned(each, name));
+  if (value && typeof value === "object")
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key === "query" ? HOSTILE : key, poisoned(each, key)]));
+  return value;
+}
+
+function cards(make: (cards: Card[]) => Card[]): (reset: Reset) => Partial<Reset> {
+  return (reset) => {
+    const made = make(reset.cards);
+    return {
+      cards: made,
+      total: made.length,
+      map: made.map((card) => ({ begin: "b", think: "t", act: "a", ask: "q", conclude: "c" })[card.kind]).join(""),
+    };
+  };
+}
+
+export function state(name: string): Recorded {
+  const found = RECORDED[name] ?? MADE[name]?.();
+  if (!found) throw new Error(`there is no state ${name}: ${NAMES.join(", ")}`);
+  return found;
+}
+
+const MADE: { [name: string]: () => Recorded } = {
+  empty: () =>
+    made(
+      "paused",
+      {
+        pending: [thinking({ busy: false })],
+        usage: { input: 0, output: 0, cached: 0, reasoning: 0, cost: 0, calls: 0 },
+        model_calls: 0,
+        tool_calls: 0,
+        can: { undo: false, redo: false },
+      },
+      cards((all) => all.slice(0, 1)),
+    ),
+  streaming: () => made("paused", { status: "running", pending: [thinking()] }, () => ({ streaming: [streaming] })),
+  pausing: () => made("running", { status: "pausing" }),
+  stopping: () => made("running", { status: "stopping" }),
+  stopped: () => made("paused", { status: "stopped" }),
+  held: () =>
+    made("paused", {
+      hold: "breakpoint: tool weather",
+      breakpoints: [{ id: 0, kind: "tool", value: "weather", enabled: true, hits: 2 }],
+    }),
+  question: () => made("paused", { status: "waiting", pending: [question] }),
+  readonly: () => made("done", { status: "readonly", missing: ["tool book_train"], can: { undo: false, redo: false } }),
+  injected: () =>
+    made("paused", {
+      injections: [
+        { id: "a", text: "Prefer the morning.", to: "", seen: true },
+        { id: "b", text: "No buses, please.", to: "", seen: false },
+      ],
+    }),
+  full: () => made("edited", {}, cards(full)),
+  hostile: () =>
+    made(
+      "edited",
+      {
+        ...(poisoned({ task: "", hold: "", forecast: "", engine: "", model: "", variable: "", dialect: "" }) as Partial<Head>),
+        missing: [HOSTILE],
+        injections: [{ id: "a", text: HOSTILE, to: HOSTILE, seen: false }],
+        breakpoints: [{ id: 0, kind: "when", value: HOSTILE, enabled: true, hits: 1 }],
+        tools: [HOSTILE],
+        pending: [
+          { ...question, question: HOSTILE, choices: [HOSTILE], why: HOSTILE },
+          {
+            ...question,
+            kind: "act",
+            index: 41,
+            call: { name: HOSTILE, arguments: { [HOSTILE]: HOSTILE }, id: HOSTILE },
+            effect: HOSTILE,
+            why: HOSTILE,
+            which: 1,
+          },
+        ],
+        where: [{ function: HOSTILE, file: HOSTILE, line: 3, lane: "", around: false, locals: [[HOSTILE, HOSTILE]] }],
+      },
+      cards(hostile),
+    ),
+};
+
+export const NAMES = [...Object.keys(RECORDED), ...Object.keys(MADE), "connecting", "late", "gone"];

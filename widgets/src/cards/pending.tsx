@@ -1,0 +1,164 @@
+/** What comes next: a step that can be edited before it runs, one that is being performed, or one that waits for a person. */
+
+import type { JSX } from "preact";
+import { Button, Tool } from "../controls";
+import { hint } from "../keys";
+import { thousands } from "../panels/parts";
+import type { Pending, Status } from "../protocol";
+import { able, driving } from "../status";
+import type { Store } from "../store";
+import { pointOf, type Ui } from "../ui";
+import { useOf } from "../use";
+import { Arguments } from "./args";
+import { Approval, Reply } from "./decide";
+import { EditForm } from "./edit";
+
+export function PendingSteps({ store, ui }: { store: Store; ui: Ui }): JSX.Element | null {
+  const pending = useOf(store, (s) => s.head.pending);
+  const status = useOf(store, (s) => s.head.status);
+  const editing = useOf(ui, (u) => (u.editing && !u.editing.card ? u.editing : null));
+  if (!store.ready || !pending.length || status === "done") return null;
+  return (
+    <section class="ak-card ak-next" aria-label="What comes next">
+      {pending.map((step, index) => (
+        <div
+          key={`${step.path} ${step.index}`}
+          class={`ak-entry ak-pending ${step.why ? "ak-waits" : ""} ${step.busy ? "ak-busy" : ""}`}
+          data-pending={index}
+        >
+          <span class="ak-place" aria-hidden="true">
+            {step.why ? "?" : step.busy ? "" : index ? "" : "next"}
+          </span>
+          <div class="ak-body">
+            <div class="ak-entry-head">
+              <span class="ak-title">{titleOf(step)}</span>
+              {step.effect && <Effect effect={step.effect} />}
+              {step.lane && <span class="ak-mark">lane {step.lane}</span>}
+              <span class="ak-dim">{stateOf(step, status)}</span>
+              {!index && !editing && <Verbs store={store} ui={ui} step={step} />}
+            </div>
+            {editing && !index ? (
+              <EditForm store={store} ui={ui} editing={editing} />
+            ) : (
+              <Inside store={store} ui={ui} step={step} />
+            )}
+          </div>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Inside({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): JSX.Element | null {
+  if (step.which !== undefined && step.kind === "ask") return <Reply store={store} step={step} which={step.which} />;
+  if (step.which !== undefined) return <Approval store={store} ui={ui} step={step} which={step.which} />;
+  if (step.call) return <Arguments call={step.call} />;
+  if (step.kind === "ask") return <p class="ak-words">{step.question}</p>;
+  if (step.kind === "think") return <Stream store={store} step={step} />;
+  return null;
+}
+
+/** What the model says just now, as it says it. */
+function Stream({ store, step }: { store: Store; step: Pending }): JSX.Element | null {
+  const said = useOf(store, (s) => s.streaming(step.path, step.index));
+  if (!said) return null;
+  return (
+    <div class="ak-stream">
+      {said.reasoning && (
+        <p class={said.text ? "ak-words ak-thinking ak-thought-over" : "ak-words ak-thinking"}>
+          {said.text ? `reasoning: ${thousands(said.reasoning.length)} characters` : tail(said.reasoning, 1_200)}
+        </p>
+      )}
+      {said.text && <div class="ak-words">{tail(said.text, 20_000)}</div>}
+      <span class="ak-caret" aria-hidden="true" />
+    </div>
+  );
+}
+
+function tail(text: string, most: number): string {
+  return text.length > most ? `…${text.slice(-most)}` : text;
+}
+
+function Verbs({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): JSX.Element | null {
+  const rests = useOf(store, (s) => !driving(s) && able(s, "edit"));
+  const { kind, value } = pointOf(step as Pending & { id: number });
+  const broken = useOf(store, (s) => s.head.breakpoints.find((point) => point.kind === kind && point.value === value));
+  if (!rests || step.why) return null;
+  return (
+    <span class="ak-verbs" role="group" aria-label="The next step">
+      {step.kind === "act" && (
+        <Button
+          class="ak-verb"
+          title={`Change its arguments before it runs  (${hint("edit")})`}
+          onClick={() => ui.edit(null, "arguments")}
+        >
+          edit
+        </Button>
+      )}
+      {step.kind !== "conclude" && step.kind !== "all" && (
+        <Button
+          class="ak-verb"
+          title="Nothing is performed: what you write is taken as its result"
+          onClick={() => ui.edit(null, "result")}
+        >
+          answer in its place
+        </Button>
+      )}
+      {value && (
+        <Button
+          class="ak-verb"
+          aria-pressed={!!broken}
+          title="Pause before each step of this tool or role"
+          onClick={() => void ui.tell(broken ? { cmd: "unbreak", id: broken.id } : { cmd: "break", kind, value })}
+        >
+          break
+        </Button>
+      )}
+    </span>
+  );
+}
+
+export function Effect({ effect }: { effect: string }): JSX.Element {
+  return (
+    <span class={`ak-mark ak-effect-${/^[a-z]+$/.test(effect) ? effect : "other"}`} title="What the tool says of its effect">
+      {effect}
+    </span>
+  );
+}
+
+function titleOf(step: Pending): JSX.Element | string {
+  if (step.call) return <code class="ak-tool-name">{step.call.name}</code>;
+  if (step.kind === "think") return step.role && step.role !== "thought" ? step.role : "Thought";
+  return { ask: "Question", conclude: "Conclusion", all: "Several steps side by side", act: "Action" }[step.kind] ?? step.kind;
+}
+
+function stateOf(step: Pending, status: Status): string {
+  if (step.why) return step.why;
+  if (step.busy)
+    return status === "pausing" ? "is still out; then it pauses" : step.kind === "think" ? "the model is at work" : "runs";
+  return "";
+}
+
+/** What went wrong, and a way to go on. */
+export function Failure({ store, ui }: { store: Store; ui: Ui }): JSX.Element | null {
+  const head = useOf(store, (s) => s.head);
+  if (!head.error || head.status !== "failed") return null;
+  return (
+    <section class="ak-card ak-failure" role="group" aria-label="Error">
+      <p>
+        <strong>{head.error.type}</strong> <span class="ak-words">{head.error.text}</span>
+      </p>
+      <div class="ak-buttons">
+        <Tool
+          label="Try again"
+          class="ak-primary"
+          title="Perform the step that failed once more"
+          off={!able(store, "play")}
+          onPress={() => ui.perform("play")}
+        />
+        <Tool label="Try one step" off={!able(store, "step")} onPress={() => ui.perform("step")} />
+        <span class="ak-dim">or answer in its place, or edit an entry before it.</span>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,113 @@
+/** The focusable elements of the view. Each wears what keeps JupyterLab's shortcuts away: nothing focusable is made without these. */
+
+import type { ComponentChildren, JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { QUIET } from "./panels/parts";
+
+export { Button, QUIET } from "./panels/parts";
+
+interface ToolProps {
+  label: string;
+  /** The key that does the same, shown in the tooltip. */
+  hint?: string;
+  title?: string;
+  off?: boolean;
+  class?: string;
+  pressed?: boolean;
+  onPress: () => void;
+  children?: ComponentChildren;
+}
+
+/** A button that keeps the focus while it cannot be pressed: a disabled one would drop it out of the view. */
+export function Tool({ label, hint, title, off = false, pressed, onPress, children, ...rest }: ToolProps): JSX.Element {
+  return (
+    <button
+      type="button"
+      {...QUIET}
+      class={`ak-tool ${rest.class ?? ""}`}
+      aria-label={label}
+      aria-disabled={off}
+      aria-pressed={pressed}
+      aria-keyshortcuts={hint}
+      title={`${title ?? label}${hint ? `  (${hint})` : ""}`}
+      onClick={() => !off && onPress()}
+    >
+      {children ?? label}
+    </button>
+  );
+}
+
+export function Field(props: JSX.IntrinsicElements["input"]): JSX.Element {
+  return <input {...QUIET} class="ak-field" {...props} />;
+}
+
+export function Choice(props: JSX.IntrinsicElements["select"]): JSX.Element {
+  return <select {...QUIET} class="ak-field" {...props} />;
+}
+
+interface AreaProps {
+  label: string;
+  value: string;
+  mono?: boolean;
+  invalid?: boolean;
+  placeholder?: string;
+  begin?: boolean;
+  /** Rows that it has at least. */
+  least?: number;
+  onInput: (text: string) => void;
+}
+
+/** A text box as high as its text, up to a bound. `begin` puts the cursor into it when it appears. */
+export function Area({
+  label,
+  value,
+  mono = false,
+  invalid = false,
+  placeholder,
+  begin,
+  least = 2,
+  onInput,
+}: AreaProps): JSX.Element {
+  const box = useRef<HTMLTextAreaElement>(null);
+  useLayoutEffect(() => {
+    if (begin) box.current?.focus();
+  }, []);
+  const rows = Math.min(
+    16,
+    Math.max(
+      least,
+      value.split("\n").reduce((sum, line) => sum + 1 + Math.floor(line.length / 90), 0),
+    ),
+  );
+  return (
+    <textarea
+      {...QUIET}
+      ref={box}
+      class={`ak-field ak-area ${mono ? "ak-mono" : ""}`}
+      aria-label={label}
+      aria-invalid={invalid}
+      placeholder={placeholder}
+      rows={rows}
+      spellcheck={!mono}
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  );
+}
+
+interface FoldProps {
+  summary: ComponentChildren;
+  class?: string;
+  open?: boolean;
+  onOpen?: () => void;
+  children: ComponentChildren;
+}
+
+export function Fold({ summary, open, onOpen, children, ...rest }: FoldProps): JSX.Element {
+  return (
+    <details class={`ak-unfold ${rest.class ?? ""}`} open={open} onToggle={(event) => event.currentTarget.open && onOpen?.()}>
+      <summary {...QUIET}>{summary}</summary>
+      {children}
+    </details>
+  );
+}

@@ -1,0 +1,196 @@
+import { act, fireEvent } from "@testing-library/preact";
+import { expect, test } from "vitest";
+import type { ActEntry, ThinkEntry } from "../src/protocol";
+import { type Shown, show } from "./shown";
+
+function thought(shown: Shown): ThinkEntry {
+  return shown.reset.cards.find((card) => card.kind === "think") as ThinkEntry;
+}
+
+function action(shown: Shown): ActEntry {
+  return shown.reset.cards.find((card) => card.kind === "act") as ActEntry;
+}
+
+function last(shown: Shown): unknown {
+  return shown.told[shown.told.length - 1];
+}
+
+test("a thought is edited, with a reason and what the view knew last", async () => {
+  const shown = await show("paused");
+  const { id } = thought(shown);
+  const entry = shown.entry(id);
+  await shown.press("edit", entry);
+  await shown.type("Thought", "Look at Basel instead.", entry);
+  await shown.type("Reason", "closer", entry);
+  await shown.press("Save edit", entry);
+  const base = shown.reset.cards[shown.reset.cards.length - 1]?.id;
+  expect(last(shown)).toEqual({ cmd: "edit", entry: id, base, change: { text: "Look at Basel instead." }, reason: "closer" });
+  expect(shown.root.querySelector("form")).toBeNull();
+});
+
+test("the arguments of a call are edited through a form that keeps their types", async () => {
+  const shown = await show("paused");
+  const { id } = action(shown);
+  await shown.press("edit", shown.entry(id));
+  await shown.press("Arguments", shown.entry(id));
+  await shown.type("city", "Genève", shown.entry(id));
+  await shown.key("Enter", shown.entry(id).querySelector("form") as Element, { ctrlKey: true });
+  expect(last(shown)).toMatchObject({ cmd: "edit", entry: id, change: { arguments: { city: "Genève", days: 3 } } });
+});
+
+test("an observation is edited, and Escape leaves it as it was", async () => {
+  const shown = await show("paused");
+  const { id } = action(shown);
+  await shown.press("edit", shown.entry(id));
+  await shown.type("Observation", "snow", shown.entry(id));
+  await shown.key("Escape", shown.entry(id).querySelector("textarea") as Element);
+  expect(shown.root.querySelector("form")).toBeNull();
+  expect(shown.told.some((command) => command.cmd === "edit")).toBe(false);
+});
+
+test("an edit that is refused says why and keeps what was written", async () => {
+  const shown = await show("paused");
+  const { id } = action(shown);
+  await shown.press("edit", shown.entry(id));
+  await shown.type("Observation", "snow", shown.entry(id));
+  shown.model.answer = ({ cid }) => ({ t: "nak", v: 1, cid, error: "the run has moved on", type: "UsageError" });
+  await shown.press("Save edit", shown.entry(id));
+  expect(shown.entry(id).querySelector("[role=alert]")?.textContent).toBe("the run has moved on");
+  expect(shown.entry(id).querySelector("textarea")?.value).toBe("snow");
+});
+
+test("whoever edits what another view has replaced is told, and keeps their words", async () => {
+  const shown = await show("paused", 2);
+  const { id, n } = action(shown);
+  const [mine, theirs] = shown.views as [HTMLElement, HTMLElement];
+  await shown.press("edit", shown.entry(id));
+  await shown.type("Observation", "my snow", shown.entry(id));
+  const { run, seq } = shown.reset;
+  const fresh = { ...action(shown), id: 900, original: id, text: "their snow", author: "human" };
+  await shown.say({ t: "events", v: 1, run, seq: seq + 1, ev: [{ k: "line", keep: n, cards: [fresh], total: n + 1, map: "A" }] });
+  expect(mine.querySelector(".ak-orphan")?.textContent).toContain("my snow");
+  expect(theirs.querySelector(".ak-orphan")).toBeNull();
+  await shown.press("Discard");
+  expect(mine.querySelector(".ak-orphan")).toBeNull();
+});
+
+test("the next step is answered in its place before it runs", async () => {
+  const shown = await show("paused");
+  await shown.press("answer in its place");
+  await shown.type("In the model's place: the final answer", "Stay at home.");
+  await shown.press("Use this");
+  expect(last(shown)).toMatchObject({ cmd: "edit", entry: null, change: { text: "Stay at home." } });
+});
+
+test("a waiting call is approved as it is, and remembered", async () => {
+  const shown = await show("waiting");
+  await act(() => void fireEvent.click(shown.root.querySelector("[type=checkbox]") as Element));
+  await shown.press("Approve");
+  expect(last(shown)).toEqual({ cmd: "approve", which: 0, arguments: null, remember: true });
+});
+
+test("a decision can let the run go on", async () => {
+  const shown = await show("waiting");
+  await shown.press("and run on");
+  expect(shown.told.slice(-2)).toEqual([{ cmd: "approve", which: 0, arguments: null, remember: false }, { cmd: "play" }]);
+});
+
+test("a waiting call is approved with other arguments; an optional one that is left empty is left out", async () => {
+  const shown = await show("waiting");
+  await shown.press("Edit…");
+  await shown.type("destination", "Chur");
+  await shown.press("Approve with these");
+  expect(last(shown)).toEqual({ cmd: "approve", which: 0, arguments: { origin: "Bern", destination: "Chur" }, remember: false });
+});
+
+test("a waiting call is rejected with a comment, or answered in the tool's place", async () => {
+  const shown = await show("waiting");
+  await shown.press("Reject…");
+  await shown.type("Comment", "too far");
+  await shown.press("Reject");
+  expect(last(shown)).toEqual({ cmd: "reject", which: 0, comment: "too far" });
+  await shown.press("Respond…");
+  await shown.type("Observation", "sold out");
+  await shown.press("Give this answer");
+  expect(last(shown)).toEqual({ cmd: "respond", which: 0, value: "sold out" });
+});
+
+test("a question is answered by a choice or in words", async () => {
+  const shown = await show("question");
+  await shown.press("Saturday");
+  expect(last(shown)).toEqual({ cmd: "respond", which: 0, value: "Saturday" });
+  await shown.type("Answer", "Neither.");
+  await shown.press("Answer");
+  expect(last(shown)).toEqual({ cmd: "respond", which: 0, value: "Neither." });
+});
+
+test("a message is injected, its receipt shown, and taken back while no model has seen it", async () => {
+  const shown = await show("injected");
+  expect([...shown.root.querySelectorAll(".ak-receipts li")].map((each) => each.firstChild?.textContent)).toEqual([
+    "seen by the model",
+    "sent, not seen yet",
+  ]);
+  await shown.press("recall");
+  expect(last(shown)).toEqual({ cmd: "recall", id: "b" });
+  await shown.key("i");
+  await shown.type("Message to the model", "Hurry.");
+  await shown.press("Send");
+  expect(last(shown)).toEqual({ cmd: "inject", text: "Hurry.", to: "" });
+});
+
+test("a failed step is tried again", async () => {
+  const shown = await show("failed");
+  expect(shown.root.querySelector(".ak-failure")?.textContent).toContain("the model is gone");
+  await shown.press("Try again");
+  expect(last(shown)).toEqual({ cmd: "play" });
+});
+
+test("the verbs of an entry are buttons on it, and keys while it has the focus", async () => {
+  const shown = await show("paused");
+  const { id } = action(shown);
+  for (const name of ["retry", "rewind", "fork", "break"]) await shown.press(name, shown.entry(id));
+  shown.entry(id).focus();
+  for (const key of ["t", "w", "f", "b"]) await shown.key(key, shown.entry(id));
+  const commands = [
+    { cmd: "retry", entry: id },
+    { cmd: "rewind", entry: id },
+    { cmd: "fork", entry: id },
+    { cmd: "break", kind: "tool", value: "weather" },
+  ];
+  expect(shown.told.filter((command) => command.cmd !== "source")).toEqual([...commands, ...commands]);
+});
+
+test("j and k go from entry to entry, and the focus goes with them", async () => {
+  const shown = await show("paused");
+  await shown.key("k");
+  const ids = shown.reset.cards.map((card) => String(card.id));
+  expect((document.activeElement as HTMLElement).dataset.entry).toBe(ids[ids.length - 1]);
+  await shown.key("k", document.activeElement as Element);
+  expect((document.activeElement as HTMLElement).dataset.entry).toBe(ids[ids.length - 2]);
+  await shown.key("j", document.activeElement as Element);
+  expect((document.activeElement as HTMLElement).dataset.entry).toBe(ids[ids.length - 1]);
+});
+
+test("no event of the kernel takes the focus", async () => {
+  const shown = await show("running");
+  shown.button("Pause").focus();
+  await shown.head({ status: "waiting", pending: [] });
+  expect(document.activeElement).toBe(shown.button("Pause"));
+});
+
+test("when what had the focus goes away, the view keeps it", async () => {
+  const shown = await show("waiting");
+  shown.button("Approve").focus();
+  await shown.head({ status: "running", pending: [] });
+  await act(() => Promise.resolve());
+  expect(document.activeElement).toBe(shown.root.querySelector(".ak-root"));
+});
+
+test("whoever has left the view is not called back", async () => {
+  const shown = await show("waiting");
+  const outside = document.body.appendChild(document.createElement("button"));
+  shown.button("Approve").focus();
+  outside.focus();
+  await shown.head({ status: "running", pending: [] });
+  expect(document.activeElement).toBe(outside);
+});
