@@ -45,7 +45,7 @@ class History:
         self.entries: dict[int, Entry] = relative.entries if relative else {}
         self.numbers: Iterator[int] = relative.numbers if relative else itertools.count(1)
         self.tips: Tips = {"": 0}
-        self.injections = Injections()
+        self.injections = Injections(self.entries)
         self.begun: dict[tuple[int, str, int], Note] = {}
         self.moves = Moves()
         self.proposed: dict[int, Step] = {}
@@ -254,7 +254,7 @@ class History:
 
     def reload(self, rows: Iterable[Row]) -> None:
         """Take over all rows again, where another process went on with this run."""
-        self.tips, self.moves, self.begun, self.injections = {"": 0}, Moves(), {}, Injections()
+        self.tips, self.moves, self.begun, self.injections = {"": 0}, Moves(), {}, Injections(self.entries)
         self.load(rows)
         self.rebuild()
 

@@ -1,4 +1,7 @@
-"""Injected messages: anchored where they were said, delivered to the next request that lacks them, until recalled."""
+"""Injected messages: anchored where they were said, delivered to the next request that lacks them, until recalled.
+
+What was said at an entry stays said when that entry is edited: the edited one takes its place.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,22 @@ from typing import Any
 from agentkit.errors import UsageError
 from agentkit.journal.base import Entry, Note
 from agentkit.messages import Chat, Message
+from agentkit.tree import places
 
 
 class Injections:
     """The injected messages of a run by id, and the ids that a model has heard on the present line."""
 
-    __slots__ = ("heard", "notes")
+    __slots__ = ("entries", "heard", "notes")
 
-    def __init__(self) -> None:
+    def __init__(self, entries: dict[int, Entry]) -> None:
+        self.entries = entries
         self.notes: dict[str, Note] = {}
         self.heard: set[str] = set()
 
     def live(self, line: list[Entry]) -> list[Note]:
         """Give those that were said on this line."""
-        on_line = {entry.id for entry in line}
+        on_line = {place for entry in line for place in places(self.entries, entry)}
         return [note for note in self.notes.values() if not note.data["anchor"] or note.data["anchor"] in on_line]
 
     def missing(self, line: list[Entry], lane: str, chat: Chat) -> list[Note]:

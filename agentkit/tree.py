@@ -5,7 +5,7 @@ A run's line is said by its tips: the last entry of each open lane, by lane path
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agentkit.errors import UsageError
@@ -22,6 +22,14 @@ HIDDEN = ("batch", "join")
 def lane_of(path: str) -> str:
     """Give the lane that a frame path lies in."""
     return path[: path.rfind("]") + 1]
+
+
+def places(entries: dict[int, Entry], entry: Entry) -> Iterator[int]:
+    """Give the id of an entry, and of all those that it has replaced by edits."""
+    yield entry.id
+    while entry.original:
+        entry = entries[entry.original]
+        yield entry.id
 
 
 def recordings(line: Iterable[Entry]) -> Recorded:

@@ -143,6 +143,24 @@ def test_an_undone_delivery_is_delivered_again_and_one_on_another_branch_is_not(
     assert history.unheard() == []
 
 
+def test_what_was_said_at_an_entry_stays_said_when_that_entry_is_edited_and_edited_again() -> None:
+    journal = Rows()
+    history = begun(journal)
+    commit(history, Reply("act", (ONE,)))
+    commit(history, observation(ONE, "one"))
+    history.inject("k", "hurry")
+    for text in ("ONE", "1"):
+        history.edit(history.line[-1], observation(ONE, text), author="human", reason="", at=0)
+    reloaded = History("r", lambda: react("task"), (), journal)  # type: ignore[arg-type]
+    reloaded.load(list(journal.kept))
+    reloaded.rebuild()
+    for each in (history, reloaded):
+        step = each.performed(each.pending[0])
+        assert [m.text for m in step.chat][-2:] == ["1", "[USER INTERRUPT] hurry"]  # type: ignore[union-attr]
+    history.edit(history.line[1], Reply("act", (TWO,)), author="human", reason="", at=0)
+    assert history.unheard() == []
+
+
 def test_a_recalled_message_never_arrives_and_a_heard_one_cannot_be_recalled() -> None:
     history = begun()
     history.inject("k", "hurry")

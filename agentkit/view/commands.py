@@ -202,7 +202,7 @@ def freeze(feed: Feed) -> None:
     feed.page.freeze()
 
 
-AT_ONCE = {function.__name__: function for function in (pause, stop, inject)}
+AT_ONCE = {function.__name__: function for function in (pause, stop)}
 """What takes no time and must not wait for anything."""
 
 IN_ORDER = {
@@ -219,6 +219,7 @@ IN_ORDER = {
         undo,
         redo,
         fork,
+        inject,
         recall,
         approve,
         reject,

@@ -26,8 +26,8 @@ _COMMANDS = {name: _checked(function) for name, function in {**AT_ONCE, **IN_ORD
 class Hand:
     """Carry out the commands of a view.
 
-    What changes the run is done in order, in a thread beside the one that the command came in on, since an edit waits
-    for the call that is out; pausing, stopping and saying something is done at once, and questions wait for nobody.
+    What changes the run is done in order, in a thread beside the one that the command came in on, since whoever drives the
+    run applies it between two steps; pausing and stopping is done at once, and questions wait for nobody.
     """
 
     def __init__(self, feed: Feed) -> None:

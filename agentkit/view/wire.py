@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,13 @@ INTERVAL = 0.04
 
 GLANCE = 0.2
 """Seconds after which a run is looked at though nothing was heard of it: a person may have changed it in Python."""
+
+SWITCH = 0.0001
+"""Seconds after which a thread that computes lets another one run, as long as a view is open.
+
+A thread that waits for its turn begins to count anew whenever the computing one lets go for a moment, as it does to look at
+a file. With Python's 0.005 s, a cell that does so once in a millisecond keeps a click waiting for seconds.
+"""
 
 LARGEST = 1_000_000
 """Bytes of one message, about."""
@@ -36,12 +44,15 @@ class Clock:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
+        self._usual = 0.0
 
     def add(self, member: Callable[[], None]) -> None:
         """Call `member` from now on."""
         with self._lock:
             self._members.append(member)
             if self._thread is None:
+                self._usual = sys.getswitchinterval()
+                sys.setswitchinterval(min(self._usual, SWITCH))
                 self._thread = threading.Thread(target=self._tick, name="agentkit-view", daemon=True)
                 self._thread.start()
 
@@ -69,6 +80,7 @@ class Clock:
                     logging.getLogger("agentkit").exception("a view could not be brought up to date")
             with self._lock:
                 if not self._members:
+                    sys.setswitchinterval(self._usual)
                     self._thread = None
                     return
 

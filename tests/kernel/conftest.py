@@ -88,13 +88,7 @@ class Kernel:
         """Take in what the kernel says, whichever cell it belongs to, until it is enough; raises `queue.Empty` when it is not."""
         end = time.monotonic() + seconds
         while True:
-            try:
-                message = self.client.get_iopub_msg(timeout=max(0.0, min(0.5, end - time.monotonic())))
-            except queue.Empty:
-                if time.monotonic() >= end:
-                    raise
-                self.client.kernel_info()  # ipykernel 7 can oversee a request, until the next one comes: its issue 1554
-                continue
+            message = self.client.get_iopub_msg(timeout=max(0.0, end - time.monotonic()))
             parent, content = message["parent_header"].get("msg_id"), message["content"]
             _take(self.cells.get(parent, Cell()), message["msg_type"], content)
             for listener in self.listeners:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 import time
 from collections.abc import Callable
@@ -52,6 +53,22 @@ def test_an_edit_an_undo_and_a_switch_between_the_branches(view: View) -> None:
     viewed.do("undo")
     viewed.until(lambda: viewed.screen.cards[-1]["id"] == fresh)
     assert viewed.screen.head["can"]["redo"]
+
+
+def test_what_is_said_after_edits_is_said_on_the_edited_line(view: View) -> None:
+    viewed = view(paused(asks("price", item="tea"), "first", "second", tools=[price]))
+    viewed.settle("step", "step", "step")
+    edit = {"cmd": "edit", "entry": viewed.screen.cards[1]["id"]}
+    orders = [{**edit, "change": {"text": "I ask."}}, {**edit, "change": {"text": "I ask again."}}]
+    driver, control = contextvars.copy_context(), viewed.run.control
+    busy = driver.run(control.acquire)
+    for cid, order in enumerate([*orders, {"cmd": "inject", "text": "In euros."}]):
+        viewed.hand.take({"t": "cmd", "v": 1, "cid": str(cid), **order})
+    driver.run(control.release, busy)
+    viewed.until(lambda: "2" in viewed.screen.answers)
+    viewed.settle("play")
+    thoughts = [card for card in viewed.screen.cards if card["kind"] == "think"]
+    assert thoughts[0]["text"] == "I ask again." and thoughts[1]["heard"] == ["[USER INTERRUPT] In euros."]
 
 
 def test_an_edit_of_what_has_moved_is_refused(view: View) -> None:
@@ -109,7 +126,7 @@ def test_a_question_is_answered(view: View) -> None:
     assert viewed.screen.head["answer"] == "blue"
 
 
-def test_pause_inject_and_stop_wait_for_nothing(view: View) -> None:
+def test_a_run_is_paused_and_spoken_to_while_a_tool_is_out(view: View) -> None:
     began, bell = threading.Event(), threading.Event()
 
     def slow() -> str:
