@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import queue
 import tempfile
 import time
 from collections.abc import Callable, Iterator
