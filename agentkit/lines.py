@@ -32,6 +32,11 @@ def line(text: Any, width: int = WIDTH, hide: Hide = str) -> str:
     return shown if left <= 0 else f"{shown}… (+{left} characters)"
 
 
+def count(number: int, noun: str) -> str:
+    """Give a number and what it counts: "1 step", "2 steps"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def error(raised: BaseException) -> str:
     """Write an error as `Type: text`, also where its own text raises."""
     return f"{type(raised).__name__}: {said(raised)}"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentkit.events import Event
-from agentkit.lines import line
+from agentkit.lines import count, line
 
 if TYPE_CHECKING:
     from agentkit.run import Run
@@ -45,7 +45,7 @@ def attach(run: Run) -> None:
         elif event.kind == "error":
             logger.info("❌ %s: %s", data["type"], line(data["text"]))
         elif event.kind == "completed":
-            logger.info("✅ Completed in %d steps, %d tool calls", desk.steps, desk.tool_calls)
+            logger.info("✅ Completed in %s, %s", count(desk.steps, "step"), count(desk.tool_calls, "tool call"))
 
     run.on_event(tell)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentkit.lines import call, line, said
+from agentkit.lines import call, count, line, said
 from agentkit.secrets import mask
 
 if TYPE_CHECKING:
@@ -22,10 +22,16 @@ def pending(waiting: Pending, run: Run) -> str:
     return f"{step.kind} ({step.role})"
 
 
+def head(shown: Run) -> str:
+    """Say how a run stands, in a few words."""
+    desk = shown.desk
+    counts = (len(shown.entries) - 1, "step"), (desk.steps, "model call"), (desk.tool_calls, "tool call")
+    return f"Run {shown.status}: {', '.join(count(*each) for each in counts)}"
+
+
 def run(shown: Run) -> str:
     """Write a run: how it stands, its trace, and what comes next."""
-    desk = shown.desk
-    lines = [f"Run {shown.status}: {len(shown.entries) - 1} steps, {desk.steps} model calls, {desk.tool_calls} tool calls"]
+    lines = [head(shown)]
     for number, recorded in enumerate(shown.entries):
         first, *more = repr(recorded).split("\n")
         lines += [f"{number:>3} {first}", *(f"    {text}" for text in more)]
@@ -36,6 +42,12 @@ def run(shown: Run) -> str:
         lines += [f"  ! {mask(text)}" for text in why]
         lines += [f"  > next: {pending(step, shown)}" for step in shown.pending]
     return "\n".join(lines)
+
+
+def spent(shown: Result) -> str:
+    """Say what a result took, in a few words."""
+    counts = (shown.step_count, "model call"), (shown.tool_calls_count, "tool call"), (shown.usage.total, "token")
+    return ", ".join(count(*each) for each in counts)
 
 
 def result(shown: Result) -> str:
@@ -56,5 +68,5 @@ def branches(shown: list[list[Entry]]) -> str:
     lines = [f"{len(shown)} branches" if len(shown) != 1 else "1 branch"]
     for number, branch in enumerate(shown):
         first, *more = repr(branch[-1]).split("\n")
-        lines += [f"{number:>3} {len(branch) - 1} steps, to: {first}", *(f"                 {text}" for text in more)]
+        lines += [f"{number:>3} {count(len(branch) - 1, 'step')}, to: {first}", *(f"                 {text}" for text in more)]
     return "\n".join(lines)

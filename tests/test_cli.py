@@ -43,7 +43,7 @@ def test_a_run_in_a_process_of_its_own_prints_the_answer_and_the_debug_lines() -
         "→ 391",
         "DEBUG: ReAct: step=2, tool_calls=1, max=5",
         "DEBUG: ReAct: tool_calls in response = 0",
-        "✅ Completed in 2 steps, 1 tool calls",
+        "✅ Completed in 2 steps, 1 tool call",
     ]
 
 

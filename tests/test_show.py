@@ -26,7 +26,7 @@ def run() -> Run:
 
 
 TRACE = """\
-Run done: 4 steps, 2 model calls, 1 tool calls
+Run done: 4 steps, 2 model calls, 1 tool call
   0 Task         How is Oslo?
   1 Thought      I look → look(city='Oslo')
   2 Action       look(city='Oslo')

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentkit import lines
+from agentkit import lines, show
 from agentkit.export import parts, rich
 from agentkit.export.inert import escaped, shown
 from agentkit.journal.base import Entry
@@ -45,7 +45,7 @@ _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 def run(run: Run) -> str:
     """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
     size, room = (parts.FRAGMENT if len(run.entries) <= parts.HEAD else parts.MANY), _ROOM
-    found = [f"<p><b>{escaped(parts.head(run))}</b></p>"]
+    found = [f"<p><b>{escaped(show.head(run))}</b></p>"]
     for number, what in parts.glimpse(run.entries):
         if isinstance(what, Entry):
             found.append(_entry(what, number, parts.Size(size.text, max(0, min(room, parts.FRAGMENT.item or 0)))))
@@ -87,8 +87,7 @@ def result(result: Result) -> str:
         found.append(f"<p><b>{'Interrupted' if result.interrupted else 'Reason'}:</b> {escaped(result.reason, LIMIT)}</p>")
     if result.error:
         found.append(f"<p><b>✗ {escaped(type(result.error).__name__)}:</b> {escaped(result.error, LIMIT)}</p>")
-    counts = f"{result.step_count} model calls, {result.tool_calls_count} tool calls, {result.usage.total} tokens"
-    return _whole(*found, f"<p><small>{escaped(counts)}</small></p>")
+    return _whole(*found, f"<p><small>{escaped(show.spent(result))}</small></p>")
 
 
 def agent(agent: Agent) -> str:
@@ -107,7 +106,7 @@ def branches(branches: list[list[Entry]]) -> str:
         return _whole("<p>No lines.</p>")
     present = branches[0]
     known = {id(entry) for entry in present}
-    found = [f"<p><b>{len(branches)} lines</b>, the present one of {len(present) - 1} steps</p>"]
+    found = [f"<p><b>{lines.count(len(branches), 'line')}</b>, the present one of {lines.count(len(present) - 1, 'step')}</p>"]
     for place, line in enumerate(branches[1:], 2):
         own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
         inside = "".join(_entry(each, number, parts.MANY) for number, each in own[: parts.HEAD])
@@ -146,7 +145,7 @@ def to_html(run: Run, path: str | os.PathLike[str] | None = None) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
         f"<title>{task}</title>\n</head>\n"
         '<body style="font-family:system-ui,sans-serif;line-height:1.45;max-width:60rem;margin:2rem auto;padding:0 1rem">\n'
-        f"<h1>Trace of an agent run</h1>\n<p>{escaped(parts.head(run))}</p>\n{steps}\n{ahead}</body>\n</html>\n"
+        f"<h1>Trace of an agent run</h1>\n<p>{escaped(show.head(run))}</p>\n{steps}\n{ahead}</body>\n</html>\n"
     )
     if path is not None:
         Path(path).write_text(page, encoding="utf-8", newline="\n")

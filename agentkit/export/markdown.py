@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentkit import lines, show
 from agentkit.export import parts, rich
 from agentkit.export.inert import fence, phrase, prose
 from agentkit.journal.base import Entry
@@ -31,7 +32,7 @@ _CELL = 500  # characters of one cell
 def run(run: Run) -> str:
     """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
     text = LIMIT if len(run.entries) <= parts.HEAD else parts.MANY.text
-    found = [f"**{phrase(parts.head(run))}**"]
+    found = [f"**{phrase(show.head(run))}**"]
     for number, what in parts.glimpse(run.entries):
         if isinstance(what, Entry):
             found.append(section(what, number, parts.Size(text, 0)))  # pictures are for HTML
@@ -72,8 +73,7 @@ def result(result: Result) -> str:
         found.append(f"**{'Interrupted' if result.interrupted else 'Reason'}:** {phrase(result.reason, LIMIT)}")
     if result.error:
         found.append(f"**✗ {phrase(type(result.error).__name__)}:** {phrase(result.error, LIMIT)}")
-    counts = f"{result.step_count} model calls, {result.tool_calls_count} tool calls, {result.usage.total} tokens"
-    return _whole(*found, f"*{counts}*")
+    return _whole(*found, f"*{show.spent(result)}*")
 
 
 def comparison(shown: Comparison) -> str:
@@ -96,7 +96,7 @@ def branches(branches: list[list[Entry]]) -> str:
     if not branches:
         return "No lines.\n"
     known = {id(entry) for entry in branches[0]}
-    found = [f"**{len(branches)} lines**, the present one of {len(branches[0]) - 1} steps"]
+    found = [f"**{lines.count(len(branches), 'line')}**, the present one of {lines.count(len(branches[0]) - 1, 'step')}"]
     for place, line in enumerate(branches[1:], 2):
         own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
         found.append(f"**Line {place}** parts from it at entry {own[0][0] if own else len(line)}")
@@ -112,7 +112,7 @@ def to_markdown(run: Run, path: str | os.PathLike[str] | None = None) -> str:
     """Give a run as Markdown with every step in it, whole; write it where a `path` is given."""
     entries = run.entries
     steps = [section(each, number, parts.WHOLE, parts.repeated(entries, number)) for number, each in enumerate(entries)]
-    text = _whole("# Trace of an agent run", phrase(parts.head(run)), *steps, *ahead(run, 0))
+    text = _whole("# Trace of an agent run", phrase(show.head(run)), *steps, *ahead(run, 0))
     if path is not None:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
     return text

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentkit import show
 from agentkit.export import json as recording
 from agentkit.export import literal, parts
 from agentkit.export.inert import phrase, prose
@@ -82,7 +83,7 @@ def _header(run: Run, entries: list[Entry]) -> dict[str, Any]:
         f"\n\n{others} other {'branch is' if others == 1 else 'branches are'} in the recording, beside this one." if others else ""
     )
     spec = run.task
-    by = f"{parts.head(run)}; engine {spec['engine'].rpartition(':')[2]}, model {spec['model']}"
+    by = f"{show.head(run)}; engine {spec['engine'].rpartition(':')[2]}, model {spec['model']}"
     source = "\n\n".join(["# Trace of an agent run", "**Task**", *task, f"{phrase(by)}{aside}", _HOW])
     return _markdown("task", "task", 0, source)
 

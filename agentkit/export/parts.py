@@ -139,12 +139,6 @@ def repeated(entries: list[Entry], number: int) -> tuple[str, ...]:
     return (ASKS,) if after and after[0].kind == "act" else ()
 
 
-def head(run: Run) -> str:
-    """Say how a run stands, in a few words."""
-    desk = run.desk
-    return f"Run {run.status}: {len(run.entries) - 1} steps, {desk.steps} model calls, {desk.tool_calls} tool calls"
-
-
 def ahead(run: Run) -> Iterator[tuple[str, str]]:
     """Say what a run waits for, and what comes next."""
     if run.missing:

@@ -41,7 +41,7 @@ def table(value: Any) -> Message:
 def test_a_run_shows_every_step_and_how_it_stands(module: ModuleType) -> None:
     shown = module.run(run_of())
     for text in (
-        "Run done: 4 steps, 2 model calls, 1 tool calls",
+        "Run done: 4 steps, 2 model calls, 1 tool call",
         "Task",
         "How is it?",
         "Thought",
