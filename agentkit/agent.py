@@ -62,8 +62,8 @@ class Agent:
 
     `budget` is what a run may spend (`Budget`, or a dict of its limits). What goes around the loop is off unless asked for,
     by True, a number, or a dict of parameters: `compact`, `clear_results`, `select_tools`, `self_check`, `warn_cycles`,
-    `max_failures`, `check_completion`, `revise_calls`, `discover`, `structured_thinking`. `retained_turns`,
-    `session_memory` ("window" or "summary") and `recall` say what a run is told of earlier ones.
+    `max_failures`, `check_completion`, `revise_calls`, `offload`, `discover`, `structured_thinking`.
+    `retained_turns`, `session_memory` ("window" or "summary") and `recall` say what a run is told of earlier ones.
 
     `approve` says which calls need a person's yes: True, tool names, or a predicate of the call. `approver(call)` decides
     for `run()`, where nobody is there to be asked: True or "allow" (or "remember", for that tool from now on) is a yes, a

@@ -16,15 +16,28 @@ from agentkit.around.ends_turn import ends_turn
 from agentkit.around.failures import stop_after_failures
 from agentkit.around.limits import over_budget
 from agentkit.around.nudge import nudge
+from agentkit.around.offload import address, offload
 from agentkit.around.reformat import reformatting
 from agentkit.around.revision import revise_calls
 from agentkit.around.self_check import self_check
 from agentkit.around.structured_thinking import think_in_data
 from agentkit.around.tool_selection import select_tools
 from agentkit.around.window import window
+from agentkit.control import DRIVING
 from agentkit.errors import Unknown, UsageError
 from agentkit.tools import meta
 from agentkit.tools.sources import ToolSet
+
+
+def _found(wanted: str) -> str:
+    """Give the result with an address, of the run whose tool asks: from its trace, which keeps results whole."""
+    line = DRIVING.get().desk.history.line
+    texts = (message.text for entry in reversed(line) if entry.kind == "act" for message in entry.result)
+    text = next((text for text in texts if address(text) == wanted.strip()), None)
+    if text is None:
+        raise UsageError("there is no such result; copy the address from below its beginning")
+    return text
+
 
 FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
     "check_completion": (check_completion, "most"),
@@ -32,6 +45,7 @@ FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
     "structured_thinking": (think_in_data, ""),
     "select_tools": (lambda **options: select_tools(meta.load_tools, **options), "over"),
     "revise_calls": (lambda: revise_calls(meta.revise_call()), ""),
+    "offload": (lambda **options: offload(meta.read_result(_found), **options), "over"),
     "window": (window, "turns"),
     "clear_results": (clear_results, "keep"),
     "compact": (compact, "tokens"),
@@ -40,7 +54,11 @@ FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
 }
 """The options that are off unless they are asked for, from the outside in, and what a bare number sets."""
 
-_BRINGS = {"select_tools": meta.load_tools, "revise_calls": meta.revise_call}
+_BRINGS: dict[str, Callable[[], Any]] = {
+    "select_tools": meta.load_tools,
+    "revise_calls": meta.revise_call,
+    "offload": lambda: meta.read_result(_found),
+}
 
 
 def tools(own: ToolSet, options: Mapping[str, Any], given: Iterable[Any]) -> ToolSet:

@@ -27,7 +27,7 @@ def _is_many_functions(value: Any) -> bool:
 
 
 CHECKED_WHERE_USED = (
-    *("check_completion", "clear_results", "compact", "max_failures", "revise_calls", "select_tools", "self_check"),
+    *("check_completion", "clear_results", "compact", "max_failures", "offload", "revise_calls", "select_tools", "self_check"),
     *("structured_thinking", "warn_cycles", "window"),
     *("budget", "completion_markers", "discover", "recall", "retained_turns", "session_memory"),
 )

@@ -1,4 +1,4 @@
-"""Tools about tools: load more of them, revise an earlier call, look up what there is before guessing."""
+"""Tools about tools: load more of them, revise an earlier call, read a long result, look up what there is before guessing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 
 from agentkit.errors import UsageError
 from agentkit.tools.tool import Tool
+
+PIECE = 4_000
+"""Characters of a long result that are read at once."""
 
 _MOST, _FILES = 6, 20_000
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -41,6 +44,29 @@ def revise_call() -> Tool:
 
 def _revised(number: int, arguments: dict[str, Any], why: str = "") -> str:
     return "Nothing was revised here."
+
+
+def read_result(find: Callable[[str], str]) -> Tool:
+    """Make the tool with which a model reads on in a long result, of which it was shown the beginning.
+
+    `find` gives the text that an address stands for; what it raises is told to the model.
+    """
+
+    def read(address: str, start: int = 0) -> str:
+        text = find(address)
+        end = start + PIECE
+        if not 0 <= start < len(text):
+            raise UsageError(f"start is 0 to {len(text) - 1:,}, not {start}")
+        more = f"go on with start={end}" if end < len(text) else "this is the end"
+        return f"{text[start:end]}\n[Characters {start:,} to {min(end, len(text)):,} of {len(text):,}; {more}.]"
+
+    properties = {
+        "address": {"type": "string", "description": "the address below the beginning of the result"},
+        "start": {"type": "integer", "description": "the character to begin with", "default": 0},
+    }
+    parameters = {"type": "object", "properties": properties, "required": ["address"]}
+    about = "Read on in a long result of a tool, of which you saw only the beginning."
+    return Tool("read_result", about, parameters, read, effect="pure")
 
 
 def discover(tools: Callable[[], Iterable[Any]], root: str | os.PathLike[str] | None = None) -> Tool:

@@ -238,7 +238,7 @@ def test_false_and_none_switch_an_option_off() -> None:
 def test_all_of_them_together_run_replay_and_take_an_edit() -> None:
     options: dict[str, Any] = {
         "self_check": 2, "warn_cycles": True, "max_failures": 3, "check_completion": True, "clear_results": 1, "compact": 1_000,
-        "revise_calls": True, "discover": True, "select_tools": {"over": 2},
+        "revise_calls": True, "offload": True, "discover": True, "select_tools": {"over": 2},
     }  # fmt: skip
     replies = ['{"tools": ["add"]}', call("add", "c1", a=1, b=1), call("add", "c2", a=1, b=2), "going well", "three", "COMPLETE"]
     model, result = go([*replies, "still well", "four", "COMPLETE"], **options)

@@ -1,0 +1,64 @@
+"""Show long results of tools by their beginning and an address, and let the model read on. The trace keeps them whole."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from agentkit.around.base import Around, around, whole
+from agentkit.around.views import since
+from agentkit.messages import EMPTY, Chat, Message, Reply, digest
+from agentkit.steps import Step, Think, replace
+
+READ = "read_result"
+MORE = "[Truncated] {left:,} of {all:,} characters are not shown. To read on: {read}(address='{address}', start={start})"
+
+
+def offload(reader: Any, over: int = 8_000, *, preview: int = 2_000) -> Around:
+    """Of results with more than `over` characters show the first `preview`, and offer `reader`, the tool `read_result`.
+
+    Pinned results and what the reader gives are shown whole. Raises `ValueError` for a number below 1.
+    """
+    whole("offload", over)
+    whole("preview of offload", preview)
+
+    @around(Think)
+    def offloading(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
+        if not step.tools:
+            return (yield step)
+        offer = memory.get("offer")
+        if offer is None or offer[0] is not step.tools:
+            offer = memory["offer"] = (step.tools, (*step.tools, reader))
+        return (yield replace(step, chat=_shown(step.chat, memory, over, preview), tools=offer[1]))
+
+    return offloading
+
+
+def _shown(chat: Chat, memory: dict[str, Any], over: int, preview: int) -> Chat:
+    """Give the chat as the model is to see it; what was looked at once is not looked at again."""
+    at, shown = memory.get("shown", (EMPTY, EMPTY))
+    new = since(chat, at)
+    if new is None:
+        at, shown, new = EMPTY, EMPTY, list(chat)
+    if shown is at and not any(_is_long(message, over) for message in new):
+        shown = chat
+    else:
+        for message in new:
+            shown = Chat(shown, _short(message, min(preview, over)) if _is_long(message, over) else message)
+    memory["shown"] = chat, shown
+    return shown
+
+
+def _is_long(message: Message, over: int) -> bool:
+    return message.role == "tool" and message.name != READ and len(message.text) > over and not message.pinned
+
+
+def _short(message: Message, preview: int) -> Message:
+    length = len(message.text)
+    more = MORE.format(left=length - preview, all=length, read=READ, address=address(message.text), start=preview)
+    return replace(message, text=f"{message.text[:preview]}\n{more}", value=None)
+
+
+def address(text: str) -> str:
+    """Name a result by its content."""
+    return f"result://{digest(text.encode(errors='surrogatepass'))[:12]}"
