@@ -19,7 +19,7 @@ from agentkit.models.wire.stream import Stream
 from agentkit.usage import Usage
 
 TIMEOUT = 600.0
-"""Seconds for a whole call, retries included."""
+"""Seconds for a whole call, retries included, and the wait for a turn (`per_minute`) not."""
 
 SILENCE = 120.0
 """Seconds without a byte after which a host elsewhere counts as dead; one on this machine may load a model first."""
@@ -34,15 +34,15 @@ _UNKNOWN = re.compile(r"unsupported|not supported|unknown|unrecognized|unexpecte
 class Remote:
     """A model behind an API, asked over HTTP with streaming.
 
-    `timeout` are the seconds for a whole call, `silence` those without a byte; `settings={"timeout": 5}` of an agent sets it
-    for its calls. `settings` go into every request as they are (`temperature`, `max_tokens` …). `abilities` may be an
-    `Abilities` or a dict of what differs. `price` is a `Price`. `per_minute` limits how often it is asked; a `Turns` limits
-    several models together. The key comes from `api_key`, else from the environment or the keyring under `key_name`; it is
-    sent to no host but this one.
+    `timeout` are the seconds for a whole call, without the wait for its turn, `silence` those without a byte;
+    `settings={"timeout": 5}` of an agent sets it for its calls. `settings` go into every request as they are (`temperature`,
+    `max_tokens` …). `abilities` may be an `Abilities` or a dict of what differs. `price` is a `Price`. `per_minute` limits how
+    often it is asked; a `Turns` limits several models together. The key comes from `api_key`, else from the environment or the
+    keyring under `key_name`; it is sent to no host but this one.
 
-    Calling it gives the chunks of one reply, for `for` or `async for`. Raises a `ModelError` that names host, model and what
-    to do: `ModelDenied`, `ModelMissing`, `ModelRejected`, `ContextOverflow`, `ModelBusy`, `ModelTimeout`,
-    `ModelUnreachable`, `ModelGarbled`.
+    Calling it gives the chunks of one reply, for `async for`, or for `for` wherever the private event loop does not run.
+    Raises a `ModelError` that names host, model and what to do: `ModelDenied`, `ModelMissing`, `ModelRejected`,
+    `ContextOverflow`, `ModelBusy`, `ModelTimeout`, `ModelUnreachable`, `ModelGarbled`.
     """
 
     awaits = True
