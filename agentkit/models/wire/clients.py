@@ -12,12 +12,16 @@ _clients: weakref.WeakKeyDictionary[Any, dict[bool, Any]] = weakref.WeakKeyDicti
 inserted: Any = None
 """The tape that records or plays all exchanges, if one is in place: it gives the client then."""
 
-_HERE = ("localhost", "127.", "::1", "0.0.0.0")
-
 
 def is_here(host: str) -> bool:
     """Say whether a host name is this machine."""
-    return host.strip("[]").startswith(_HERE) or host.endswith(".localhost")
+    import ipaddress
+
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
 
 
 def is_played() -> bool:
