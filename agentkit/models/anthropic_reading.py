@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentkit.models.base import CallDelta, Chunk
-from agentkit.models.wire.base import Said, number, text_of
+from agentkit.models.wire.base import Said, items, number, text_of
 from agentkit.usage import Usage
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Arriving:
             if piece and block.get("type") == "tool_use":
                 yield Chunk(call=CallDelta(index, arguments=piece))
         elif kind == "citations_delta":
-            block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
+            block["citations"] = [*items(block.get("citations")), delta.get("citation")]
         else:
             block.update({name: value for name, value in delta.items() if name != "type"})
 
@@ -108,8 +108,7 @@ class Arriving:
         yield Chunk(usage=self._usage(), finish=self.finish, opaque=self._opaque())
 
     def _whole(self, data: dict[str, Any]) -> Iterator[Chunk]:
-        content = data.get("content")
-        for index, block in enumerate(content if isinstance(content, list) else ()):
+        for index, block in enumerate(items(data.get("content"))):
             if isinstance(block, dict):
                 yield from self._start(index, block)
                 yield from self._stop(index)

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
-from agentkit.models.wire.base import Said, number, text_of
+from agentkit.models.wire.base import Said, items, number, text_of
 from agentkit.usage import Usage
 
 BASE = "http://127.0.0.1:11434"
@@ -112,7 +112,7 @@ class Answer:
             text, thought = text_of(message.get("content")), text_of(message.get("thinking"))
             if text or thought:
                 yield Chunk(text, thought)
-            for call in message.get("tool_calls") or ():
+            for call in items(message.get("tool_calls")):
                 function = call.get("function") if isinstance(call, dict) else None
                 if isinstance(function, dict):
                     given = function.get("arguments")

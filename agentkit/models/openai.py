@@ -13,7 +13,7 @@ from typing import Any
 
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
-from agentkit.models.wire.base import Said, number, plain, text_of
+from agentkit.models.wire.base import Said, items, money, number, plain, text_of
 from agentkit.usage import Usage
 
 BASE = "https://api.openai.com/v1"
@@ -29,7 +29,7 @@ def OpenAI(
     `api_key`, or the name of its environment variable as `key_name`.
     """
     usual = os.environ.get("OPENAI_BASE_URL", "").strip() or BASE
-    base = base_url or usual
+    base = (base_url or usual).strip().removesuffix("/chat/completions")
     own = base.rstrip("/") in (usual.rstrip("/"), BASE)
     if key_name is None:
         key_name = "OPENAI_API_KEY" if own and api_key is None else ""
@@ -112,12 +112,8 @@ class Completion:
         if ((error := data.get("error")) or kind == "error") and not self.finish:
             raise Said(error if isinstance(error, dict) else {"message": str(error or data.get("message") or data)})
         usage = self._usage(data.get("usage"))
-        choices = data.get("choices")
-        choice = (
-            next((one for one in choices if isinstance(one, dict) and not one.get("index")), None)
-            if isinstance(choices, list)
-            else None
-        )
+        choices = items(data.get("choices"))
+        choice = next((one for one in choices if isinstance(one, dict) and not one.get("index")), None)
         if choice is None:
             if usage:
                 yield Chunk(usage=usage)
@@ -141,15 +137,12 @@ class Completion:
         if refusal:
             self._refused = True
         thought = text_of(delta.get("reasoning_content")) or text_of(delta.get("reasoning")) or thought
-        if isinstance(details := delta.get("reasoning_details"), list):
-            self._details += details
+        self._details += items(delta.get("reasoning_details"))
         if text or thought or refusal:
             yield Chunk(text + refusal, thought)
-        calls = delta.get("tool_calls")
-        if isinstance(calls, list):
-            for call in calls:
-                if isinstance(call, dict):
-                    yield Chunk(call=self._call(call))
+        for call in items(delta.get("tool_calls")):
+            if isinstance(call, dict):
+                yield Chunk(call=self._call(call))
         legacy = delta.get("function_call")
         if isinstance(legacy, dict) and (legacy.get("name") or self._last["name"]):
             yield Chunk(call=self._call({"index": 0, "function": legacy}))
@@ -181,13 +174,13 @@ class Completion:
         if not isinstance(data, dict):
             return None
         read, written = _dict(data.get("prompt_tokens_details")), _dict(data.get("completion_tokens_details"))
-        cost = data.get("cost")
+        tokens, output = number(data.get("prompt_tokens")), number(data.get("completion_tokens"))
         usage = Usage(
-            number(data.get("prompt_tokens")),
-            number(data.get("completion_tokens")),
-            number(read.get("cached_tokens")),
-            number(written.get("reasoning_tokens")),
-            float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else 0.0,
+            tokens,
+            output,
+            min(tokens, number(read.get("cached_tokens"))),
+            min(output, number(written.get("reasoning_tokens"))),
+            money(data.get("cost")),
         )
         return self.model.cost(usage) if usage.total else None
 
@@ -203,10 +196,10 @@ _FINISH = {"function_call": "tool_calls", "eos": "stop", "end_turn": "stop", "ma
 
 def joined(details: list[Any]) -> list[Any]:
     """Put the pieces of streamed thinking together: those of one index and type are one."""
-    found: dict[tuple[Any, Any], dict[str, Any]] = {}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     for piece in details:
         if isinstance(piece, dict):
-            whole = found.setdefault((piece.get("index"), piece.get("type")), {})
+            whole = found.setdefault((str(piece.get("index")), str(piece.get("type"))), {})
             for name, value in piece.items():
                 grows = name in ("text", "summary", "data") and isinstance(value, str) and isinstance(whole.get(name), str)
                 if value is not None:
@@ -217,7 +210,7 @@ def joined(details: list[Any]) -> list[Any]:
 def _parts(content: Any) -> tuple[str, str]:
     """Read content that comes as a list of parts: text, and thinking."""
     text, thought = [], []
-    for part in content if isinstance(content, list) else ():
+    for part in items(content):
         if isinstance(part, str):
             text.append(part)
         elif isinstance(part, dict):

@@ -19,7 +19,7 @@ from agentkit.models.wire.stream import Stream
 from agentkit.usage import Usage
 
 TIMEOUT = 600.0
-"""Seconds for a whole call, retries included."""
+"""Seconds for a whole call, retries included, and the wait for a turn (`per_minute`) not."""
 
 SILENCE = 120.0
 """Seconds without a byte after which a host elsewhere counts as dead; one on this machine may load a model first."""
@@ -34,15 +34,15 @@ _UNKNOWN = re.compile(r"unsupported|not supported|unknown|unrecognized|unexpecte
 class Remote:
     """A model behind an API, asked over HTTP with streaming.
 
-    `timeout` are the seconds for a whole call, `silence` those without a byte; `settings={"timeout": 5}` of an agent sets it
-    for its calls. `settings` go into every request as they are (`temperature`, `max_tokens` …). `abilities` may be an
-    `Abilities` or a dict of what differs. `price` is a `Price`. `per_minute` limits how often it is asked; a `Turns` limits
-    several models together. The key comes from `api_key`, else from the environment or the keyring under `key_name`; it is
-    sent to no host but this one.
+    `timeout` are the seconds for a whole call, without the wait for its turn, `silence` those without a byte;
+    `settings={"timeout": 5}` of an agent sets it for its calls. `settings` go into every request as they are (`temperature`,
+    `max_tokens` …). `abilities` may be an `Abilities` or a dict of what differs. `price` is a `Price`. `per_minute` limits how
+    often it is asked; a `Turns` limits several models together. The key comes from `api_key`, else from the environment or the
+    keyring under `key_name`; it is sent to no host but this one.
 
-    Calling it gives the chunks of one reply, for `for` or `async for`. Raises a `ModelError` that names host, model and what
-    to do: `ModelDenied`, `ModelMissing`, `ModelRejected`, `ContextOverflow`, `ModelBusy`, `ModelTimeout`,
-    `ModelUnreachable`, `ModelGarbled`.
+    Calling it gives the chunks of one reply, for `async for`, or for `for` wherever the private event loop does not run.
+    Raises a `ModelError` that names host, model and what to do: `ModelDenied`, `ModelMissing`, `ModelRejected`,
+    `ContextOverflow`, `ModelBusy`, `ModelTimeout`, `ModelUnreachable`, `ModelGarbled`.
     """
 
     awaits = True
@@ -77,8 +77,8 @@ class Remote:
         self.place = Place(urlsplit(base_url).netloc.rpartition("@")[2], model, key_name, plain(base_url))
         self.abilities = replace(known, **abilities) if isinstance(abilities, dict) else abilities or known
         self.settings = dict(settings or {})
-        self.timeout = timeout
-        self.silence = silence if silence is not None else timeout if self.here else min(SILENCE, timeout)
+        self.timeout = _seconds("timeout", timeout)
+        self.silence = _seconds("silence", silence) if silence is not None else timeout if self.here else min(SILENCE, timeout)
         self.retries = Retries(retries) if isinstance(retries, int) else retries or Retries()
         self.turns = per_minute if isinstance(per_minute, Turns) else Turns(per_minute)
         self.price = price
@@ -122,10 +122,7 @@ class Remote:
 
     def timeout_of(self, request: Request) -> float:
         """Give the seconds that this call may take."""
-        seconds = request.settings.get("timeout", self.timeout)
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0:
-            raise UsageError(f"a timeout is a number of seconds above 0, not {seconds!r}")
-        return float(seconds)
+        return _seconds("timeout", request.settings.get("timeout", self.timeout))
 
     # -- what comes back ---------------------------------------------------------------------------------------------
 
@@ -149,6 +146,12 @@ class Remote:
         return f"<model {self.name!r} at {self.place.host}>"
 
 
+def _seconds(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise UsageError(f"a {name} is a number of seconds above 0, not {value!r}")
+    return float(value)
+
+
 def _header(name: str, value: str) -> str | keys.Key:
     """Hide the value of a header whose name says that it is a secret."""
     return keys.Key(value, name, words=True) if _SECRET.search(name) else value
@@ -161,6 +164,8 @@ def _checked(base_url: str) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError as error:
         raise UsageError(f"{plain(base_url)!r} is no URL: {error}") from None
+    if parts.fragment:
+        raise UsageError(f"{plain(base_url)!r} is a base URL without its `#{parts.fragment}`: the model is named apart from it")
     if parts.username or parts.password:
         raise UsageError("a base URL holds no user and no password; give headers={'authorization': …} instead")
     if parts.scheme not in ("http", "https") or not host:

@@ -59,32 +59,21 @@ class Tape:
 
     # -- what the streams ask for ------------------------------------------------------------------------------------
 
-    def blocking(self, here: bool) -> Any:
-        """Give a client for threads that goes through this tape."""
-        import httpx2
-
-        from agentkit.models.wire.deck import BlockingDeck
-
-        return self._client(("blocking", here), lambda: httpx2.Client(transport=BlockingDeck(self, here), **clients.plainly()))
-
-    def awaiting(self, here: bool) -> Any:
+    def client(self, here: bool) -> Any:
         """Give a client of the running event loop that goes through this tape."""
         import asyncio
 
         import httpx2
 
-        from agentkit.models.wire.deck import AwaitingDeck
+        from agentkit.models.wire.deck import Deck
 
         key = (asyncio.get_running_loop(), here)
-        return self._client(key, lambda: httpx2.AsyncClient(transport=AwaitingDeck(self, here), **clients.plainly()))
-
-    def _client(self, key: Any, make: Any) -> Any:
         with self._lock:
             if key not in self._clients:
-                self._clients[key] = make()
+                self._clients[key] = httpx2.AsyncClient(transport=Deck(self, here), **clients.plainly())
             return self._clients[key]
 
-    # -- what the decks ask for --------------------------------------------------------------------------------------
+    # -- what the deck asks for --------------------------------------------------------------------------------------
 
     def find(self, request: Any) -> dict[str, Any] | None:
         """Give the recorded answer to a request, in the recorded order; None where the host is to be asked."""

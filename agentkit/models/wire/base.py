@@ -64,9 +64,24 @@ class Wire(Protocol):
         """Begin to read a reply."""
 
 
+_MOST_TOKENS = 10**12
+_MOST_DOLLARS = 1e6
+"""What no single call uses: more is a slip of the host, or a lie."""
+
+
 def number(value: Any) -> int:
     """Read a count of tokens; what is none counts nothing."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST_TOKENS else 0
+
+
+def money(value: Any) -> float:
+    """Read dollars that a host reports; what is no amount costs nothing."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MOST_DOLLARS else 0.0
+
+
+def items(value: Any) -> list[Any]:
+    """Read a list; what is none is empty."""
+    return value if isinstance(value, list) else []
 
 
 def text_of(value: Any) -> str:

@@ -5,22 +5,23 @@ A host on this machine is asked directly, whatever proxy the environment names.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import Any
 
-_lock = threading.Lock()
-_blocking: dict[bool, Any] = {}
-_awaiting: weakref.WeakKeyDictionary[Any, dict[bool, Any]] = weakref.WeakKeyDictionary()
+_clients: weakref.WeakKeyDictionary[Any, dict[bool, Any]] = weakref.WeakKeyDictionary()
 inserted: Any = None
-"""The tape that records or plays all exchanges, if one is in place: it gives the clients then."""
-
-_HERE = ("localhost", "127.", "::1", "0.0.0.0")
+"""The tape that records or plays all exchanges, if one is in place: it gives the client then."""
 
 
 def is_here(host: str) -> bool:
     """Say whether a host name is this machine."""
-    return host.strip("[]").startswith(_HERE) or host.endswith(".localhost")
+    import ipaddress
+
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
 
 
 def is_played() -> bool:
@@ -37,33 +38,18 @@ def is_failure(error: Exception) -> bool:
     return isinstance(error, httpx2.HTTPError | httpx2.StreamError | httpx2.InvalidURL | ssl.SSLError | OSError)
 
 
-def blocking(here: bool) -> Any:
-    """Give the client for threads; `here` says that the host is this machine."""
-    return inserted.blocking(here) if inserted is not None else network(here)
-
-
-def awaiting(here: bool) -> Any:
-    """Give the client of the running event loop."""
-    return inserted.awaiting(here) if inserted is not None else anetwork(here)
+def client(here: bool) -> Any:
+    """Give the client of the running event loop; `here` says that the host is this machine."""
+    return inserted.client(here) if inserted is not None else network(here)
 
 
 def network(here: bool) -> Any:
-    """Give the client for threads that really connects."""
-    import httpx2
-
-    with _lock:
-        if here not in _blocking:
-            _blocking[here] = httpx2.Client(**plainly(), **_connecting(here))
-        return _blocking[here]
-
-
-def anetwork(here: bool) -> Any:
     """Give the client of the running event loop that really connects."""
     import asyncio
 
     import httpx2
 
-    found = _awaiting.setdefault(asyncio.get_running_loop(), {})
+    found = _clients.setdefault(asyncio.get_running_loop(), {})
     if here not in found:
         found[here] = httpx2.AsyncClient(**plainly(), **_connecting(here))
     return found[here]

@@ -1,11 +1,11 @@
-"""Where a tape runs: the transports that record what comes from a host, or play it, side by side for both loops.
+"""Where a tape runs: the transport that records what comes from a host, or plays it.
 
 Imported only with a tape in place, since its classes are those of the HTTP client.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -39,55 +39,22 @@ class Recording:
             self.tape.keep(self.request, self.response.status_code, self.response.headers, self.pieces, self.broken)
 
 
-class BlockingDeck(httpx2.BaseTransport):
-    """The transport for threads."""
+class Deck(httpx2.AsyncBaseTransport):
+    """The transport of a client that goes through a tape."""
 
     def __init__(self, tape: Tape, here: bool) -> None:
         self.tape = tape
         self._client = clients.network(here)
-
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        request.read()
-        if (recorded := self.tape.find(request)) is not None:
-            return _response(recorded, _Played(recorded))
-        response = self._client.send(request, stream=True)
-        return _like(response, _Heard(Recording(self.tape, request, response)))
-
-
-class AwaitingDeck(httpx2.AsyncBaseTransport):
-    """The transport for event loops."""
-
-    def __init__(self, tape: Tape, here: bool) -> None:
-        self.tape = tape
-        self._client = clients.anetwork(here)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         await request.aread()
         if (recorded := self.tape.find(request)) is not None:
             return _response(recorded, _Played(recorded))
         response = await self._client.send(request, stream=True)
-        return _like(response, _AHeard(Recording(self.tape, request, response)))
+        return _like(response, _Heard(Recording(self.tape, request, response)))
 
 
-class _Heard(httpx2.SyncByteStream):
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            for piece in self.recording.response.iter_raw():
-                self.recording.pieces.append(piece)
-                yield piece
-        except BaseException as error:
-            self.recording.failed(error)
-            raise
-
-    def close(self) -> None:
-        self.recording.response.close()
-        self.recording.close()
-
-
-class _AHeard(httpx2.AsyncByteStream):
+class _Heard(httpx2.AsyncByteStream):
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
 
@@ -105,18 +72,13 @@ class _AHeard(httpx2.AsyncByteStream):
         self.recording.close()
 
 
-class _Played(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+class _Played(httpx2.AsyncByteStream):
     """Recorded pieces; where the connection broke, it breaks again."""
 
     def __init__(self, recorded: dict[str, Any]) -> None:
         from agentkit.models.tape import pieces_of
 
         self.pieces, self.broken = pieces_of(recorded), str(recorded.get("broken", ""))
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield from self.pieces
-        if self.broken:
-            raise httpx2.RemoteProtocolError(self.broken)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in self.pieces:

@@ -24,10 +24,23 @@ from agentkit.secrets import mask
 E = TypeVar("E", bound=ModelError)
 
 _SAID = 400
+_STATUSES = {
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "overloaded_error": 529,
+}
+"""The statuses that errors inside a reply would have had, by their type or code."""
+
 SHORTER = "The chat is too long for it: shorten the task or what the tools give, or take another model"
 
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|context (?:length|window|size)|maximum context|prompt is too long|too many tokens|input is too long"
+    r"context_length_exceeded|context (?:length|window|size|limit)|maximum (?:context|prompt length)|prompt is too long"
+    r"|too many tokens|input is too long"
     r"|exceeds? the (?:available|model'?s?|maximum) (?:context|number of (?:input )?tokens|input)|exceed_context_size",
     re.IGNORECASE,
 )
@@ -38,6 +51,8 @@ _NO_TOOLS = re.compile(
     r"(?:does not|doesn't|not) support (?:tool|function)|tools? (?:is|are) not supported|--jinja|tool choice requires",
     re.IGNORECASE,
 )
+_NO_KEY = re.compile(r"api.?key (?:is )?(?:not valid|invalid|expired)|(?:incorrect|invalid|missing) (?:x-)?api.?key", re.IGNORECASE)
+_NO_CREDIT = re.compile(r"insufficient_quota|credit balance is too low|insufficient (?:balance|credits?|funds)", re.IGNORECASE)
 _BUSY = re.compile(
     r"overloaded|rate.?limit|too many requests|server_error|internal|unavailable|timeout|try again|busy|capacity", re.I
 )
@@ -61,19 +76,21 @@ def refused(status: int, headers: Mapping[str, str], body: bytes, place: Place) 
     kind, advice = _meaning(status, said, wait, place)
     if 300 <= status < 400:
         told += f": it sends us to {plain(headers.get('location', 'elsewhere'))[:200]}, which is not followed with a key in hand"
-    return kind(f"{who(place)} {told}. {advice}", host=place.host, model=place.model, status=status, retry_after=wait)
+    return kind(f"{who(place)} {told.rstrip('.')}. {advice}", host=place.host, model=place.model, status=status, retry_after=wait)
 
 
 def _meaning(status: int, said: str, wait: float | None, place: Place) -> tuple[type[ModelError], str]:
     """Give the type of error that a status is, and what a person can do about it."""
     key = f"the key in {place.key}" if place.key else "the key"
-    if status in (400, 413, 422) and _TOO_LONG.search(said):
+    if status == 413 or (status in (400, 422) and _TOO_LONG.search(said)):
         return ContextOverflow, SHORTER
+    if _NO_CREDIT.search(said):
+        return ModelDenied, f"The account behind {key} has no credit left: see its billing page, or take another model"
     if 300 <= status < 400:
         return ModelMissing, look_at_base(place)
-    if status == 404 or (status == 400 and _NO_MODEL.search(said)):
+    if status in (404, 405) or (status == 400 and _NO_MODEL.search(said)):
         return ModelMissing, f"Check the model's name; `agentkit models` lists what was found. {look_at_base(place)}"
-    if status in (401, 407):
+    if status in (401, 407) or (status == 400 and _NO_KEY.search(said)):
         return ModelDenied, f"Check {key}, or give another: api_key=…"
     if status in (402, 403):
         return ModelDenied, f"Check that {key} may use this model, and that the account is in credit"
@@ -90,15 +107,19 @@ def _meaning(status: int, said: str, wait: float | None, place: Place) -> tuple[
 def reported(body: Any, place: Place) -> ModelError:
     """Make the error that a host reports inside a reply that began well."""
     said = _words_of(body) or "an error without a text"
-    told = f"{body.get('type', '')} {body.get('code', '')} {said}" if isinstance(body, dict) else said
-    kind: type[ModelError]
-    if _TOO_LONG.search(told):
-        kind, advice = ContextOverflow, SHORTER
-    elif _BUSY.search(told):
-        kind, advice = ModelBusy, "Try again"
-    else:
-        kind, advice = ModelRejected, "Look at what was sent: run.request(entry) gives it"
-    return make(kind, place, f"broke off: {said}. {advice}")
+    kind, advice = _meaning(_status_in(body, said), said, None, place)
+    return make(kind, place, f"broke off: {said.rstrip('.')}. {advice}")
+
+
+def _status_in(body: Any, said: str) -> int:
+    """Give the status that an error inside a reply would have had by itself, from what it names or says."""
+    for name in ("code", "status", "type"):
+        given = body.get(name) if isinstance(body, dict) else None
+        status = _STATUSES.get(given, 0) if isinstance(given, str) else given
+        if isinstance(status, int) and 400 <= status < 600:
+            return status
+    named = f"{body.get('type', '')} {said}" if isinstance(body, dict) else said
+    return 503 if _BUSY.search(named) else 400
 
 
 def broken(error: Exception, place: Place, seconds: float) -> ModelError:

@@ -37,9 +37,13 @@ class Lines:
 
 
 class Events:
-    """Bytes in, server-sent events out, each as its type ("" for a message) and its data; comments are passed over."""
+    """Bytes in, server-sent events out, each as its type ("" for a message) and its data; comments are passed over.
+
+    `any` says that there was a line of one: other text has none.
+    """
 
     def __init__(self) -> None:
+        self.any = False
         self._lines = Lines()
         self._type = ""
         self._data: list[bytes] = []
@@ -59,6 +63,7 @@ class Events:
 
     def _field(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
+        self.any = self.any or name in (b"", b"data", b"event", b"id", b"retry")
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
         elif name == b"event":

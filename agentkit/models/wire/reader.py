@@ -35,6 +35,7 @@ class Reader:
         self.done = False
         self._most = most
         self._read = 0
+        self._first = b""
         self._refusal = refusal
         self._refused: list[bytes] = []
         self._events: Events | None = None
@@ -50,6 +51,8 @@ class Reader:
             return
         if self._read > self._most:
             raise self._garbled(f"sent more than {self._most:,} bytes for one reply, and reading stopped there", again=False)
+        if len(self._first) < SHOWN:
+            self._first += data[:SHOWN]
         try:
             if self._events is not None:
                 yield from self._take_events(data)
@@ -111,10 +114,14 @@ class Reader:
         except Said as said:
             yield from self._reported(said)
         if not self.reading.finish:
-            raise self._garbled(
-                f"broke its reply off after {self._read:,} bytes, without a finish reason; nothing of it was used. Try again"
-            )
+            raise self._garbled(f"{self._what_it_is()}; nothing of it was used. Try again")
         self.done = True
+
+    def _what_it_is(self) -> str:
+        """Say what a reply is that has no finish reason: one that broke off, or none at all."""
+        if self._events is not None and not self._events.any:
+            return f"answered with what is no reply ({_shown(self._first)})"
+        return f"broke its reply off after {self._read:,} bytes, without a finish reason"
 
     def _last(self, kind: str, data: bytes) -> Iterator[Chunk]:
         """Read the event that the end of the stream cut off: an object says by itself whether it is whole."""

@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from agentkit.errors import ModelError
+from agentkit.errors import ModelError, UsageError
 
 
 @dataclass(slots=True, frozen=True)
@@ -39,6 +39,10 @@ class Turns:
     per_minute: float = 0.0
     _next: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.per_minute >= 0:
+            raise UsageError(f"per_minute is a number of requests, or 0 for no limit, not {self.per_minute!r}")
 
     def take(self) -> float:
         """Take the next turn and give the seconds until then."""

@@ -1,15 +1,17 @@
-"""One call of a remote model: read its chunks by `for` or by `async for`; both loops do the same, side by side.
+"""One call of a remote model: its chunks, by `async for`, or by `for`, which reads on the private loop.
 
 A chunk with `again` says that the call failed and is tried again: what came before it counts no more.
 """
 
 from __future__ import annotations
 
+import queue
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentkit.errors import ModelError
+from agentkit import background
+from agentkit.errors import ModelError, UsageError
 from agentkit.models.base import Chunk, Request
 from agentkit.models.wire import clients, faults
 from agentkit.models.wire.reader import Reader
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0
 """Seconds to wait for a connection, at the most."""
+
+AFTER = 2.0
+"""Seconds that a host has, once its reply is whole, for what goes with it: the usage, and the end of the answer."""
 
 
 class Stream:
@@ -34,43 +39,24 @@ class Stream:
         self._reader: Reader | None = None
         self._awaiting: Any = None
 
-    # -- the two loops -----------------------------------------------------------------------------------------------
-
-    def __iter__(self) -> Iterator[Chunk]:
-        self._end = time.monotonic() + self._timeout
-        while True:
-            time.sleep(self.model.turns.take())
-            try:
-                with clients.blocking(self.model.here).stream("POST", **self._sent()) as response:
-                    reader = self._open(response)
-                    for data in response.iter_bytes():
-                        yield from reader.feed(data)
-                        if reader.done or self._is_over():
-                            break
-                    yield from reader.end()
-                return
-            except Exception as error:
-                failed = self._failed(error)
-            if failed is None:
-                return
-            pause = self._pause(failed)
-            yield Chunk(again=str(failed))
-            time.sleep(pause)
+    # -- the loop ----------------------------------------------------------------------------------------------------
 
     async def _read(self) -> AsyncIterator[Chunk]:
         import asyncio
+        import contextlib
 
         self._end = time.monotonic() + self._timeout
         while True:
-            await asyncio.sleep(self.model.turns.take())
+            turn = self.model.turns.take()
+            self._end += turn  # the host is not to blame for our own patience
+            await asyncio.sleep(turn)
             try:
-                async with clients.awaiting(self.model.here).stream("POST", **self._sent()) as response:
+                async with contextlib.aclosing(await self._answer()) as response:
                     reader = self._open(response)
-                    async for data in response.aiter_bytes():
+                    pieces = response.aiter_bytes()
+                    while not reader.done and (data := await self._next(pieces)):
                         for chunk in reader.feed(data):
                             yield chunk
-                        if reader.done or self._is_over():
-                            break
                     for chunk in reader.end():
                         yield chunk
                 return
@@ -91,7 +77,50 @@ class Stream:
         if self._awaiting is not None:
             await self._awaiting.aclose()
 
-    # -- what both do ------------------------------------------------------------------------------------------------
+    def __iter__(self) -> Iterator[Chunk]:
+        if background.on_loop():
+            raise UsageError("an event loop runs here, and would wait for itself: read the chunks with `async for`")
+        arrived: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
+
+        async def read() -> None:
+            try:
+                async for chunk in self._read():
+                    arrived.put(chunk)
+            finally:
+                arrived.put(None)
+
+        reading = background.submit(read())
+        try:
+            while chunk := arrived.get():
+                yield chunk
+            reading.result()
+        finally:
+            reading.cancel()
+
+    # -- its parts ---------------------------------------------------------------------------------------------------
+
+    async def _answer(self) -> Any:
+        """Ask the host, and give its answer as soon as that begins."""
+        import asyncio
+
+        client = clients.client(self.model.here)
+        request = client.build_request("POST", **self._sent())
+        async with asyncio.timeout(self._left()):
+            return await client.send(request, stream=True)
+
+    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes:
+        """Wait for the next piece of the answer, empty at its end; not for long where nothing more has to come."""
+        import asyncio
+
+        is_whole = self._reader is not None and self._reader.reading.finish
+        async with asyncio.timeout(min(self._left(), AFTER) if is_whole else self._left()):
+            return await anext(pieces, b"")
+
+    def _left(self) -> float:
+        """Give the seconds that are left of the call. Raises `TimeoutError` where none are."""
+        if (left := self._end - time.monotonic()) <= 0:
+            raise TimeoutError
+        return left
 
     def _sent(self) -> dict[str, Any]:
         """What goes to the socket in the next attempt."""
@@ -99,9 +128,7 @@ class Stream:
 
         self._tried += 1
         self._reader = None
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise faults.overdue(self.model.place, self._timeout)
+        left = self._left()
         timeout = httpx2.Timeout(min(self._silence, left), connect=min(CONNECT, left))
         return {
             "url": self.model.url,
@@ -116,11 +143,6 @@ class Stream:
         self._reader = Reader(self.model.wire.reading(self.model), self.model.place, refusal=refusal)
         return self._reader
 
-    def _is_over(self) -> bool:
-        if time.monotonic() > self._end:
-            raise faults.overdue(self.model.place, self._timeout)
-        return False
-
     def _failed(self, error: Exception) -> ModelError | None:
         """Say what an exception means: None where the reply was whole before it. Anything that is no failure is raised."""
         if isinstance(error, ModelError):
@@ -129,6 +151,8 @@ class Stream:
             raise error
         if self._reader is not None and self._reader.reading.finish:
             return None
+        if isinstance(error, TimeoutError):
+            return faults.overdue(self.model.place, self._timeout)
         return faults.broken(error, self.model.place, self._silence)
 
     def _pause(self, failed: ModelError) -> float:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
 import threading
 import time
 from typing import Any
 
 import pytest
-from loopback import Loopback, answer, calling, completion, cut, delta, fault, parts, sse, stall
+from loopback import Loopback, answer, calling, completion, cut, delta, fault, lines, message, parts, sse, stall
 
-from agentkit import Agent, tool
+from agentkit import Agent, background, tool
 from agentkit.errors import ModelBusy, ModelGarbled, ModelTimeout, ModelUnreachable, UsageError
 from agentkit.messages import Chat
 from agentkit.models import dialects
+from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Request
+from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.replies import acollect, collect
 from agentkit.models.wire.retries import Retries, Turns
@@ -98,10 +101,10 @@ def test_a_cancelled_task_closes_the_socket() -> None:
         assert host.wait_closed(1.0)
 
 
-# -- both loops ----------------------------------------------------------------------------------------------------------
+# -- by for and by async for --------------------------------------------------------------------------------------------
 
 
-def test_both_loops_give_the_same_chunks() -> None:
+def test_both_ways_to_read_give_the_same_chunks() -> None:
     async def awaited(model: Any) -> list[Any]:
         return [chunk async for chunk in model(ask())]
 
@@ -110,6 +113,14 @@ def test_both_loops_give_the_same_chunks() -> None:
         model = OpenAI("m", base_url=host.url)
         chunks = list(model(ask()))
         assert chunks == asyncio.run(awaited(model)) and len(chunks) > 4
+
+
+def test_on_the_private_loop_a_blocking_read_is_refused_and_does_not_wait_for_itself() -> None:
+    async def on_the_loop() -> None:
+        list(OpenAI("m", base_url="http://127.0.0.1:9")(ask()))
+
+    with pytest.raises(UsageError, match="async for"):
+        background.submit(on_the_loop()).result(5)
 
 
 # -- again ---------------------------------------------------------------------------------------------------------------
@@ -190,6 +201,57 @@ def test_a_call_can_have_a_time_limit_of_its_own() -> None:
         model(ask(timeout=-1))
 
 
+def slow_head(connection: socket.socket, over: threading.Event) -> None:
+    """Never be silent, and never come to the body."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+    for _ in range(40):
+        connection.sendall(b"y")
+        over.wait(0.05)
+
+
+def only_promises(connection: socket.socket, over: threading.Event) -> None:
+    """Say again and again that the answer comes soon."""
+    for _ in range(40):
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        over.wait(0.05)
+
+
+def late_and_silent(connection: socket.socket, over: threading.Event) -> None:
+    """Say something shortly before the end of the call, and then nothing."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    over.wait(0.4)
+    connection.sendall(b": here\n\n")
+    over.wait(1.0)
+
+
+@pytest.mark.parametrize("act", [slow_head, only_promises, late_and_silent])
+@pytest.mark.parametrize("read", [collect, lambda stream: asyncio.run(acollect(stream))], ids=["for", "async for"])
+def test_no_host_holds_a_call_beyond_its_time(act: Any, read: Any) -> None:
+    with Loopback([act]) as host, pytest.raises(ModelTimeout, match=r"gave no whole reply within 0\.5 s"):
+        read(OpenAI("m", base_url=host.url, timeout=0.5, silence=0.5, retries=0)(ask()))
+
+
+WHOLE = {
+    OpenAI: completion("hi").removesuffix(b"data: [DONE]\n\n"),
+    Anthropic: message({"type": "text", "text": "hi"}),
+    Ollama: lines({"message": {"content": "hi"}, "done": True}),
+}
+
+
+@pytest.mark.parametrize("make", WHOLE)
+def test_a_whole_reply_does_not_wait_for_a_host_that_keeps_the_connection_open(make: Any) -> None:
+    closed: list[bytes] = []
+
+    def hold(connection: socket.socket, over: threading.Event) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + WHOLE[make])
+        connection.settimeout(10)
+        closed.append(connection.recv(1))
+
+    with Loopback([hold]) as host:
+        assert collect(make("m", base_url=host.url)(ask())).text == "hi"
+        assert host.wait_closed() and closed == [b""]
+
+
 def test_requests_are_spaced_when_they_are_limited() -> None:
     with Loopback([answer(completion("ok"))]) as host:
         turns = Turns(600)
@@ -197,6 +259,12 @@ def test_requests_are_spaced_when_they_are_limited() -> None:
         for model in models * 2:
             collect(model(ask()))
         assert len(host.got) == 4 and host.got[3].at - host.got[0].at > 0.25
+
+
+def test_waiting_for_a_turn_is_no_part_of_the_time_that_a_host_has() -> None:
+    with Loopback([answer(completion("ok"))]) as host:
+        model = OpenAI("m", base_url=host.url, per_minute=120, timeout=0.4)
+        assert [collect(model(ask())).text for _ in range(3)] == ["ok"] * 3
 
 
 def test_what_is_cut_is_not_accepted_without_retries_either() -> None:

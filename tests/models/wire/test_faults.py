@@ -1,0 +1,75 @@
+"""What hosts say of their troubles: the type says who can do something about it, and the text says what."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from loopback import Loopback, answer, completion, fault, sse
+
+from agentkit import Agent
+from agentkit.errors import ContextOverflow, ModelBusy, ModelDenied, ModelError, ModelGarbled, ModelMissing, UsageError
+from agentkit.models.openai import OpenAI
+from agentkit.models.wire import clients
+from agentkit.models.wire.retries import Turns
+
+QUOTA = {"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}}
+TOO_LONG = "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"
+CASES: dict[str, tuple[bytes, type[ModelError], str]] = {
+    "no credit as 429": (answer(json.dumps(QUOTA), "429 Too Many", "application/json"), ModelDenied, "no credit left"),
+    "no credit as 400": (fault("400 Bad", "Your credit balance is too low to access the API."), ModelDenied, "no credit left"),
+    "a wrong key as 400": (fault("400 Bad", "API key not valid. Please pass a valid API key."), ModelDenied, "Check the key"),
+    "a wrong key as 400, in other words": (fault("400 Bad", "Incorrect API key provided: s***"), ModelDenied, "Check the key"),
+    "a body that is too big": (fault("413 Too Large", "Request exceeds the maximum size"), ContextOverflow, "too long"),
+    "too long with the reply": (fault("400 Bad", TOO_LONG), ContextOverflow, "too long"),
+    "too long for a prompt": (fault("400 Bad", "This model's maximum prompt length is 131072"), ContextOverflow, "too long"),
+    "no API there": (answer("Method Not Allowed", "405 Method Not Allowed", "text/plain"), ModelMissing, "base URL"),
+    "no reply at all": (answer("Down for repair"), ModelGarbled, "what is no reply ('Down for repair')"),
+    "a wrong key inside": (
+        answer(sse({"error": {"message": "bad x-api-key", "type": "authentication_error"}})),
+        ModelDenied,
+        "Check the key",
+    ),
+    "no credit inside": (answer(sse(QUOTA)), ModelDenied, "no credit left"),
+    "a status inside": (answer(sse({"error": {"message": "Provider returned error", "code": 502}})), ModelBusy, "try again"),
+    "a limit inside": (answer(sse({"error": {"message": "slow", "type": "rate_limit_error"}})), ModelBusy, "per_minute="),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_type_says_who_can_do_something_and_the_text_what(case: str) -> None:
+    act, kind, advice = CASES[case]
+    with Loopback([act]) as host:
+        error = Agent(OpenAI("m", base_url=host.url, retries=0), journal=None).run("q").error
+        assert type(error) is kind and advice in str(error) and host.host in str(error), str(error)
+        assert ".." not in str(error)
+
+
+def test_an_account_without_credit_is_not_asked_again() -> None:
+    with Loopback([CASES["no credit as 429"][0], answer(completion("paid"))]) as host:
+        assert isinstance(Agent(OpenAI("m", base_url=host.url), journal=None).run("q").error, ModelDenied)
+        assert len(host.got) == 1
+
+
+@pytest.mark.parametrize("wrong", [None, 0, -1, True, "5", float("nan")])
+def test_what_is_no_time_limit_is_refused_at_once(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="a timeout is a number of seconds above 0"):
+        OpenAI("m", base_url="http://127.0.0.1:9", timeout=wrong)
+
+
+def test_what_is_no_rate_is_refused() -> None:
+    with pytest.raises(UsageError, match="per_minute"):
+        Turns(-1)
+
+
+def test_a_base_url_is_taken_as_people_copy_it() -> None:
+    for copied in (" http://127.0.0.1:9/v1 ", "http://127.0.0.1:9/v1/", "http://127.0.0.1:9/v1/chat/completions"):
+        assert OpenAI("m", base_url=copied).url == "http://127.0.0.1:9/v1/chat/completions"
+    with pytest.raises(UsageError, match="named apart"):
+        OpenAI("m", base_url="http://127.0.0.1:9/v1#m")
+
+
+def test_only_this_machine_is_here() -> None:
+    assert all(map(clients.is_here, ("localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "0.0.0.0", "a.localhost")))
+    assert not any(map(clients.is_here, ("127.example.com", "localhost.example.com", "10.0.0.1", "128.0.0.1", "example.com")))
