@@ -43,6 +43,13 @@ class Pending:
         return f"Pending({self.step.kind} ({self.step.role}){f' at {self.path}' if self.path else ''})"
 
 
+@dataclass(slots=True)
+class Given:
+    """The result that an around gave in the place of a step, which is performed by nobody then."""
+
+    result: Any
+
+
 class Stepper:
     """Hold an engine at its pending steps; `feed` sends a result in and moves on to the next ones.
 
@@ -162,6 +169,9 @@ class Stepper:
                     continue
                 if lane.wrapped:
                     step = self._wrap(lane, frame, lane.asker, step)
+                if type(step) is Given:
+                    value = step.result
+                    continue
                 opens = step.kind == "all" or (step.kind == "act" and len(step.calls) != 1)
                 lane.pending = Pending(lane, frame.path, frame.index, step, opens)
                 frame.index += 1
@@ -197,15 +207,18 @@ class Stepper:
         return -1, step
 
     def _wrap(self, lane: Lane, frame: Frame, position: int, step: Any) -> Any:
-        """Pass a step through the arounds inside of the one at `position`; give the step that comes out."""
+        """Pass a step through the arounds inside of the one at `position`; give the step that comes out, or a `Given`."""
         for i, around in self._arounds[step.kind]:
             if i > position:
                 memory = frame.memories.get(i)
                 if memory is None:
                     memory = frame.memories[i] = {}
                 generator = around(step, memory)
+                try:
+                    before, step = step.kind, next(generator)
+                except StopIteration as end:
+                    return Given(end.value)
                 lane.around.append((i, generator))
-                before, step = step.kind, next(generator)
                 if step.kind != before:
                     lane.asker = i
                     return self._wrap(lane, frame, i, step)
