@@ -84,7 +84,9 @@ def test_a_model_that_goes_on_calling_above_the_limit_is_told_each_time(more: An
     calls = [Reply("", (Call("add", {"a": n, "b": 1}, f"c{n}"),)) for n in range(3)]
     said = {"self_check": lambda request: "on it"} if "self_check" in more else {}
     replies = iter([*calls, "done"])
-    model = Scripted([lambda request: said.get(request.role, lambda _: next(replies))(request)] * 9, abilities=Abilities(tools=True))
+    model = Scripted(
+        [lambda request: said.get(request.role, lambda _: next(replies))(request)] * 9, abilities=Abilities(tools=True)
+    )
     result = go(model, max_tool_calls=1, **more)
     assert (result.answer, result.error, result.tool_calls_count) == ("done", None, 1)
     assert sum("limit of 1 tool calls" in message["content"] for message in model.requests[-1]["messages"]) == 2
