@@ -101,6 +101,9 @@ class Stepper:
         engines: list[Any] = [part if hasattr(part, "send") else _single(part) for part in parts]
         place = f"{pending.path}[{pending.index}."
         lane.branches = [Lane(e, f"{place}{k}]", lane, wrapped=wrapped, within=lane.asker) for k, e in enumerate(engines)]
+        for i, around in self._arounds["all"] if wrapped else ():
+            if getattr(around, "nested", False):
+                lane.frames[0].memories[i]["lanes"] = [branch.frames[0].memories.setdefault(i, {}) for branch in lane.branches]
         joint = Pending(lane, pending.path, pending.index, step, joins=True)
         for branch in lane.branches:
             branch.pending = None
@@ -210,9 +213,10 @@ class Stepper:
         """Pass a step through the arounds inside of the one at `position`; give the step that comes out, or a `Given`."""
         for i, around in self._arounds[step.kind]:
             if i > position:
-                memory = frame.memories.get(i)
+                holder = lane.frames[0] if getattr(around, "nested", False) else frame
+                memory = holder.memories.get(i)
                 if memory is None:
-                    memory = frame.memories[i] = {}
+                    memory = holder.memories[i] = {}
                 generator = around(step, memory)
                 try:
                     before, step = step.kind, next(generator)
