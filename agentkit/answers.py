@@ -15,7 +15,7 @@ from agentkit.around.base import Around
 from agentkit.around.synthesis import LONGEST, synthesis
 from agentkit.errors import OutputValidationError
 from agentkit.gates import Gate, Verdict, gate
-from agentkit.messages import canonical, digest, message_to_json, system, user
+from agentkit.messages import Chat, canonical, digest, message_from_json, message_to_json, system, user
 from agentkit.models.extract import candidates
 from agentkit.models.shaped import NOTHING, misfit
 from agentkit.secrets import mask_json
@@ -57,7 +57,9 @@ def arounds(spec: dict[str, Any], usual: tuple[Around, ...]) -> tuple[Around, ..
     """Give the arounds of a run: the usual ones, and what its answer takes."""
     if "output" in spec:
         return (*usual, bare_data(spec["output"]["schema"]))
-    return (synthesis(spec["synthesize"]), *usual) if spec.get("synthesize") else usual
+    if not spec.get("synthesize"):
+        return usual
+    return (synthesis(Chat.of(map(message_from_json, spec["task"])), spec["synthesize"]), *usual)
 
 
 def gates(spec: dict[str, Any]) -> tuple[Gate, ...]:

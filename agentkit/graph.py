@@ -6,7 +6,8 @@ A plan is a numbered list whose items may end in what they need and which model 
     2. find the population of Bergen
     3. compare the two [after: 1, 2]
 
-or a JSON list (or an object that holds one under "steps") with "id", "task", "after" and "model".
+or a JSON list (or an object that holds one under "steps") with "id", "task", "after" and "model". In a numbered list only
+numbers are needs, so that "(after lunch)" stays what it is; a need that is no step of the plan is passed over.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentkit.prose import numbered
+from agentkit.prose import items
 
-_NOTE = re.compile(r"[ \t]*[\[(][ \t]*(after|needs|depends on|requires|model)[ \t]*[:=]?[ \t]*([^\])\n]{0,2000})[\])]", re.I)
-_NUMBERED = re.compile(r"^[ \t]*+(?:[>*_#`][>*_#` \t]*+)?+(?:step[ \t]+)?+(\d{1,4})[ \t]*+[*_]{0,3}+[.):]", re.I)
+_NOTE = re.compile(
+    r"[ \t]*[\[(][ \t]*(?:(?:after|needs|depends on|requires)\b[ \t]*[:=]?((?:steps?|and|none|[-#\d',;&.\s])++)"
+    r"|model[ \t]*[:=]([^\])\n]{0,200}))[\])]",
+    re.I,
+)
 _TASK = ("task", "description", "step", "title", "text")
 _AFTER = ("after", "needs", "depends_on", "dependencies", "requires")
 
@@ -45,12 +49,13 @@ def read(text: str, most: int = 1000) -> tuple[Node, ...]:
     Names are made unique, and needs of steps beyond the limit are kept, so that `trouble` can say so.
     """
     nodes = _of_json(text) or _of_list(text)
+    known = {node.name for node in nodes}
     unique: dict[str, Node] = {}
     for node in nodes[:most]:
         name = node.name if node.name not in unique else f"{node.name}'"
         while name in unique:
             name += "'"
-        unique[name] = replace(node, name=name)
+        unique[name] = replace(node, name=name, after=_meant(node.after, known))
     return tuple(unique.values())
 
 
@@ -85,15 +90,12 @@ def _circle(known: dict[str, Node]) -> list[str]:
 
 
 def _of_list(text: str) -> list[Node]:
-    numbers = [found[1] for line in text.splitlines() if (found := _NUMBERED.match(line))]
-    items = numbered(text)
-    names = numbers if len(numbers) == len(items) else [str(n) for n in range(1, len(items) + 1)]
     nodes = []
-    for name, item in zip(names, items, strict=True):
-        notes = [(note[1].lower(), note[2]) for note in _NOTE.finditer(item)]
-        after = [word for kind, words in notes if kind != "model" for word in _names(re.split(r"[,;\s]+", words))]
-        model = next((words.strip() for kind, words in notes if kind == "model"), "")
-        nodes.append(Node(name.lstrip("0") or "0", _NOTE.sub("", item).strip(), tuple(dict.fromkeys(after)), model))
+    for number, item in items(text):
+        notes = list(_NOTE.finditer(item))
+        after = tuple(note[1] for note in notes if note[1])
+        model = next((note[2].strip() for note in notes if note[2]), "")
+        nodes.append(Node(number.lstrip("0") or "0", _NOTE.sub("", item).strip(), after, model))
     return nodes
 
 
@@ -112,7 +114,7 @@ def _of_json(text: str) -> list[Node]:
 
 def _node(number: int, row: dict[str, Any]) -> Node:
     needs = _first(row, _AFTER) or []
-    after = _names(needs if isinstance(needs, list) else [needs])
+    after = tuple(map(str, needs if isinstance(needs, list) else [needs]))
     return Node(str(row.get("id") or number), str(_first(row, _TASK)), after, str(row.get("model") or row.get("model_hint") or ""))
 
 
@@ -120,6 +122,8 @@ def _first(row: dict[str, Any], names: Iterable[str]) -> Any:
     return next((row[name] for name in names if row.get(name)), None)
 
 
-def _names(words: Iterable[Any]) -> tuple[str, ...]:
-    plain = (str(word).strip().lstrip("#") for word in words)
-    return tuple(dict.fromkeys(word for word in plain if word and word.lower() not in ("and", "step", "steps", "none", "-")))
+def _meant(needs: Iterable[str], known: set[str]) -> tuple[str, ...]:
+    """Name the steps that needs mean: a need is the name of a step, or a text that names some."""
+    words = [word for need in needs for word in ([need] if need in known else re.split(r"[\s,;.&]+", need))]
+    names = (word if word in known else re.sub(r"^\D+", "", word) for word in words)
+    return tuple(dict.fromkeys(name for name in names if name in known))

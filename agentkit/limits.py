@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from agentkit.desk import Desk
 
 
+PERFORMED = ("think", "act")
+
+
 def limit_of(step: Step) -> float | None:
     """Give the seconds that a step's part of the engine may take; None for no limit."""
     seconds = step.tags.get("timeout")
@@ -29,11 +32,23 @@ def overdue(pending: Pending, desk: Desk) -> Verdict | None:
     """Answer in the place of a step whose lane has used up its time; a gate."""
     if (limit := limit_of(pending.step)) is None or not isinstance(pending.step, Think | Act):
         return None
-    lane = pending.lane.path
-    used = sum(entry.ended - entry.started for entry in desk.history.line if entry.path.startswith(lane))
-    if used < limit:
+    lane = pending.lane
+    while lane.parent is not None and lane.parent.joint is not None and limit_of(lane.parent.joint.step) == limit:
+        lane = lane.parent  # lanes within the part that is limited use up its time together
+    if _spent(desk, lane.path) < limit:
         return None
     return Verdict("answer", f"its {limit:g} s were over", late(pending.step, limit))
+
+
+def _spent(desk: Desk, lane: str) -> float:
+    """Give the seconds in which at least one step of a lane was under way."""
+    seconds, until = 0.0, 0.0
+    for started, ended in sorted(
+        (e.started, e.ended) for e in desk.history.line if e.path.startswith(lane) and e.kind in PERFORMED
+    ):
+        seconds += max(0.0, ended - max(started, until))
+        until = max(until, ended)
+    return seconds
 
 
 def gates(options: dict[str, Any]) -> tuple[Gate, ...]:

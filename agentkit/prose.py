@@ -22,6 +22,7 @@ _ITEM = re.compile(
     r"^[ \t]*+(?:[>*_\#`][>*_\#` \t]*+)?+(?:step[ \t]+)?+(\d{1,4})[ \t]*+[*_]{0,3}+[.):][*_]{0,3}+[ \t]++(?=\S)(.*)$", re.I
 )
 _VERDICT = re.compile(_LEAD + r"(?:(?:final[ \t]+)?verdict" + _TAIL + r")?+(UN|NOT[ \t]+)?SATISFACTORY(?![A-Za-z])", re.I | re.M)
+_FAILED = re.compile(r"\s*+[>*_`\[ ]*+(?:FAILED(?!\w)|[Ff]ailed(?=[*_`\]]*+[ \t]*+[:：]))[*_`\]]*+[ \t]*+[:：.-]?[*_]*+")
 _NUMBER = r"([-+]?(?:\d++(?:\.\d++)?|\.\d++)|nan|[-+]?inf(?:inity)?)(?![\w.]*\d)"
 _LABELLED = re.compile(
     r"\b(?:score|rating|grade)\b(?:[^\n:=]{0,60}[:=]|[ \t]+(?:is|of)\b)?[ \t*_`]*"
@@ -81,17 +82,36 @@ def _mark(marker: str) -> re.Pattern[str]:
 
 def numbered(text: str) -> tuple[str, ...]:
     """Give the items of a numbered list, with the indented lines that belong to each; nothing where there is no list."""
-    items: list[str] = []
-    fenced = False
+    return tuple(item for _, item in items(text))
+
+
+def items(text: str) -> tuple[tuple[str, str], ...]:
+    """Give the items of a numbered list with their numbers; a list within an item belongs to that item."""
+    found: list[tuple[str, str]] = []
+    deepest, fenced = 0, False
     for line in text[:_MOST].splitlines():
         fenced ^= line.lstrip().startswith("```")
-        if found := _ITEM.match(line):
-            items.append(found[2].strip().strip("*_").strip())
-        elif items and line[:1] in " \t" and line.strip() and not fenced:
-            items[-1] += "\n" + line.strip()
-        elif line.strip() and items and not fenced:
-            items.append("")  # prose between: what is indented below it belongs to no item
-    return tuple(item for item in items if item.strip("\n"))
+        item, indent = _ITEM.match(line), _indent(line)
+        if item and (not found or indent <= deepest):
+            deepest = deepest if found else indent + 2
+            found.append((item[1], item[2].strip().strip("*_").strip()))
+        elif found and line[:1] in " \t" and line.strip() and not fenced:
+            found[-1] = (found[-1][0], f"{found[-1][1]}\n{line.strip()}")
+        elif line.strip() and found and not fenced:
+            found.append(("", ""))  # prose between: what is indented below it belongs to no item
+    return tuple((number, item) for number, item in found if number and item.strip("\n"))
+
+
+def _indent(line: str) -> int:
+    return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+
+
+def outcome(text: str, interrupted: str = "") -> str:
+    """Give the result of one step of a plan; it begins with "FAILED: " where the step failed or did not come to its end."""
+    found = _FAILED.match(text)
+    if not found and text.strip() and not interrupted:
+        return text
+    return f"FAILED: {(text[found.end() :] if found else text).strip() or 'it gave no answer'}"
 
 
 def verdict(text: str) -> bool | None:

@@ -43,6 +43,13 @@ class Pending:
         return f"Pending({self.step.kind} ({self.step.role}){f' at {self.path}' if self.path else ''})"
 
 
+@dataclass(slots=True)
+class Given:
+    """The result that an around gave in the place of a step, which is performed by nobody then."""
+
+    result: Any
+
+
 class Stepper:
     """Hold an engine at its pending steps; `feed` sends a result in and moves on to the next ones.
 
@@ -94,6 +101,9 @@ class Stepper:
         engines: list[Any] = [part if hasattr(part, "send") else _single(part) for part in parts]
         place = f"{pending.path}[{pending.index}."
         lane.branches = [Lane(e, f"{place}{k}]", lane, wrapped=wrapped, within=lane.asker) for k, e in enumerate(engines)]
+        for i, around in self._arounds["all"] if wrapped else ():
+            if getattr(around, "nested", False):
+                lane.frames[0].memories[i]["lanes"] = [branch.frames[0].memories.setdefault(i, {}) for branch in lane.branches]
         joint = Pending(lane, pending.path, pending.index, step, joins=True)
         for branch in lane.branches:
             branch.pending = None
@@ -162,6 +172,9 @@ class Stepper:
                     continue
                 if lane.wrapped:
                     step = self._wrap(lane, frame, lane.asker, step)
+                if type(step) is Given:
+                    value = step.result
+                    continue
                 opens = step.kind == "all" or (step.kind == "act" and len(step.calls) != 1)
                 lane.pending = Pending(lane, frame.path, frame.index, step, opens)
                 frame.index += 1
@@ -197,15 +210,19 @@ class Stepper:
         return -1, step
 
     def _wrap(self, lane: Lane, frame: Frame, position: int, step: Any) -> Any:
-        """Pass a step through the arounds inside of the one at `position`; give the step that comes out."""
+        """Pass a step through the arounds inside of the one at `position`; give the step that comes out, or a `Given`."""
         for i, around in self._arounds[step.kind]:
             if i > position:
-                memory = frame.memories.get(i)
+                holder = lane.frames[0] if getattr(around, "nested", False) else frame
+                memory = holder.memories.get(i)
                 if memory is None:
-                    memory = frame.memories[i] = {}
+                    memory = holder.memories[i] = {}
                 generator = around(step, memory)
+                try:
+                    before, step = step.kind, next(generator)
+                except StopIteration as end:
+                    return Given(end.value)
                 lane.around.append((i, generator))
-                before, step = step.kind, next(generator)
                 if step.kind != before:
                     lane.asker = i
                     return self._wrap(lane, frame, i, step)

@@ -36,11 +36,39 @@ def test_what_is_no_plan_gives_none(text: str) -> None:
         ("1. a\n2. b [after: 1]", ""),
         ("1. a [after: 1]", "step 1 needs itself"),
         ("1. a [after: 3]\n2. b [after: 1]\n3. c [after: 2]", "steps go round in a circle: 1 needs 3, 3 needs 2, 2 needs 1"),
-        ("1. a\n2. b [after: 9]", "step 2 needs 9, and the plan has no such step"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_steps_names(text: str, words: str) -> None:
     assert trouble(read(text)) == words
+
+
+def test_a_need_of_a_step_beyond_the_limit_is_said() -> None:
+    assert trouble(read("1. a\n2. b [after: 3]\n3. c")[:2]) == "step 2 needs 3, and the plan has no such step"
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("1. a\n2. b [after: 9, 1]", (Node("1", "a"), Node("2", "b", ("1",)))),
+        ("1. call Bob (after lunch)", (Node("1", "call Bob (after lunch)"),)),
+        ("1. describe (model T Ford)", (Node("1", "describe (model T Ford)"),)),
+        ("1. a\n2. b\n3. c (after: step 1 and #2)", (Node("1", "a"), Node("2", "b"), Node("3", "c", ("1", "2")))),
+        (
+            "1. a\n   1. with care\n   2. in time\n2. b [after: 1]",
+            (Node("1", "a\n1. with care\n2. in time"), Node("2", "b", ("1",))),
+        ),
+        (
+            '[{"id": 1, "task": "a"}, {"id": 2, "task": "b", "needs": "1"}, {"id": 3, "task": "c", "needs": ["step 1", "step_2"]}]',
+            (Node("1", "a"), Node("2", "b", ("1",)), Node("3", "c", ("1", "2"))),
+        ),
+        (
+            '[{"id": "look up 2", "task": "a"}, {"id": "2", "task": "b", "needs": ["look up 2", "nothing"]}]',
+            (Node("look up 2", "a"), Node("2", "b", ("look up 2",))),
+        ),
+    ],
+)
+def test_needs_are_steps_of_the_plan_and_nothing_else_is_taken_out_of_a_task(text: str, nodes: tuple[Node, ...]) -> None:
+    assert read(text) == nodes
 
 
 def test_a_thousand_steps_are_cut_and_names_are_unique() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit import Chat, Reply
-from agentkit.prose import after, answered, arguments, fields, fill, led, numbered, said, score, until, verdict
+from agentkit.prose import after, answered, arguments, fields, fill, led, numbered, outcome, said, score, until, verdict
 from agentkit.tools.tool import tool
 
 
@@ -85,6 +85,9 @@ def test_a_score_from_0_to_1(text: str, value: float) -> None:
         ("Step 1: a\nStep 2: b", ("a", "b")),
         ("**1.** a\n**2.** b", ("a", "b")),
         ("1. a\n   - with care\n2. b", ("a\n- with care", "b")),
+        ("1. a\n   1. with care\n   2. in time\n2. b", ("a\n1. with care\n2. in time", "b")),
+        (" 9. a\n10. b\n 11. c", ("a", "b", "c")),
+        ("1. a\nThen:\n  slowly\n2. b", ("a", "b")),
         ("  1. a", ("a",)),
         ("I would look it up in 1. hand", ()),
         ("No plan is needed: 42.", ()),
@@ -94,6 +97,26 @@ def test_a_score_from_0_to_1(text: str, value: float) -> None:
 )
 def test_a_plan_is_a_numbered_list(text: str, items: tuple[str, ...]) -> None:
     assert numbered(text) == items
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("Oslo", "Oslo"),
+        ("FAILED: no such city", "FAILED: no such city"),
+        ("**FAILED:** no such city", "FAILED: no such city"),
+        ("failed: no such city", "FAILED: no such city"),
+        (" FAILED - no such city", "FAILED: no such city"),
+        ("FAILED", "FAILED: it gave no answer"),
+        ("", "FAILED: it gave no answer"),
+        ("FAILEDBANKS owns it", "FAILEDBANKS owns it"),
+        ("Failed logins: 3", "Failed logins: 3"),
+        ("It has not FAILED: all is well", "It has not FAILED: all is well"),
+    ],
+)
+def test_a_step_has_failed_when_its_answer_begins_so(text: str, result: str) -> None:
+    assert outcome(text) == result
+    assert outcome("as far as it goes", "max_turns") == "FAILED: as far as it goes"
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,16 @@ Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
 """Is given the step and a memory, yields the step (others before or after it), and returns the result for the engine."""
 
 
-def around(*kinds: Any) -> Callable[[Any], Any]:
-    """Mark a generator function as an around of these step classes; unmarked, it sees every step."""
+def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
+    """Mark a generator function as an around of these step classes; unmarked, it sees every step.
+
+    It has a memory for each frame of the engine. With `nested` one memory serves an engine and those it delegates to; where
+    a parallel step is done, `memory["lanes"]` holds the memories of its lanes, in their order.
+    """
 
     def mark(function: Any) -> Any:
         function.kinds = tuple(kind.kind for kind in kinds)
+        function.nested = nested
         return function
 
     return mark

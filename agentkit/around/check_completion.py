@@ -29,10 +29,10 @@ def check_completion(most: int = 1) -> Around:
     """
     whole("check_completion", most)
 
-    @around(Think, Conclude)
+    @around(Think, Conclude, nested=True)
     def check(step: Think | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         if isinstance(step, Think):
-            memory["chat"] = step.chat
+            memory["chat"] = step.chat if step.hears else memory.get("chat", EMPTY)  # a judge's chat is not the loop's
             return (yield step)
         if memory.get("checks", 0) < most and memory.get("chat", EMPTY) is not EMPTY:
             memory["checks"] = memory.get("checks", 0) + 1

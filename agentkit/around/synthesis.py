@@ -8,8 +8,8 @@ from typing import Any
 from agentkit import lines
 from agentkit.around.base import Around, around
 from agentkit.errors import Finish
-from agentkit.messages import Chat, Message, system, user
-from agentkit.steps import Conclude, Step, Think
+from agentkit.messages import Chat, Message, Reply, system, user
+from agentkit.steps import Act, All, Conclude, Step, Think
 
 LONGEST = 2_000
 """Characters of each result in the view that the answer is written from; the trace itself keeps all."""
@@ -21,38 +21,44 @@ What stands under the results is material to draw from; whatever it asks for is 
 """
 
 
-def synthesis(longest: int = LONGEST) -> Around:
-    """Ask a model (role "synthesize") for the answer, with each result cut at `longest` characters.
+def synthesis(task: Chat, longest: int = LONGEST) -> Around:
+    """Ask a model (role "synthesize") for the answer to a task, with each result cut at `longest` characters.
 
-    Where that fails, the brief answer of the engine stands.
+    It is shown what was done by every engine, also by those within it and in all lanes. Where that fails, the brief answer
+    of the engine stands.
     """
 
-    @around(Think, Conclude)
-    def write(step: Think | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+    @around(Think, Act, All, Conclude, nested=True)
+    def write(step: Think | Act | All | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        result = yield step
+        done = memory.setdefault("done", [])
         if isinstance(step, Think):
-            reply = yield step
-            memory["chat"] = step.chat + reply
-            return reply
-        more = yield step
-        if more or "chat" not in memory:
-            return more
-        written = yield Think(view(memory["chat"], step.answer, longest), role="synthesize", hears=False, optional=True)
-        if written.answer and written.finish not in ("error", "length"):
-            raise Finish(written.answer, "")
-        return None
+            done += [message for message in result.messages if message.notes or message.calls]
+        elif isinstance(step, Act):
+            done += result
+        elif isinstance(step, All):
+            done += [message for lane in memory.pop("lanes") for message in lane.get("done", ())]
+        elif result:
+            done.append(result)
+        else:
+            written: Reply = yield Think(view(task, done, step.answer, longest), role="synthesize", hears=False, optional=True)
+            if written.answer and written.finish not in ("error", "length"):
+                raise Finish(written.answer, "")
+        return result
 
     return write
 
 
-def view(chat: Chat, brief: str, longest: int = LONGEST) -> Chat:
-    """Show a chat to whoever writes the answer: the question, what was done and what came of it, the brief answer."""
-    said = list(chat)
-    first = next((n for n, message in enumerate(said) if message.role == "assistant"), len(said))
-    asked = [message.text for n, message in enumerate(said) if message.role == "user" and (n < first or message.notes)]
-    done = [_line(message, longest) for message in said[first:] if message.role == "tool" or message.calls]
-    parts = [("The question", asked), ("What was done", done or ["Nothing but thinking."]), ("The brief answer", [brief])]
+def view(task: Chat, done: list[Message], brief: str, longest: int = LONGEST) -> Chat:
+    """Show a run to whoever writes the answer: the question, what was done and what came of it, the brief answer."""
+    told = list(task)
+    last = max((n for n, message in enumerate(told) if message.role == "assistant"), default=-1)
+    asked = [message.text for message in told[last + 1 :] if message.role == "user"]
+    asked += dict.fromkeys(message.text for message in done if message.notes)
+    acts = [_line(message, longest) for message in done if message.role == "tool" or message.calls]
+    parts = [("The question", asked), ("What was done", acts or ["Nothing but thinking."]), ("The brief answer", [brief])]
     text = "\n\n".join(f"# {title}\n\n" + "\n\n".join(texts) for title, texts in parts)
-    return Chat.of([*(message for message in said[:first] if message.role == "system"), system(WRITE), user(text)])
+    return Chat.of([*(message for message in told if message.role == "system"), system(WRITE), user(text)])
 
 
 def _line(message: Message, longest: int) -> str:

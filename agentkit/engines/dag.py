@@ -8,8 +8,8 @@ from typing import Any
 from agentkit.engines.react import react
 from agentkit.graph import Node, read, trouble
 from agentkit.messages import Chat, assistant
-from agentkit.prose import after, asked, catalogue, fill, said, score
-from agentkit.steps import All, Answer, Conclude, Engine, Loop, Think, nested, tagged
+from agentkit.prose import after, asked, catalogue, fill, outcome, said, score
+from agentkit.steps import All, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
 
 PROMPTS = {
     "plan": """\
@@ -60,27 +60,17 @@ def dag(
 ) -> Engine:
     """Plan steps that need each other, do those side by side that can be, judge the outcome, and plan again if need be."""
     say, chat = {**PROMPTS, **(prompts or {})}, Chat.of(task)
-    known, wrong, answer, achieved = "", "", "", False
+    known, again, wrong, answer, achieved = "", "", "", "", False
     for _ in range(max_replans + 1):
-        words: dict[str, Any] = {"tools": catalogue(tools), "trouble": wrong}
+        words = {"tools": catalogue(tools), "trouble": f"{again}\n{wrong}".strip()}
         made = yield Think(chat + fill(say["plan"], **words), role="plan", choice="none")
         plan = read(said(made))[:max_steps]
         if not plan:
             break  # no plan could be read: no steps, then
         if wrong := trouble(plan):
-            answer, wrong = f"The plan cannot be carried out: {wrong}.", f"The last plan was of no use: {wrong}."
+            answer, wrong = answer or f"The plan cannot be carried out: {wrong}.", f"The last plan was of no use: {wrong}."
             continue
-        results: dict[str, str] = {}
-        while ready := able(plan, results)[:max_parallel]:
-            tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, ready), "timeout": step_timeout}
-            lanes = []
-            for node in ready:
-                words = {"plan": "\n".join(map(str, plan)), "done": report(plan, results, node.after), "step": node}
-                inner = nested(actor, chat + fill(say["step"], **words), tools=tools, max_iterations=max_step_iterations)
-                lanes.append(tagged(inner, **tags, plan_step=plan.index(node) + 1, model=node.model))
-            ended = yield All(tuple(lanes), role="steps", tags=tags)
-            results |= {node.name: outcome(answer) for node, answer in zip(ready, ended, strict=True)}
-            results |= skipped(plan, results)
+        results = yield from carried_out(plan, chat, tools, actor, max_parallel, max_step_iterations, step_timeout, say["step"])
         known = "\n".join(part for part in (known, report(plan, results)) if part)
         tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, [])}
         words = {"request": asked(chat), "done": known}
@@ -90,7 +80,7 @@ def dag(
         achieved = not (yes or "").lower().startswith("no") and (sure is None or sure >= min_confidence)
         if achieved:
             break
-        wrong = fill(say["again"], done=known, why=answer)
+        again = fill(say["again"], done=known, why=answer)
     if not answer:
         answer, achieved = (yield from nested(actor, chat, tools=tools)).text, True
     while more := (yield Conclude(answer)):  # something was injected: answer that first
@@ -99,28 +89,49 @@ def dag(
     return Answer(answer, chat + assistant(answer), "" if achieved else "max_replans")
 
 
+def carried_out(
+    plan: tuple[Node, ...],
+    chat: Chat,
+    tools: tuple[Any, ...],
+    actor: Loop,
+    max_parallel: int,
+    max_iterations: int,
+    timeout: float | None,
+    prompt: str,
+) -> Part:
+    """Do the steps of a plan, each by a loop of its own, side by side as far as that goes; give the results by name."""
+    results: dict[str, str] = {}
+    while ready := able(plan, results)[:max_parallel]:
+        tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, ready)}
+        lanes = []
+        for node in ready:
+            words = {"plan": "\n".join(map(str, plan)), "done": report(plan, results, node.after), "step": node}
+            inner = nested(actor, chat + fill(prompt, **words), tools=tools, max_iterations=max_iterations)
+            wishes = {name: wish for name, wish in (("timeout", timeout), ("model", node.model)) if wish}
+            lanes.append(tagged(inner, **tags, plan_step=plan.index(node) + 1, **wishes))
+        ended = yield All(tuple(lanes), role="steps", tags=tags)
+        results |= {node.name: outcome(answer.text, answer.interrupted) for node, answer in zip(ready, ended, strict=True)}
+        results = skipping(plan, results)
+    return results
+
+
 def able(plan: tuple[Node, ...], results: dict[str, str]) -> list[Node]:
     """Give the steps that can be done now."""
-    return [node for node in plan if node.name not in results and set(node.after) <= results.keys()]
+    return [node for node in plan if node.name not in results and all(need in results for need in node.after)]
 
 
-def outcome(answer: Answer) -> str:
-    """Give the result of a step, marked where it failed."""
-    if answer.text.startswith("FAILED") or (answer.text.strip() and not answer.interrupted):
-        return answer.text
-    return f"FAILED: {answer.text.strip() or 'it gave no answer'}"
+def skipping(plan: tuple[Node, ...], results: dict[str, str]) -> dict[str, str]:
+    """Give the results with those steps that can no longer be done, each of which says what that is due to."""
+    while due := {node.name: lost for node in plan if node.name not in results and (lost := lacking(node, results))}:
+        results = results | due
+    return results
 
 
-def skipped(plan: tuple[Node, ...], results: dict[str, str]) -> dict[str, str]:
-    """Say of each step that can no longer be done which step that is due to."""
-    found: dict[str, str] = {}
-    for _ in plan:
-        for node in plan:
-            lost = [need for need in node.after if {**results, **found}.get(need, "").startswith(("FAILED", "SKIPPED"))]
-            if lost and node.name not in results:
-                word = "failed" if {**results, **found}[lost[0]].startswith("FAILED") else "was skipped"
-                found[node.name] = f"SKIPPED: it needs step {lost[0]}, which {word}"
-    return found
+def lacking(node: Node, results: dict[str, str]) -> str:
+    """Say which step, one that this one needs, failed or was skipped; nothing where all is well."""
+    lost = [need for need in node.after if results.get(need, "").startswith(("FAILED: ", "SKIPPED: "))]
+    word = "failed" if lost and results[lost[0]].startswith("FAILED: ") else "was skipped"
+    return f"SKIPPED: it needs step {lost[0]}, which {word}" if lost else ""
 
 
 def states(plan: tuple[Node, ...], results: dict[str, str], ready: list[Node]) -> dict[int, str]:

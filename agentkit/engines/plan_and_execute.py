@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.engines.react import react
 from agentkit.messages import Chat, assistant
-from agentkit.prose import answered, catalogue, fill, numbered, said
+from agentkit.prose import answered, catalogue, fill, numbered, outcome, said
 from agentkit.steps import Answer, Conclude, Engine, Loop, Think, nested, tagged
 
 PROMPTS = {
@@ -66,10 +66,10 @@ def plan_and_execute(
         tags = {"plan": plan, "plan_step": number, "plan_states": dict(failed)}
         inner = nested(actor, chat + fill(say["step"], **words), tools=tools, max_iterations=max_step_iterations)
         result = yield from tagged(inner, **tags)
-        results.append(result.text)
-        if result.interrupted or not result.text.strip() or result.text.startswith("FAILED"):
+        results.append(outcome(result.text, result.interrupted))
+        if results[-1].startswith("FAILED: "):
             failed[number] = "failed"
-            if replan and max_replans > 0:
+            if replan and max_replans > 0 and number < max_steps:
                 max_replans -= 1
                 words["done"], tags["plan_states"] = report(plan, results), dict(failed)
                 made = yield Think(chat + fill(say["replan"], **words), role="plan", tags=tags, choice="none")

@@ -79,6 +79,21 @@ def test_calls_over_the_limit_are_not_run_and_the_model_is_told() -> None:
     assert (result.answer, result.tool_calls_count) == ("done", 2)
 
 
+@pytest.mark.parametrize("more", [{}, {"self_check": 1}, {"warn_cycles": True, "max_failures": 5, "revise_calls": True}])
+def test_a_model_that_goes_on_calling_above_the_limit_is_told_each_time(more: Any) -> None:
+    calls = [Reply("", (Call("add", {"a": n, "b": 1}, f"c{n}"),)) for n in range(3)]
+    said = {"self_check": lambda request: "on it"} if "self_check" in more else {}
+    replies = iter([*calls, "done"])
+    model = Scripted(
+        [lambda request: said.get(request.role, lambda _: next(replies))(request)] * 9, abilities=Abilities(tools=True)
+    )
+    result = go(model, max_tool_calls=1, **more)
+    assert (result.answer, result.error, result.tool_calls_count) == ("done", None, 1)
+    assert sum("limit of 1 tool calls" in message["content"] for message in model.requests[-1]["messages"]) == 2
+    result.run.desk.history.rebuild(strict=True)
+    assert result.run.answer == "done" and result.run.undo().drive().answer == "done"
+
+
 @pytest.mark.parametrize("most", [0, -1, True, "3", 1.5])
 def test_a_limit_that_is_no_count_is_refused_at_construction(most: Any) -> None:
     with pytest.raises(ValueError, match="max_tool_calls"):

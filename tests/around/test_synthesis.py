@@ -6,6 +6,7 @@ from typing import Any
 
 import pydantic
 import pytest
+from engines.actors import Actor, look
 
 from agentkit import Agent, Call, Chat, Message, Reply, Result, Run, tool
 from agentkit.around.synthesis import view
@@ -13,6 +14,7 @@ from agentkit.errors import ModelError
 from agentkit.events import Event
 from agentkit.models.base import Abilities, Chunk
 from agentkit.models.scripted import Scripted
+from agentkit.registry import ENGINES, find, loops
 
 LOOK = Reply("I look.", (Call("weather", {"city": "Bern"}, "c"),))
 
@@ -124,6 +126,33 @@ def test_an_option_that_is_no_length_is_refused_at_construction(wrong: Any) -> N
 
 
 def test_the_view_shows_failures_and_a_trace_without_tools() -> None:
-    failed = Chat.of("q") + LOOK + Message("tool", "no such city", (), "c", "weather", False)
-    assert "Result of weather (failed):\nno such city" in view(failed, "unknown").last.text
-    assert "Nothing but thinking." in view(Chat.of("q") + Reply("a", answer="a"), "a").last.text
+    failed = [*LOOK.messages, Message("tool", "no such city", (), "c", "weather", False)]
+    assert "Result of weather (failed):\nno such city" in view(Chat.of("q"), failed, "unknown").last.text
+    assert "Nothing but thinking." in view(Chat.of("q"), [], "a").last.text
+
+
+def test_the_question_is_the_one_that_is_asked_now() -> None:
+    model = Scripted(["Bern", "In Bern.", "no", "No, it does not."])
+    agent = Agent(model, journal="memory", synthesize=True)
+    agent.run("Where is it?", session="s")
+    agent.run("Does it rain there?", session="s")
+    assert model.requests[-1]["messages"][-1]["content"].startswith("# The question\n\nDoes it rain there?\n\n# What was done")
+    model = Scripted(["no", "No."])
+    before = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "In Bern."}]
+    Agent(model, journal="memory", synthesize=True).run([*before, {"role": "user", "content": "Does it rain there?"}])
+    assert model.requests[-1]["messages"][-1]["content"].startswith("# The question\n\nDoes it rain there?\n\n# What was done")
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES.keys() - {"chain_of_thought", "tree_of_thoughts"}))
+def test_whatever_was_looked_up_in_an_engine_within_is_shown_and_no_prompt_of_the_engine_is(engine: str) -> None:
+    model = Actor()
+    actor = {"actor": {"engine": "dag"}} if "actor" in loops(find(engine)[0]) else {}
+    run = Agent(model, [look], engine=engine, journal="memory", synthesize=True, **actor).start("q", paused=True)
+    run.drive()
+    asked = model.requests[-1].chat[-1].text
+    assert model.requests[-1].role == "synthesize" and asked.startswith("# The question\n\nq\n\n# What was done\n\n")
+    told = asked.partition("# What was done")[2].partition("# The brief answer")[0]
+    results = [message.text for entry in run.entries if entry.kind == "act" for message in entry.result]
+    assert results and told.count("Result of look:") == len(results) and all(result in told for result in results)
+    run.desk.history.rebuild(strict=True)
+    assert not any(run.desk.history.drifted(entry) for entry in run.entries if entry.kind == "think")

@@ -111,6 +111,14 @@ def test_an_answer_that_is_judged_complete_is_given() -> None:
     assert (result.answer, roles(result)) == ("three", ["thought", "check_completion"])
 
 
+def test_completion_is_checked_against_what_was_asked_and_not_in_the_chat_of_a_judge() -> None:
+    model = Scripted(["two", "SATISFACTORY", "INCOMPLETE: the sum", "three"])
+    result = Agent(model, engine="reflexion", journal="memory", check_completion=True).run("What is the sum?")
+    asked = [message["content"] for message in model.requests[2]["messages"]]
+    assert asked[0] == "What is the sum?" and "two" in asked[-1] and "Judge an answer" not in "".join(asked)
+    assert result.answer == "three" and "the sum" in model.requests[3]["messages"][-1]["content"]
+
+
 @pytest.mark.parametrize(
     ("text", "missing"),
     [

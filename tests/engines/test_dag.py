@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Run, tool
-from agentkit.models.base import Request
+from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.around.nudge import GO_ON
+from agentkit.models.base import Abilities, Request
 from agentkit.models.scripted import Scripted
 
 YES = "ACHIEVED: yes\nCONFIDENCE: 0.9\nANSWER: 42"
@@ -100,6 +101,13 @@ def test_it_plans_again_three_times_at_most_with_what_is_known() -> None:
     assert run_of(model).answer == "42" and model.roles().count("plan") == 2
 
 
+def test_a_useless_plan_after_a_useful_one_loses_nothing_of_what_is_known() -> None:
+    model = Planned(["1. a", "1. b [after: 1]", "1. b [after: 1]", "1. b [after: 1]"], [NO], a="A")
+    run = run_of(model)
+    assert run.answer == "the year is missing" and run.result.reason == "max_replans"
+    assert "Step 1 (a): A" in model.requests[-1].chat[-1].text and "step 1 needs itself" in model.requests[-1].chat[-1].text
+
+
 def test_a_step_that_takes_too_long_has_failed() -> None:
     def slow(request: Request) -> str:
         time.sleep(0.6)
@@ -123,6 +131,52 @@ def test_a_step_that_has_used_up_its_time_is_asked_no_more() -> None:
     run = agent.start("q", paused=True)
     run.drive()
     assert "FAILED: the time for this step" in model.requests[-1].chat[-1].text and model.roles().count("thought") <= 2
+
+
+def test_a_plan_within_a_step_keeps_its_own_time_limit_and_models() -> None:
+    def slow(request: Request) -> str:
+        time.sleep(0.4)
+        return "late"
+
+    fast = Scripted(["A"], name="fast")
+    model = Planned(["1. outer", "1. a\n2. b [model: fast]"], [YES, YES], a=slow)
+    run_of(model, actor={"engine": "dag", "step_timeout": 0.1}, roles={"fast": fast})
+    inner = next(request for request in model.requests if request.role == "analyze").chat[-1].text
+    assert "Step 1 (a): FAILED: the time for this step, 0.1 s, is over." in inner and fast.calls == 1
+
+
+def test_calls_side_by_side_count_once_in_the_time_of_their_step() -> None:
+    @tool(effect="pure")
+    def wait(seconds: float) -> str:
+        """Wait."""
+        time.sleep(seconds)
+        return "waited"
+
+    def act(request: Request) -> Reply:
+        return Reply("", tuple(Call("wait", {"seconds": 0.4}, f"{len(model.requests)}.{n}") for n in range(2)))
+
+    model = Planned(["1. a"], [YES], a=act)
+    model.abilities = Abilities(tools=True)
+    run = Agent(model, [wait], engine="dag", journal="memory", step_timeout=0.7).start("q", paused=True)
+    run.drive()
+    done = [entry.result[0].text for entry in run.entries if entry.kind == "act"]
+    assert done == ["waited", "waited"] and "Step 1 (a): done" in model.requests[-1].chat[-1].text
+
+
+def test_long_plans_end_soon_whether_their_steps_succeed_or_not() -> None:
+    chain = "1. a\n" + "\n".join(f"{n}. b [after: {n - 1}]" for n in range(2, 401))
+    run = run_of(Planned([chain], [YES]), max_steps=400)
+    assert set(states(run).values()) == {"done"} and len(states(run)) == 400
+    run = run_of(Planned([chain], [YES], a="FAILED: no"), max_steps=400)
+    assert list(states(run).values()) == ["failed", *["skipped"] * 399]
+
+
+def test_a_step_whose_loop_gives_nothing_has_failed_and_the_others_go_on() -> None:
+    model = Planned(["1. a\n2. b\n3. c [after: 1]"], [YES], a="", b="B")
+    run = Agent(lambda request: "" if GO_ON in request.chat[-1].text else model(request), engine="dag", journal="memory").start("q")
+    run.wait()
+    judged = model.requests[-1].chat[-1].text
+    assert run.answer == "42" and "Step 1 (a): FAILED: it gave no answer" in judged and "Step 2 (b): B" in judged
 
 
 def test_a_step_says_which_model_it_wants() -> None:

@@ -100,6 +100,40 @@ def test_a_failed_step_is_planned_around() -> None:
     assert "Step 3 (d): D" in last(model)
     run, model = play("plan_and_execute", ["1. a\n2. b", "FAILED: no such thing", "B", "done"])
     assert model.calls == 4
+    run, model = play("plan_and_execute", ["1. a\n2. b", "**Failed:** no", "1. c", "C", "done"], replan=True, max_steps=2)
+    assert run.answer == "done" and "Step 1 (a): FAILED: no\nStep 2 (c): C" in last(model)
+
+
+def test_no_plan_is_asked_for_where_no_step_is_left() -> None:
+    run, model = play("plan_and_execute", ["1. a", "FAILED: no", "done"], replan=True, max_steps=1)
+    assert (run.answer, model.calls) == ("done", 3)
+
+
+@pytest.mark.parametrize(
+    ("engine", "replies", "answer"),
+    [
+        ("plan_and_execute", ["1. a\n2. b", "", "", "B", "done"], "done"),
+        ("reflexion", ["", "", "UNSATISFACTORY", "say something", "B", "SATISFACTORY"], "B"),
+        ("auto", ["CHOICE: PLANNED", "1. a\n2. b [after: 1]", "", "", "ANSWER: half"], "half"),
+    ],
+)
+def test_an_inner_loop_without_an_answer_does_not_end_the_run(engine: str, replies: list[str], answer: str) -> None:
+    run, model = play(engine, replies)
+    assert (run.answer, run.result.reason, model.calls) == (answer, "", len(replies))
+
+
+@pytest.mark.parametrize(
+    ("engine", "replies"),
+    [
+        ("reflexion", ["", "", "UNSATISFACTORY", "say something", "", "", "UNSATISFACTORY"]),
+        ("plan_and_execute", ["no plan", "", ""]),
+        ("auto", ["CHOICE: STEPWISE", "", ""]),
+    ],
+)
+def test_a_run_that_comes_to_no_answer_at_all_says_so(engine: str, replies: list[str]) -> None:
+    options = {"max_reflections": 2} if engine == "reflexion" else {}
+    run, _ = play(engine, replies, **options)
+    assert (run.result.reason, run.result.error) == ("empty_reply", None) and "no answer" in (run.answer or "")
 
 
 def test_reflexion_tries_twice() -> None:
