@@ -186,6 +186,18 @@ test("when what had the focus goes away, the view keeps it", async () => {
   expect(document.activeElement).toBe(shown.root.querySelector(".ak-root"));
 });
 
+test("a form that goes away leaves the focus in the view, though it was opened by a button that stays", async () => {
+  const shown = await show("paused");
+  const { id } = action(shown);
+  shown.button("edit", shown.entry(id)).focus();
+  await shown.press("edit", shown.entry(id));
+  const box = shown.entry(id).querySelector("textarea") as HTMLTextAreaElement;
+  expect(document.activeElement).toBe(box);
+  await shown.key("Escape", box);
+  await act(() => Promise.resolve());
+  expect(document.activeElement).toBe(shown.root.querySelector(".ak-root"));
+});
+
 test("whoever has left the view is not called back", async () => {
   const shown = await show("waiting");
   const outside = document.body.appendChild(document.createElement("button"));
