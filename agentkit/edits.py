@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from agentkit.run import Run
 
 
-def edit(run: Run, entry: int | Entry | None, change: dict[str, Any], reason: str, author: str) -> Entry:
-    """Edit a recorded result, or answer the pending step."""
+def edit(run: Run, entry: int | Entry | Pending | None, change: dict[str, Any], reason: str, author: str) -> Entry:
+    """Edit a recorded result, or answer a pending step: the first one, or the one that is given."""
     reason, author = mask(reason), mask(author)
-    if entry is None:
-        pending = _pending(run)
+    if entry is None or isinstance(entry, Pending):
+        pending = _pending(run, entry)
         changes.check(pending.step.kind, change)
         if "arguments" in change and type(pending.step) is Act:
             return _edit_call(run, pending.step.calls[0], change["arguments"], reason, author)
@@ -79,12 +79,17 @@ def _edit_call(run: Run, call: Call, arguments: dict[str, Any], reason: str, aut
     raise UsageError(f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place")
 
 
-def _pending(run: Run) -> Pending:
+def _pending(run: Run, wanted: Pending | None) -> Pending:
     if run.desk.history.torn:
         run.control.do(run.desk.mend)
     if not run.pending:
         raise UsageError("no step is pending: the run is over; undo() or fork() first")
-    return run.pending[0]
+    if wanted is None:
+        return run.pending[0]
+    for pending in run.pending:
+        if (pending.path, pending.index) == (wanted.path, wanted.index):
+            return pending
+    raise UsageError(f"this {wanted.step.kind} is not pending any more; take one of run.pending")
 
 
 def _answer(run: Run, pending: Pending, result: Any, author: str, reason: str = "") -> Entry:

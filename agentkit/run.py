@@ -204,11 +204,11 @@ class Run:
 
     # -- changing what comes next ------------------------------------------------------------------------------------
 
-    def edit(self, entry: int | Entry | None = None, *, reason: str = "", author: str = "human", **change: Any) -> Entry:
-        """Put something else in the place of a recorded result, or of the pending step; the original is kept.
+    def edit(self, entry: int | Entry | Pending | None = None, *, reason: str = "", author: str = "human", **change: Any) -> Entry:
+        """Put something else in the place of a recorded result, or of a pending step; the original is kept.
 
-        For a thought: `text=`, `answer=`, `calls=`, `arguments=` (of its only call); for an action: `text=` (the
-        observation), `arguments=` (edits the thought that asked for it); without an entry the pending step is meant.
+        For a thought: `text=`, `answer=`, `calls=`, `arguments=` (of its only call); for an action: `text=` (the observation),
+        `arguments=` (edits the thought that asked for it). A pending step is one of `run.pending`; None is the first of them.
         """
         return edits.edit(self, entry, change, reason, author)
 

@@ -32,8 +32,8 @@ def card(entry: Entry, number: int) -> Data:
 
 def whole(entry: Entry, field: str) -> str:
     """Give one text of an entry, uncut. Raises `UsageError` for a field that holds no text."""
-    text = _OF[entry.kind](entry).get(field)
-    if not isinstance(text, str):
+    text = _texts(_OF[entry.kind](entry)).get(field)
+    if text is None:
         raise UsageError(f"an entry of kind {entry.kind} has no text {field!r}")
     return text
 
@@ -80,7 +80,7 @@ def _common(entry: Entry, number: int) -> Data:
 
 
 def _begin(entry: Entry) -> Data:
-    return {"messages": [{"role": message["role"], "text": message["text"][:LIMIT]} for message in entry.result["task"]]}
+    return {"messages": [{"role": message["role"], "text": message["text"]} for message in entry.result["task"]]}
 
 
 def _think(entry: Entry) -> Data:
@@ -144,9 +144,17 @@ _OF: dict[str, Callable[[Entry], Data]] = {"begin": _begin, "think": _think, "ac
 _ITEMS: dict[Any, Callable[[Any], Data]] = {rich.Table: _table, rich.Image: _image, rich.Page: _page, rich.Source: _source}
 
 
+def _texts(data: Data) -> dict[str, str]:
+    """Give the texts of a card by their fields; those of a task are "message0" and so on."""
+    messages = {f"message{number}": message["text"] for number, message in enumerate(data.get("messages", ()))}
+    return messages | {field: text for field, text in data.items() if isinstance(text, str)}
+
+
 def _shorten(data: Data) -> None:
-    long = {field: len(text) for field, text in data.items() if isinstance(text, str) and len(text) > LIMIT}
-    for field in long:
+    long = {field: len(text) for field, text in _texts(data).items() if len(text) > LIMIT}
+    for field in long.keys() & data.keys():
         data[field] = data[field][:LIMIT]
+    for message in data.get("messages", ()):
+        message["text"] = message["text"][:LIMIT]
     if long:
         data["long"] = long

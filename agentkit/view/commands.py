@@ -6,14 +6,21 @@ Raises what the verb raises; `Hand` turns that into a refusal that the view show
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from agentkit import export, stepping, tree
 from agentkit.errors import UsageError
 from agentkit.gates import Breakpoint
+from agentkit.journal.base import Entry
+from agentkit.messages import Call
+from agentkit.stepper import Pending
+from agentkit.view import cards
 from agentkit.view.feed import Feed
 from agentkit.view.head import breakpoint_of
 from agentkit.view.questions import entry_of
+from agentkit.view.wire import clean
 
 Data = dict[str, Any]
 
@@ -57,12 +64,49 @@ def pace(feed: Feed, *, seconds: float) -> None:
 # -- changing ------------------------------------------------------------------------------------------------------------
 
 
-def edit(feed: Feed, *, entry: int | None, change: Data, base: int = 0, reason: str = "") -> int:
-    """Put something else in the place of an entry, or of the pending step; give the new entry."""
+def edit(feed: Feed, *, entry: int | None, change: Data, step: Data | None = None, base: int = 0, reason: str = "") -> int:
+    """Put something else in the place of an entry, or of a pending step; give the new entry."""
     run = feed.run
     if base and run.entries[-1].id != base and (entry is None or all(each.id != entry for each in run.entries)):
         raise UsageError("the run has moved on since you began to write; look at it again, then edit")
-    return run.edit(None if entry is None else entry_of(feed, entry), reason=reason, **change).id
+    meant = _pending(feed, step) if entry is None else entry_of(feed, entry)
+    return run.edit(meant, reason=reason, **_meant(_calls(meant), change)).id
+
+
+def _pending(feed: Feed, step: Data | None) -> Pending:
+    """Find a pending step by its place; without one, the first is meant."""
+    for pending in feed.run.pending:
+        if step is None or (pending.path, pending.index) == (step["path"], step["index"]):
+            return pending
+    raise UsageError("this step is not pending any more; look at the run again, then edit")
+
+
+def _calls(asker: Entry | Pending) -> Sequence[Call]:
+    """Give the calls that a thought asked for, or that a step makes."""
+    if isinstance(asker, Entry) and asker.kind == "think":
+        return asker.result.calls
+    return getattr(asker.step, "calls", ())
+
+
+def _meant(calls: Sequence[Call], change: Data) -> Data:
+    """Give a change as a person meant it: what came back as it was shown is as it was, whatever of it could be shown."""
+    meant = dict(change)
+    if "arguments" in change and calls:
+        meant["arguments"] = _arguments(calls[0], change["arguments"])
+    if "calls" in change:
+        meant["calls"] = [_call(call, given["arguments"]) for call, given in zip(calls, change["calls"], strict=True)]
+    return meant
+
+
+def _call(call: Call, given: Data) -> Call:
+    arguments = _arguments(call, given)
+    return call if arguments == call.arguments else replace(call, arguments=arguments, raw=None, problem="", coerced=())
+
+
+def _arguments(call: Call, given: Data) -> Data:
+    """Put back what is no secret to the tool, and what no JSON of a browser can hold."""
+    shown = {name: json.dumps(value) for name, value in clean(cards.call(call))[0]["arguments"].items()}
+    return {name: call.arguments[name] if json.dumps(value) == shown.get(name) else value for name, value in given.items()}
 
 
 def retry(feed: Feed, *, entry: int) -> None:
@@ -125,6 +169,9 @@ def recall(feed: Feed, *, id: str) -> None:
 
 def approve(feed: Feed, *, which: int, arguments: Data | None = None, remember: bool = False) -> None:
     """Let a waiting call pass."""
+    waiting = [pending for pending, _ in feed.run.waiting]
+    if arguments is not None and which < len(waiting):
+        arguments = _meant(_calls(waiting[which]), {"arguments": arguments})["arguments"]
     feed.run.approve(which, arguments=arguments, remember=remember)
 
 

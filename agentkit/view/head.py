@@ -53,7 +53,7 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "tools": [tool.name for tool in desk.host.tools.tools],
         "roles": sorted(family.roles),
         "branches": family.lines,
-        "forecast": run.forecast,
+        "forecast": run.forecast if _fresh(run) else "",
     }
 
 
@@ -63,6 +63,12 @@ def status_of(run: Run) -> str:
     if status == "running" and run.control.stopping:
         return "pausing" if run.control.stopping == "pause" else "stopping"
     return status
+
+
+def _fresh(run: Run) -> bool:
+    """Tell whether the run has performed nothing yet where it stands; what was foreseen has come true after that, or has not."""
+    last = run.entries[-1]
+    return last.kind == "begin" or last.run != run.id
 
 
 def glance(run: Run) -> tuple[Any, ...]:

@@ -31,9 +31,17 @@ LARGEST = 1_000_000
 
 
 def clean(message: Any) -> tuple[Any, int]:
-    """Give a value as JSON data and its size in bytes: NaN as text, lone surrogates as question marks, the rest by `str`."""
+    """Give a value as JSON data and its size in bytes.
+
+    NaN and whole numbers that a browser would round become texts, lone surrogates question marks; the rest goes by `str`.
+    """
     written = json.dumps(message, ensure_ascii=False, default=str, skipkeys=True).encode("utf-8", "replace")
-    return json.loads(written, parse_constant=str), len(written)
+    return json.loads(written, parse_constant=str, parse_int=_whole), len(written)
+
+
+def _whole(digits: str) -> int | str:
+    number = int(digits)
+    return number if abs(number) < 2**53 else digits
 
 
 class Clock:

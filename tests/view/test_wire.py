@@ -10,12 +10,18 @@ import time
 
 import pytest
 
-from agentkit.view.wire import SWITCH, Clock, clean
+from agentkit.view.wire import CLOCK, SWITCH, Clock, clean
+
+
+@pytest.fixture(autouse=True)
+def alone() -> None:
+    """Wait until the views of other tests are closed."""
+    ended(CLOCK)
 
 
 def test_whatever_a_value_holds_it_crosses_as_json() -> None:
-    given = {"nan": math.nan, "half": "\ud800", "set": {1}, ("no", "key"): 1}
-    assert clean(given)[0] == {"nan": "NaN", "half": "?", "set": "{1}"}
+    given = {"nan": math.nan, "big": 2**53, "fits": 1 - 2**53, "half": "\ud800", "set": {1}, ("no", "key"): 1}
+    assert clean(given)[0] == {"nan": "NaN", "big": str(2**53), "fits": 1 - 2**53, "half": "?", "set": "{1}"}
 
 
 def test_one_member_that_fails_keeps_no_other_from_being_called(caplog: pytest.LogCaptureFixture) -> None:

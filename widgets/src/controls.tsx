@@ -1,7 +1,6 @@
 /** The focusable elements of the view. Each wears what keeps JupyterLab's shortcuts away: nothing focusable is made without these. */
 
 import type { ComponentChildren, JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { QUIET } from "./panels/parts";
 
 export { Button, QUIET } from "./panels/parts";
@@ -51,27 +50,13 @@ interface AreaProps {
   mono?: boolean;
   invalid?: boolean;
   placeholder?: string;
-  begin?: boolean;
   /** Rows that it has at least. */
   least?: number;
   onInput: (text: string) => void;
 }
 
-/** A text box as high as its text, up to a bound. `begin` puts the cursor into it when it appears. */
-export function Area({
-  label,
-  value,
-  mono = false,
-  invalid = false,
-  placeholder,
-  begin,
-  least = 2,
-  onInput,
-}: AreaProps): JSX.Element {
-  const box = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => {
-    if (begin) box.current?.focus();
-  }, []);
+/** A text box as high as its text, up to a bound. */
+export function Area({ label, value, mono = false, invalid = false, placeholder, least = 2, onInput }: AreaProps): JSX.Element {
   const rows = Math.min(
     16,
     Math.max(
@@ -82,7 +67,6 @@ export function Area({
   return (
     <textarea
       {...QUIET}
-      ref={box}
       class={`ak-field ak-area ${mono ? "ak-mono" : ""}`}
       aria-label={label}
       aria-invalid={invalid}

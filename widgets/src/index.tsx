@@ -3,6 +3,7 @@
 import type { AnyModel } from "@anywidget/types";
 import { render } from "preact";
 import { type HostModel, Notebook } from "./notebook";
+import { drawPlainly } from "./plain";
 import type { FromKernel, Traits } from "./protocol";
 import { Store } from "./store";
 import { View } from "./view";
@@ -49,6 +50,8 @@ function attempt(act: () => number): number {
     return 0;
   }
 }
+
+drawPlainly();
 
 /** Called once for each model; the objects that a host passes as its model differ from call to call. */
 export default () => {

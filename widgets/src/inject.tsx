@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Form } from "./cards/edit";
 import { Area, Button, Choice, Tool } from "./controls";
-import { said } from "./panels/parts";
+import { Refusal, said } from "./panels/parts";
 import type { Head } from "./protocol";
 import { able } from "./status";
 import type { Store } from "./store";
@@ -57,19 +57,14 @@ function Box({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
     }
   };
   return (
-    <Form label="Inject" send={send} cancel={() => ui.set({ injecting: false })}>
+    <Form label="Inject" begin="it" send={send} cancel={() => ui.set({ injecting: false })}>
       <Area
         label="Message to the model"
         placeholder="Say something to the model: it is part of its next request"
-        begin
         value={text}
         onInput={setText}
       />
-      {refused && (
-        <p class="ak-refusal" role="alert">
-          {refused}
-        </p>
-      )}
+      {refused && <Refusal text={refused} />}
       <div class="ak-buttons">
         <Tool label="Send" class="ak-primary" hint="Ctrl+Enter" off={!text.trim() || !able(store, "inject")} onPress={send} />
         {lanes.length > 0 && (

@@ -284,10 +284,14 @@ export type Command =
   | { cmd: "undo" }
   | { cmd: "redo" }
   | { cmd: "pace"; seconds: number }
-  /** `entry` null is the pending step. `base` is the id of the last entry that the view knew: an edit of what has moved is refused. */
+  /**
+   * `entry` null is a pending step, the one at `step`. `base` is the id of the last entry that the view knew: an edit of what
+   * has moved is refused. An argument that is as it was shown is the call's own, which may be masked here.
+   */
   | {
       cmd: "edit";
       entry: number | null;
+      step?: { path: string; index: number };
       base: number;
       change: { text?: string; answer?: string; arguments?: Json; calls?: Json };
       reason: string;

@@ -119,6 +119,14 @@ export class Store {
     return text;
   }
 
+  /** Give an entry with the texts whole that were cut. */
+  async uncut(card: Card): Promise<Card> {
+    const fields = Object.keys(card.long ?? {});
+    const texts = Object.fromEntries(await Promise.all(fields.map(async (field) => [field, await this.whole(card.id, field)])));
+    if (card.kind !== "begin") return { ...card, ...texts };
+    return { ...card, messages: card.messages.map(({ role, text }, n) => ({ role, text: texts[`message${n}`] ?? text })) };
+  }
+
   /** What a model says just now for a step. */
   streaming(path: string, index: number): Streaming | undefined {
     return this.streams.get(`${path} ${index}`);

@@ -10,7 +10,7 @@ import { Minimap } from "./panels/minimap";
 import { count } from "./panels/parts";
 import type { Store } from "./store";
 import { editedFrom, iterations } from "./trace";
-import type { Ui } from "./ui";
+import { samePlace, type Ui } from "./ui";
 import { useOf } from "./use";
 
 type Ref = RefObject<HTMLDivElement | null>;
@@ -77,8 +77,13 @@ export function Timeline({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
 
 function LostEdit({ store, ui }: { store: Store; ui: Ui }): JSX.Element | null {
   const editing = useOf(ui, (u) => u.editing);
-  const card = editing?.card;
-  const lost = useOf(store, (s) => !!card && s.cards[card.n]?.id !== card.id && !s.trace.find(card.id));
+  const { card, step } = editing ?? {};
+  const lost = useOf(
+    store,
+    (s) =>
+      (!!card && s.cards[card.n]?.id !== card.id && !s.trace.find(card.id)) ||
+      (!!step && !s.head.pending.some((each) => samePlace(each, step))),
+  );
   return editing && lost ? <Orphan ui={ui} editing={editing} /> : null;
 }
 

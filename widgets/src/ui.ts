@@ -1,7 +1,7 @@
 /** What only one view of a run knows: where its reader is, what is open, what is being written. And its verbs. */
 
 import type { Verb } from "./keys";
-import { copy, textOf } from "./panels/parts";
+import { copy, said, textOf } from "./panels/parts";
 import type { Card, Command, Json, Pending } from "./protocol";
 import { able, driving } from "./status";
 import type { Store } from "./store";
@@ -10,10 +10,11 @@ export type Tab = "source" | "request" | "breakpoints" | "branches" | "pictures"
 
 /** An edit that is being written. `draft` outlives the card, which another view may replace meanwhile. */
 export interface Editing {
-  /** The entry, or null for the pending step. */
+  /** The entry, with its texts whole; or the pending step. */
   card: Card | null;
-  /** What of the pending step is given: arguments for its call, or what it would give. */
-  what?: "arguments" | "result";
+  step: Pending | null;
+  /** What of an action is given: arguments for its call, or what it would give. */
+  what: "arguments" | "result";
   base: number;
   draft: { [field: string]: string };
 }
@@ -93,9 +94,22 @@ export class Ui implements State {
     this.set({ tab, request, panels: true });
   }
 
-  edit(card: Card | null, what: Editing["what"] = "result"): void {
+  async edit(entry: Card | null, step: Pending | null = null, what: Editing["what"] = "result"): Promise<void> {
     const { cards } = this.store;
-    this.set({ editing: { card, what, base: cards[cards.length - 1]?.id ?? 0, draft: {} } });
+    const base = cards[cards.length - 1]?.id ?? 0;
+    if (Object.keys(this.editing?.draft ?? {}).length) return this.inform("Save or cancel the edit that you have begun first.");
+    const card = (entry && (await this.whole(entry))) ?? null;
+    if (card || step) this.set({ editing: { card, step, what, base, draft: {} } });
+  }
+
+  /** An entry with its texts whole, for what would else lose the rest of them; undefined, and said, where that cannot be had. */
+  private async whole(card: Card): Promise<Card | undefined> {
+    try {
+      return await this.store.uncut(card);
+    } catch (error) {
+      this.inform(`Its whole text could not be fetched: ${said(error)}`);
+      return undefined;
+    }
   }
 
   go(id: number): void {
@@ -119,19 +133,25 @@ export class Ui implements State {
 
   private editNext(): void {
     const next = this.store.head.pending[0];
-    if (next && !driving(this.store) && EDITED.includes(next.kind)) this.edit(null, next.kind === "act" ? "arguments" : "result");
+    if (next && !driving(this.store) && EDITED.includes(next.kind))
+      void this.edit(null, next, next.kind === "act" ? "arguments" : "result");
   }
 
   private performOn(verb: Verb, card: Card): void {
     if (verb === "copy") {
-      void copy(textOf(card)).then((done) => this.inform(done ? "Copied." : "The browser does not allow to copy."));
+      void this.copy(card);
     } else if (verb === "request") {
       if (card.kind === "think") this.show("request", card.id);
     } else if (!offered(verb, card) || !able(this.store, verb)) return;
-    else if (verb === "edit") this.edit(card);
+    else if (verb === "edit") void this.edit(card);
     else if (verb === "break") this.toggle(card);
     else if (verb === "fork") void this.fork(card);
     else if (verb === "retry" || verb === "rewind") void this.tell({ cmd: verb, entry: card.id });
+  }
+
+  private async copy(card: Card): Promise<void> {
+    const whole = await this.whole(card);
+    if (whole) this.inform((await copy(textOf(whole))) ? "Copied." : "The browser does not allow to copy.");
   }
 
   private async fork(card: Card): Promise<void> {
@@ -167,6 +187,11 @@ export function offered(verb: Verb, card: Card): boolean {
   if (verb === "break") return card.kind === "act" || (card.kind === "think" && card.role !== "");
   if (verb === "request") return card.kind === "think";
   return true;
+}
+
+/** Whether two pending steps are one and the same, at two times. */
+export function samePlace(one: Pending, other: Pending): boolean {
+  return one.path === other.path && one.index === other.index;
 }
 
 /** The breakpoint that an entry stands for. */

@@ -117,11 +117,11 @@ function useKeptFocus(root: { current: HTMLElement | null }): void {
     const came = (event: FocusEvent): void => {
       last = event.target as Element;
     };
-    // whoever left what is still there went somewhere else
-    const left = (event: FocusEvent): void => queueMicrotask(() => void (view.contains(event.target as Node) && forget()));
-    const forget = (): void => {
-      last = null;
-    };
+    // whoever left what is still there went somewhere else, and maybe to what is in here: that is known by then
+    const left = ({ target }: FocusEvent): void =>
+      queueMicrotask(() => {
+        if (last === target && view.contains(last)) last = null;
+      });
     const changed = new MutationObserver(() => {
       if (!last || view.contains(last)) return;
       last = null;

@@ -1,6 +1,7 @@
 import { act, fireEvent } from "@testing-library/preact";
-import { expect, test } from "vitest";
-import type { ActEntry, ThinkEntry } from "../src/protocol";
+import { expect, test, vi } from "vitest";
+import { state } from "../dev/states";
+import type { ActEntry, FromKernel, Pending, ThinkEntry } from "../src/protocol";
 import { type Shown, show } from "./shown";
 
 function thought(shown: Shown): ThinkEntry {
@@ -80,6 +81,68 @@ test("the next step is answered in its place before it runs", async () => {
   await shown.type("In the model's place: the final answer", "Stay at home.");
   await shown.press("Use this");
   expect(last(shown)).toMatchObject({ cmd: "edit", entry: null, change: { text: "Stay at home." } });
+});
+
+/** A paused run before two calls side by side. */
+async function sideBySide(): Promise<Shown> {
+  const shown = await show("paused");
+  const step = (index: number): Pending => ({
+    kind: "act",
+    role: "action",
+    path: `[1.${index}]`,
+    index: 0,
+    lane: `[1.${index}]`,
+    call: { id: `${index}`, name: "book", arguments: { seats: index + 1 } },
+    schema: { properties: { seats: { type: "integer" } }, required: ["seats"] },
+  });
+  await shown.head({ pending: [step(0), step(1)] });
+  return shown;
+}
+
+test("any of several pending calls is edited, beginning in its first box", async () => {
+  const shown = await sideBySide();
+  const second = shown.root.querySelector("[data-pending='1']") as HTMLElement;
+  await shown.press("edit", second);
+  const box = second.querySelector("input") as HTMLInputElement;
+  expect([document.activeElement, box.value]).toEqual([box, "2"]);
+  await act(() => void fireEvent.input(box, { target: { value: "7" } }));
+  await shown.press("Use this", second);
+  expect(last(shown)).toMatchObject({ entry: null, step: { path: "[1.1]", index: 0 }, change: { arguments: { seats: 7 } } });
+});
+
+test("whoever edits a pending call that has run meanwhile is told, and keeps their words", async () => {
+  const shown = await sideBySide();
+  await shown.press("answer in its place", shown.root.querySelector("[data-pending='1']") as HTMLElement);
+  await shown.type("In the tool's place: the observation", "sold out");
+  const { run, seq, head } = shown.reset;
+  await shown.say({ t: "events", v: 1, run, seq: seq + 2, ev: [{ k: "head", head: { ...head, pending: [] } }] });
+  expect(shown.root.querySelector(".ak-orphan")?.textContent).toContain("sold out");
+});
+
+test("what was begun is not lost to another edit", async () => {
+  const shown = await sideBySide();
+  await shown.press("answer in its place", shown.root.querySelector("[data-pending='0']") as HTMLElement);
+  await shown.type("In the tool's place: the observation", "sold out");
+  await shown.press("edit", shown.entry(thought(shown).id));
+  expect(shown.root.querySelector("[data-pending='0'] textarea")).toHaveProperty("value", "sold out");
+  expect(shown.root.querySelector(".ak-notices")?.textContent).toContain("Save or cancel");
+});
+
+test("a text that was cut is edited and copied whole", async () => {
+  const copied: string[] = [];
+  vi.stubGlobal("navigator", { clipboard: { writeText: async (text: string) => void copied.push(text) } });
+  const recorded = state("paused");
+  const reset = recorded.messages[0] as Extract<FromKernel, { t: "reset" }>;
+  const cards = reset.cards.map((card) => (card.kind === "act" ? { ...card, text: "snow", long: { text: 8 } } : card));
+  const shown = await show({ messages: [{ ...reset, cards }], answers: { ...recorded.answers, text: { text: "snowfall" } } });
+  const entry = shown.entry(action(shown).id);
+  await shown.press("copy", entry);
+  expect(copied[0]).toContain("→ snowfall");
+  await shown.press("edit", entry);
+  expect(entry.querySelector("textarea")?.value).toBe("snowfall");
+  await shown.type("Observation", "snowfalls", entry);
+  await shown.press("Save edit", entry);
+  expect(last(shown)).toMatchObject({ change: { text: "snowfalls" } });
 });
 
 test("a waiting call is approved as it is, and remembered", async () => {
@@ -182,6 +245,18 @@ test("when what had the focus goes away, the view keeps it", async () => {
   const shown = await show("waiting");
   shown.button("Approve").focus();
   await shown.head({ status: "running", pending: [] });
+  await act(() => Promise.resolve());
+  expect(document.activeElement).toBe(shown.root.querySelector(".ak-root"));
+});
+
+test("a form that goes away leaves the focus in the view, though it was opened by a button that stays", async () => {
+  const shown = await show("paused");
+  const { id } = action(shown);
+  shown.button("edit", shown.entry(id)).focus();
+  await shown.press("edit", shown.entry(id));
+  const box = shown.entry(id).querySelector("textarea") as HTMLTextAreaElement;
+  expect(document.activeElement).toBe(box);
+  await shown.key("Escape", box);
   await act(() => Promise.resolve());
   expect(document.activeElement).toBe(shown.root.querySelector(".ak-root"));
 });

@@ -2,6 +2,7 @@ import { act } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import type { Recorded } from "../dev/model";
 import { HOSTILE, NAMES, state } from "../dev/states";
+import { plain } from "../src/plain";
 import type { Card, FromKernel, Json } from "../src/protocol";
 import { show } from "./shown";
 
@@ -90,7 +91,25 @@ test("hostile answers to questions are drawn as text", async () => {
   const shown = await show({ ...recorded, answers } as Recorded);
   for (const fold of shown.root.querySelectorAll<HTMLDetailsElement>("details")) await shown.unfold(fold);
   safe(shown.root);
-  expect(shown.root.textContent).toContain(HOSTILE);
+  expect(shown.root.textContent).toContain(plain(HOSTILE));
+});
+
+test("what turns letters around or cannot be seen is written out, and a call is read as it will be made", async () => {
+  const recorded = state("waiting");
+  const reset = recorded.messages[0] as Extract<FromKernel, { t: "reset" }>;
+  const [step] = reset.head.pending;
+  const call = {
+    id: "1",
+    name: "delete",
+    arguments: { path: "keep \u202eevil\u202c \u001b[8mhidden \u200b\u{e0041}", joined: "👩‍💻\tשלום" },
+  };
+  const head = { ...reset.head, task: "a \u202e b", pending: [{ ...step, call } as (typeof reset.head.pending)[0]] };
+  const shown = await show({ ...recorded, messages: [{ ...reset, head }] });
+  expect(shown.root.querySelector(".ak-pending .ak-args")?.textContent).toContain(
+    "keep \\u{202e}evil\\u{202c} \\u{1b}[8mhidden \\u{200b}\\u{e0041}",
+  );
+  expect(shown.root.querySelector(".ak-pending .ak-args")?.textContent).toContain("👩‍💻\tשלום");
+  expect(shown.root.innerHTML).not.toMatch(/[\u202a-\u202e]/);
 });
 
 test("a picture of an unknown kind is not shown", async () => {

@@ -14,6 +14,7 @@ afterEach(() => {
   cleanup();
   document.body.replaceChildren();
   vi.useRealTimers();
+  vi.unstubAllGlobals();
 });
 
 export class Shown {

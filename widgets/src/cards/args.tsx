@@ -94,12 +94,11 @@ interface FormProps {
   given: Arguments;
   draft: Draft;
   id: string;
-  begin?: boolean;
   onDraft: (draft: Draft) => void;
 }
 
 /** Boxes for the arguments by their schema; or one box of JSON for all of them. */
-export function ArgumentsForm({ schema, given, draft, id, begin, onDraft }: FormProps): JSX.Element {
+export function ArgumentsForm({ schema, given, draft, id, onDraft }: FormProps): JSX.Element {
   const json = draft[WHOLE] !== undefined;
   const { problems } = written(schema, given, draft);
   const fields = asked(schema, given);
@@ -116,11 +115,10 @@ export function ArgumentsForm({ schema, given, draft, id, begin, onDraft }: Form
           mono
           value={draft[WHOLE] ?? ""}
           invalid={!!problems[WHOLE]}
-          begin={begin ?? false}
           onInput={(text) => put(WHOLE, text)}
         />
       ) : (
-        fields.map((field, index) => (
+        fields.map((field) => (
           <div class="ak-form-row" key={field.name}>
             <label for={`${id}-${field.name}`}>
               {field.name}
@@ -129,7 +127,6 @@ export function ArgumentsForm({ schema, given, draft, id, begin, onDraft }: Form
             <Box
               field={field}
               id={`${id}-${field.name}`}
-              begin={(begin ?? false) && index === 0}
               text={draft[field.name] ?? textOf(field, given[field.name])}
               bad={!!problems[field.name]}
               put={(text) => put(field.name, text)}
@@ -151,11 +148,10 @@ interface BoxProps {
   id: string;
   text: string;
   bad: boolean;
-  begin: boolean;
   put: (text: string) => void;
 }
 
-function Box({ field, id, text, bad, begin, put }: BoxProps): JSX.Element {
+function Box({ field, id, text, bad, put }: BoxProps): JSX.Element {
   const { kind, name, about } = field;
   const onInput = (event: { currentTarget: HTMLInputElement | HTMLSelectElement }): void => put(event.currentTarget.value);
   if (kind === "boolean" || kind === "choice") {
@@ -174,7 +170,7 @@ function Box({ field, id, text, bad, begin, put }: BoxProps): JSX.Element {
   if (kind === "number" || kind === "integer") {
     return <Field id={id} title={about} inputMode="decimal" autocomplete="off" value={text} aria-invalid={bad} onInput={onInput} />;
   }
-  return <Area label={name} least={1} value={text} mono={kind === "json"} invalid={bad} begin={begin} onInput={put} />;
+  return <Area label={name} least={1} value={text} mono={kind === "json"} invalid={bad} onInput={put} />;
 }
 
 function textOf({ kind }: Asked, value: Json | undefined): string {

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
 import { Area, Button, Field, Tool } from "../controls";
-import { said } from "../panels/parts";
+import { Refusal, said } from "../panels/parts";
 import type { Command, Json, Pending } from "../protocol";
 import type { Store } from "../store";
 import type { Ui } from "../ui";
@@ -53,23 +53,22 @@ export function Approval({ store, step, which }: DecisionProps & { ui: Ui }): JS
   };
   const turn = (to: Way): void => setWay(way === to ? "approve" : to);
   return (
-    <Form label="Approval" send={() => send()} cancel={way === "approve" ? undefined : () => setWay("approve")}>
+    <Form
+      label="Approval"
+      begin={way === "approve" ? "" : way}
+      send={() => send()}
+      cancel={way === "approve" ? undefined : () => setWay("approve")}
+    >
       {way === "edit" ? (
-        <ArgumentsForm id={id} schema={step.schema} given={given} draft={draft} begin onDraft={setDraft} />
+        <ArgumentsForm id={id} schema={step.schema} given={given} draft={draft} onDraft={setDraft} />
       ) : (
         step.call && <Arguments call={step.call} />
       )}
-      {way === "reject" && (
-        <Area label="Comment" placeholder="Why not (the model reads this)" begin value={text} onInput={setText} />
-      )}
+      {way === "reject" && <Area label="Comment" placeholder="Why not (the model reads this)" value={text} onInput={setText} />}
       {way === "respond" && (
-        <Area label="Observation" placeholder="What the tool would have given" begin value={text} onInput={setText} />
+        <Area label="Observation" placeholder="What the tool would have given" value={text} onInput={setText} />
       )}
-      {refused && (
-        <p class="ak-refusal" role="alert">
-          {refused}
-        </p>
-      )}
+      {refused && <Refusal text={refused} />}
       <div class="ak-buttons">
         <Tool label={LABELS[way]} class="ak-primary" hint="Ctrl+Enter" off={busy || unreadable} onPress={() => send()} />
         <Tool
@@ -128,11 +127,7 @@ export function Reply({ store, step, which }: DecisionProps): JSX.Element {
         value={text}
         onInput={setText}
       />
-      {refused && (
-        <p class="ak-refusal" role="alert">
-          {refused}
-        </p>
-      )}
+      {refused && <Refusal text={refused} />}
       <div class="ak-buttons">
         <Tool label="Answer" class="ak-primary" hint="Ctrl+Enter" off={busy || !text.trim()} onPress={() => answer(text)} />
         <Tool

@@ -1,10 +1,10 @@
 /** Putting something else in the place of an entry, and seeing afterwards what was there before. */
 
 import type { ComponentChildren, JSX } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Area, Button, Field, Fold, Tool } from "../controls";
-import { said, textOf, useAsked, WordDiff } from "../panels/parts";
-import type { Call, Card, Command, Json, Pending } from "../protocol";
+import { Refusal, said, textOf, useAsked, WordDiff } from "../panels/parts";
+import type { Call, Card, Command, Json } from "../protocol";
 import type { Store } from "../store";
 import type { Editing, Ui } from "../ui";
 import { ArgumentsForm, type Draft, written } from "./args";
@@ -23,19 +23,20 @@ export function EditForm({ store, ui, editing }: { store: Store; ui: Ui; editing
   const [refused, setRefused] = useState("");
   const [busy, setBusy] = useState(false);
   const id = useId();
-  const next = editing.card ? undefined : store.head.pending[0];
-  const calls = callsOf(editing, next);
-  const parts = partsOf(editing, next);
+  const { card, step, what } = editing;
+  const calls = callsOf(editing);
+  const parts = partsOf(editing);
   const put = (more: Draft): void => {
     editing.draft = { ...editing.draft, ...more }; // outlives this form
     setDraft(editing.draft);
   };
-  const { change, problem } = changeOf(editing, parts, calls, draft, next);
+  const { change, problem } = changeOf(editing, parts, calls, draft);
   const send = async (): Promise<void> => {
     if (problem || busy) return setRefused(problem);
     setBusy(true);
     try {
-      await store.ask({ cmd: "edit", entry: editing.card?.id ?? null, base: editing.base, change, reason: draft.reason ?? "" });
+      const place = step && { step: { path: step.path, index: step.index } };
+      await store.ask({ cmd: "edit", entry: card?.id ?? null, ...place, base: editing.base, change, reason: draft.reason ?? "" });
       ui.set({ editing: null });
     } catch (error) {
       setRefused(said(error));
@@ -43,17 +44,12 @@ export function EditForm({ store, ui, editing }: { store: Store; ui: Ui; editing
     }
   };
   return (
-    <Form label="Edit" send={send} cancel={() => ui.set({ editing: null })}>
-      {(editing.card ?? next)?.kind === "act" && <What ui={ui} editing={editing} />}
-      {parts.map((part, index) => (
+    <Form label="Edit" begin={what} send={send} cancel={() => ui.set({ editing: null })}>
+      {(card ?? step)?.kind === "act" && <What ui={ui} editing={editing} />}
+      {parts.map((part) => (
         <div class="ak-form-row" key={part.field}>
           <span aria-hidden="true">{part.label}</span>
-          <Area
-            label={part.label}
-            begin={index === 0}
-            value={draft[part.field] ?? part.before}
-            onInput={(text) => put({ [part.field]: text })}
-          />
+          <Area label={part.label} value={draft[part.field] ?? part.before} onInput={(text) => put({ [part.field]: text })} />
         </div>
       ))}
       {calls.map((call, index) => (
@@ -63,10 +59,9 @@ export function EditForm({ store, ui, editing }: { store: Store; ui: Ui; editing
           </legend>
           <ArgumentsForm
             id={`${id}-${index}`}
-            schema={next?.schema}
+            schema={step?.schema}
             given={call.arguments}
             draft={draft[`call${index}`] ? (JSON.parse(draft[`call${index}`] as string) as Draft) : {}}
-            begin={!parts.length && index === 0}
             onDraft={(fields) => put({ [`call${index}`]: JSON.stringify(fields) })}
           />
         </fieldset>
@@ -78,13 +73,9 @@ export function EditForm({ store, ui, editing }: { store: Store; ui: Ui; editing
         value={draft.reason ?? ""}
         onInput={(event) => put({ reason: event.currentTarget.value })}
       />
-      {refused && (
-        <p class="ak-refusal" role="alert">
-          {refused}
-        </p>
-      )}
+      {refused && <Refusal text={refused} />}
       <Buttons
-        name={busy ? "Saving…" : editing.card ? "Save edit" : "Use this"}
+        name={busy ? "Saving…" : card ? "Save edit" : "Use this"}
         off={busy || !!problem}
         send={send}
         cancel={() => ui.set({ editing: null })}
@@ -97,7 +88,7 @@ export function EditForm({ store, ui, editing }: { store: Store; ui: Ui; editing
 
 /** An action has two sides: what it was asked, and what it gave. */
 function What({ ui, editing }: { ui: Ui; editing: Editing }): JSX.Element {
-  const sides: [what: NonNullable<Editing["what"]>, label: string][] = [
+  const sides: [what: Editing["what"], label: string][] = [
     ["arguments", "Arguments"],
     ["result", "Observation"],
   ];
@@ -114,13 +105,19 @@ function What({ ui, editing }: { ui: Ui; editing: Editing }): JSX.Element {
 
 interface FormProps {
   label: string;
+  /** Whether the cursor goes into its first box; and again whenever this changes. */
+  begin?: string;
   send: () => void;
   cancel?: (() => void) | undefined;
   children: ComponentChildren;
 }
 
 /** A form that Ctrl+Enter sends and Escape leaves. */
-export function Form({ label, send, cancel, children }: FormProps): JSX.Element {
+export function Form({ label, begin, send, cancel, children }: FormProps): JSX.Element {
+  const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => {
+    if (begin) form.current?.querySelector<HTMLElement>("textarea,input,select")?.focus();
+  }, [begin]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
     else if (event.key === "Escape" && cancel) cancel();
@@ -131,6 +128,7 @@ export function Form({ label, send, cancel, children }: FormProps): JSX.Element 
   return (
     <form
       class="ak-edit"
+      ref={form}
       aria-label={label}
       onKeyDown={onKeyDown}
       onSubmit={(event) => {
@@ -161,12 +159,13 @@ export function Buttons({ name, off, send, cancel, children }: ButtonsProps): JS
   );
 }
 
-function callsOf({ card, what }: Editing, next: Pending | undefined): Call[] {
-  if (card) return card.kind === "think" ? card.calls : card.kind === "act" && what === "arguments" ? [card.call] : [];
-  return next?.kind === "act" && what === "arguments" && next.call ? [next.call] : [];
+function callsOf({ card, step, what }: Editing): Call[] {
+  if (card?.kind === "think") return card.calls;
+  const call = card?.kind === "act" ? card.call : step?.call;
+  return call && what === "arguments" ? [call] : [];
 }
 
-function partsOf({ card, what }: Editing, next: Pending | undefined): Part[] {
+function partsOf({ card, step, what }: Editing): Part[] {
   if (what === "arguments") return [];
   if (card?.kind === "think") {
     if (card.answer === null || card.text !== card.answer) {
@@ -177,17 +176,11 @@ function partsOf({ card, what }: Editing, next: Pending | undefined): Part[] {
   }
   if (card?.kind === "act") return [{ field: "text", label: "Observation", before: card.text }];
   if (card?.kind === "ask") return [{ field: "text", label: "Answer", before: card.text }];
-  const label = next?.kind === "think" ? "In the model's place: the final answer" : "In the tool's place: the observation";
+  const label = step?.kind === "think" ? "In the model's place: the final answer" : "In the tool's place: the observation";
   return [{ field: "text", label, before: "" }];
 }
 
-function changeOf(
-  editing: Editing,
-  parts: Part[],
-  calls: Call[],
-  draft: Draft,
-  next: Pending | undefined,
-): { change: Change; problem: string } {
+function changeOf(editing: Editing, parts: Part[], calls: Call[], draft: Draft): { change: Change; problem: string } {
   const change: Change = {};
   for (const { field, before } of parts) {
     const text = draft[field];
@@ -195,7 +188,7 @@ function changeOf(
   }
   const made = calls.map((call, index) => {
     const fields = draft[`call${index}`];
-    return written(next?.schema, call.arguments, fields ? (JSON.parse(fields) as Draft) : {});
+    return written(editing.step?.schema, call.arguments, fields ? (JSON.parse(fields) as Draft) : {});
   });
   const bad = made.some(({ problems }) => Object.keys(problems).length);
   const changed = made.some(({ value }, index) => !same(value, calls[index]?.arguments ?? {}));

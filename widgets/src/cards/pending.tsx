@@ -7,7 +7,7 @@ import { thousands } from "../panels/parts";
 import type { Pending, Status } from "../protocol";
 import { able, driving } from "../status";
 import type { Store } from "../store";
-import { pointOf, type Ui } from "../ui";
+import { pointOf, samePlace, type Ui } from "../ui";
 import { useOf } from "../use";
 import { Arguments } from "./args";
 import { Approval, Reply } from "./decide";
@@ -16,7 +16,8 @@ import { EditForm } from "./edit";
 export function PendingSteps({ store, ui }: { store: Store; ui: Ui }): JSX.Element | null {
   const pending = useOf(store, (s) => s.head.pending);
   const status = useOf(store, (s) => s.head.status);
-  const editing = useOf(ui, (u) => (u.editing && !u.editing.card ? u.editing : null));
+  const editing = useOf(ui, (u) => u.editing);
+  const edited = (step: Pending): boolean => !!editing?.step && samePlace(editing.step, step);
   if (!store.ready || !pending.length || status === "done") return null;
   return (
     <section class="ak-card ak-next" aria-label="What comes next">
@@ -35,9 +36,9 @@ export function PendingSteps({ store, ui }: { store: Store; ui: Ui }): JSX.Eleme
               {step.effect && <Effect effect={step.effect} />}
               {step.lane && <span class="ak-mark">lane {step.lane}</span>}
               <span class="ak-dim">{stateOf(step, status)}</span>
-              {!index && !editing && <Verbs store={store} ui={ui} step={step} />}
+              {!edited(step) && <Verbs store={store} ui={ui} step={step} />}
             </div>
-            {editing && !index ? (
+            {editing && edited(step) ? (
               <EditForm store={store} ui={ui} editing={editing} />
             ) : (
               <Inside store={store} ui={ui} step={step} />
@@ -85,12 +86,12 @@ function Verbs({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): JS
   const broken = useOf(store, (s) => s.head.breakpoints.find((point) => point.kind === kind && point.value === value));
   if (!rests || step.why) return null;
   return (
-    <span class="ak-verbs" role="group" aria-label="The next step">
+    <span class="ak-verbs" role="group" aria-label={`The next step${step.lane && ` of lane ${step.lane}`}`}>
       {step.kind === "act" && (
         <Button
           class="ak-verb"
           title={`Change its arguments before it runs  (${hint("edit")})`}
-          onClick={() => ui.edit(null, "arguments")}
+          onClick={() => void ui.edit(null, step, "arguments")}
         >
           edit
         </Button>
@@ -99,7 +100,7 @@ function Verbs({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): JS
         <Button
           class="ak-verb"
           title="Nothing is performed: what you write is taken as its result"
-          onClick={() => ui.edit(null, "result")}
+          onClick={() => void ui.edit(null, step)}
         >
           answer in its place
         </Button>

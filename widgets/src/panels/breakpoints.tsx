@@ -100,7 +100,9 @@ function Form({ store }: { store: Store }): JSX.Element {
       {kind === "tool" && tools.length ? (
         <select {...field} onChange={onInput}>
           {tools.map((tool) => (
-            <option key={tool}>{tool}</option>
+            <option key={tool} value={tool}>
+              {tool}
+            </option>
           ))}
         </select>
       ) : label ? (
