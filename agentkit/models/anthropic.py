@@ -29,7 +29,7 @@ def Anthropic(
     by `settings={"thinking": {"type": "enabled", "budget_tokens": 4000}}`.
     """
     usual = os.environ.get("ANTHROPIC_BASE_URL", "").strip() or BASE
-    base = (base_url or usual).rstrip("/").removesuffix("/v1")
+    base = (base_url or usual).strip().rstrip("/").removesuffix("/messages").removesuffix("/v1")
     own = base in (usual.rstrip("/").removesuffix("/v1"), BASE)
     if key_name is None:
         key_name = "ANTHROPIC_API_KEY" if own and api_key is None else ""
