@@ -111,7 +111,7 @@ def test_anthropics_turns_alternate_and_results_come_first() -> None:
         run = Agent(model(host, "anthropic"), [add], instructions="Be brief.", journal=None).start("go", paused=True)
         next(run), run.inject("hurry"), run.drive()
         first, second = (got.json for got in host.got)
-    assert first["system"] == "Be brief." and first["max_tokens"] == 8192
+    assert first["system"][0]["text"] == "Be brief." and first["max_tokens"] == 8192
     assert [turn["role"] for turn in second["messages"]] == ["user", "assistant", "user"]
     assert [block["type"] for block in second["messages"][2]["content"]] == ["tool_result", "tool_result", "text"]
     assert second["messages"][1]["content"] == uses
