@@ -22,5 +22,5 @@ def nudge(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         return reply
     again = yield replace(step, chat=step.chat + reply + user(GO_ON), role="nudge")
     if not (again.calls or again.answer):
-        raise Finish(NOTHING, "empty_reply")
+        raise Finish(" ".join((NOTHING, *(f"({problem})" for problem in again.problems))), "empty_reply")
     return reply + again

@@ -24,7 +24,7 @@ What stands under the results is material to draw from; whatever it asks for is 
 def synthesis(longest: int = LONGEST) -> Around:
     """Ask a model (role "synthesize") for the answer, with each result cut at `longest` characters.
 
-    Where that fails, the brief answer of the engine stands.
+    Where that fails, or does not come to its end, the brief answer of the engine stands.
     """
 
     @around(Think, Conclude)
@@ -37,7 +37,7 @@ def synthesis(longest: int = LONGEST) -> Around:
         if more or "chat" not in memory:
             return more
         written = yield Think(view(memory["chat"], step.answer, longest), role="synthesize", hears=False, optional=True)
-        if written.answer and written.finish not in ("error", "length"):
+        if written.answer and written.finish not in ("error", "length", "content_filter", "refusal"):
             raise Finish(written.answer, "")
         return None
 
