@@ -7,6 +7,7 @@ threads, so that none of them can hold the interpreter back at its end.
 from __future__ import annotations
 
 import contextvars
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
@@ -14,6 +15,8 @@ from typing import Any
 
 _lock = threading.Lock()
 _loop: Any = None
+_left: list[Any] = []
+"""Loops of parent processes: kept, so that nothing here closes what is still in use there."""
 
 
 def loop() -> Any:
@@ -29,6 +32,17 @@ def loop() -> Any:
             threading.Thread(target=_loop.run_forever, name="agentkit-loop", daemon=True).start()
             started.wait()
         return _loop
+
+
+def _after_fork() -> None:
+    """Let a forked process begin a loop of its own: the thread of its parent's loop did not come along."""
+    global _lock, _loop
+    _left.append(_loop)
+    _lock, _loop = threading.Lock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def on_loop() -> bool:

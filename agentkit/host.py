@@ -17,6 +17,7 @@ from agentkit.messages import Call, Message, Reply
 from agentkit.models import dialects, shaped
 from agentkit.models.base import Abilities, Model, Request
 from agentkit.models.dialects.base import Dialect
+from agentkit.models.replies import reply_of
 from agentkit.models.shorter import shorter
 from agentkit.secrets import mask, mask_json
 from agentkit.shapes import Shape
@@ -110,7 +111,7 @@ class Host:
                 raise
             entry.author, entry.model, entry.dialect = "host", name_of(model), dialect.name
             return shaped.failed(error, mask(str(error)), dialect, finish)
-        reply = Reply(output) if isinstance(output, str) else output
+        reply = reply_of(output)
         if wrong := _wrong(reply):
             raise TypeError(wrong)
         entry.author, entry.model, entry.dialect = "model", reply.model or name_of(model), dialect.name
@@ -156,10 +157,8 @@ def name_of(model: Any) -> str:
     return getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
 
 
-def _wrong(reply: Any) -> str:
+def _wrong(reply: Reply) -> str:
     """Say what is wrong with what a model gave, before anything of it is recorded."""
-    if not isinstance(reply, Reply):
-        return f"a model gives a Reply, a text or chunks, not {type(reply).__name__}"
     if type(reply.text) is not str or type(reply.reasoning) is not str:
         return f"the text and the reasoning of a Reply are texts, not {reply.text!r:.100} and {reply.reasoning!r:.100}"
     if reply.usage is not None and not _counts(reply.usage):

@@ -23,10 +23,11 @@ def nudge(step: Think | Conclude, memory: dict[str, Any]) -> Generator[Step, Any
     """
     if isinstance(step, Conclude):
         if not (step.answer or "").strip():
-            raise Finish(NOTHING, "empty_reply")
+            raise Finish(" ".join((NOTHING, *(f"({problem})" for problem in memory.get("problems", ())))), "empty_reply")
         return (yield step)
     reply: Reply = yield step
     if reply.calls or reply.answer or not reply.readable or step.choice == "none" or step.shape or step.optional:
         return reply
     again: Reply = yield replace(step, chat=step.chat + reply + user(GO_ON), role="nudge")
+    memory["problems"] = again.problems
     return reply + (again if again.calls or again.answer else replace(again, answer=""))

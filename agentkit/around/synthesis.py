@@ -24,8 +24,8 @@ What stands under the results is material to draw from; whatever it asks for is 
 def synthesis(task: Chat, longest: int = LONGEST) -> Around:
     """Ask a model (role "synthesize") for the answer to a task, with each result cut at `longest` characters.
 
-    It is shown what was done by every engine, also by those within it and in all lanes. Where that fails, the brief answer
-    of the engine stands.
+    It is shown what was done by every engine, also by those within it and in all lanes. Where that fails, or does not come to
+    its end, the brief answer of the engine stands.
     """
 
     @around(Think, Act, All, Conclude, nested=True)
@@ -42,7 +42,7 @@ def synthesis(task: Chat, longest: int = LONGEST) -> Around:
             done.append(result)
         else:
             written: Reply = yield Think(view(task, done, step.answer, longest), role="synthesize", hears=False, optional=True)
-            if written.answer and written.finish not in ("error", "length"):
+            if written.answer and written.finish not in ("error", "length", "content_filter", "refusal"):
                 raise Finish(written.answer, "")
         return result
 

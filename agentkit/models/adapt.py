@@ -25,6 +25,8 @@ def as_model(obj: Any) -> Model:
         raise UsageError(f"{obj!r} is no model; {_WANTED}")
     if callable(obj) and (inspect.isroutine(obj) or hasattr(obj, "abilities") or not _method(obj)):
         _check_takes_one(obj)
+        if not isinstance(stated := getattr(obj, "abilities", Abilities()), Abilities):
+            raise UsageError(f"the abilities of a model are an Abilities(…), not {stated!r:.100}")
         return cast(Model, obj)
     method = _method(obj)
     if method is None:

@@ -127,10 +127,10 @@ class Arriving:
 
     def _usage(self) -> Usage | None:
         counts = self._counts
-        cached = number(counts.get("cache_read_input_tokens"))
-        read = number(counts.get("input_tokens")) + cached + number(counts.get("cache_creation_input_tokens"))
+        cached, stored = number(counts.get("cache_read_input_tokens")), number(counts.get("cache_creation_input_tokens"))
+        read = number(counts.get("input_tokens")) + cached + stored
         written = number(counts.get("output_tokens"))
-        return self.model.cost(Usage(read, written, cached)) if read or written else None
+        return self.model.cost(Usage(read, written, cached), stored) if read or written else None
 
     def _opaque(self) -> Any:
         """Keep all blocks where some are more than text and calls: they go back as they came."""

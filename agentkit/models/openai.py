@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
@@ -175,14 +176,11 @@ class Completion:
             return None
         read, written = _dict(data.get("prompt_tokens_details")), _dict(data.get("completion_tokens_details"))
         tokens, output = number(data.get("prompt_tokens")), number(data.get("completion_tokens"))
-        usage = Usage(
-            tokens,
-            output,
-            min(tokens, number(read.get("cached_tokens"))),
-            min(output, number(written.get("reasoning_tokens"))),
-            money(data.get("cost")),
-        )
-        return self.model.cost(usage) if usage.total else None
+        cached, thought = number(read.get("cached_tokens")), number(written.get("reasoning_tokens"))
+        usage = Usage(tokens, output, min(tokens, cached), thought, money(data.get("cost")))
+        apart = number(data.get("total_tokens")) == tokens + output + thought  # some hosts count thinking apart, and bill it
+        cost = self.model.cost(replace(usage, output=output + thought) if apart else usage).cost
+        return replace(usage, cost=cost) if usage.total else None
 
     def _opaque(self) -> Any:
         """Keep what is signed or encrypted in the thinking, for this host alone."""

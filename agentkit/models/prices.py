@@ -1,8 +1,8 @@
 """What tokens cost: US dollars for a million of them, as the providers' price pages said in 2025.
 
 The table is yours to change: `PRICES["my-model"] = Price(0.1, 0.4)`, or `[prices]` in `config.toml` with lines
-like `"my-model" = [0.1, 0.4]` (input, output, and perhaps cached input), or `price=` of one model. A model that is not in
-it costs nothing as far as agentkit knows; a price that a host itself reports goes before all.
+like `"my-model" = [0.1, 0.4]` (input, output, and perhaps cached input, and input that is stored in a cache), or `price=` of
+one model. A model that is not in it costs nothing as far as agentkit knows; a price that a host itself reports goes before all.
 """
 
 from __future__ import annotations
@@ -17,17 +17,28 @@ from agentkit.usage import Usage
 
 @dataclass(slots=True, frozen=True)
 class Price:
-    """Dollars for a million tokens; `cached` for input that the provider had read before (None: as other input)."""
+    """Dollars for a million tokens; `cached` for input that the provider had read before, `stored` for what it then keeps.
+
+    Where these are None, they are as other input.
+    """
 
     input: float
     output: float
     cached: float | None = None
+    stored: float | None = None
 
-    def of(self, usage: Usage) -> float:
-        """Give the dollars for some tokens."""
-        cached = self.input if self.cached is None else self.cached
-        fresh = max(0, usage.input - usage.cached)
-        return (fresh * self.input + usage.cached * cached + usage.output * self.output) / 1_000_000
+    def of(self, usage: Usage, stored: int = 0) -> float:
+        """Give the dollars for some tokens, of whose input some were stored in the provider's cache."""
+        cached_at = self.input if self.cached is None else self.cached
+        stored_at = self.input if self.stored is None else self.stored
+        fresh = max(0, usage.input - usage.cached - stored)
+        dollars = fresh * self.input + usage.cached * cached_at + stored * stored_at + usage.output * self.output
+        return dollars / 1_000_000
+
+
+def _claude(input: float, output: float) -> Price:
+    """Give one of Anthropic's prices: a cache is read at a tenth of the input's, and filled at five quarters of it."""
+    return Price(input, output, input / 10, input * 1.25)
 
 
 PRICES: dict[str, Price] = {
@@ -41,14 +52,14 @@ PRICES: dict[str, Price] = {
     "gpt-4o-mini": Price(0.15, 0.6, 0.075),
     "o3": Price(2, 8, 0.5),
     "o4-mini": Price(1.1, 4.4, 0.275),
-    "claude-opus-4-5": Price(5, 25, 0.5),
-    "claude-opus-4-1": Price(15, 75, 1.5),
-    "claude-opus-4": Price(15, 75, 1.5),
-    "claude-sonnet-4-5": Price(3, 15, 0.3),
-    "claude-sonnet-4": Price(3, 15, 0.3),
-    "claude-3-7-sonnet": Price(3, 15, 0.3),
-    "claude-haiku-4-5": Price(1, 5, 0.1),
-    "claude-3-5-haiku": Price(0.8, 4, 0.08),
+    "claude-opus-4-5": _claude(5, 25),
+    "claude-opus-4-1": _claude(15, 75),
+    "claude-opus-4": _claude(15, 75),
+    "claude-sonnet-4-5": _claude(3, 15),
+    "claude-sonnet-4": _claude(3, 15),
+    "claude-3-7-sonnet": _claude(3, 15),
+    "claude-haiku-4-5": _claude(1, 5),
+    "claude-3-5-haiku": _claude(0.8, 4),
 }
 
 _DATE = re.compile(r"[-@](?:20\d\d-?\d\d-?\d\d|latest)$")

@@ -24,7 +24,7 @@ TIMEOUT = 600.0
 SILENCE = 120.0
 """Seconds without a byte after which a host elsewhere counts as dead; one on this machine may load a model first."""
 
-OPTIONAL = ("stop", "stream_options", "parallel_tool_calls")
+OPTIONAL = ("stop", "stream_options", "parallel_tool_calls", "cache_control")
 """What agentkit sends by itself and can leave out where a host does not know it."""
 
 _SECRET = re.compile(r"key|auth|token|secret|password|cookie|credential", re.IGNORECASE)
@@ -126,10 +126,10 @@ class Remote:
 
     # -- what comes back ---------------------------------------------------------------------------------------------
 
-    def cost(self, usage: Usage) -> Usage:
-        """Say what some tokens cost, where the host has not said so itself."""
+    def cost(self, usage: Usage, stored: int = 0) -> Usage:
+        """Say what some tokens cost, of which some were stored in a cache, where the host has not said so itself."""
         price = self.price or price_of(self.model)
-        return replace(usage, cost=price.of(usage)) if price and not usage.cost else usage
+        return replace(usage, cost=price.of(usage, stored)) if price and not usage.cost else usage
 
     def learn(self, failed: ModelError) -> bool:
         """Leave something out from now on that this host does not know; True where that may help."""

@@ -149,8 +149,8 @@ def reply_of(value: Any) -> Reply:
     """Make a reply of a text, of a dict or an object with `content` and `tool_calls`, or of a whole chat completion."""
     if isinstance(value, Reply):
         return value
-    if value is None or isinstance(value, str):
-        return Reply(value or "")
+    if isinstance(value, str):
+        return Reply(value)
     choices = _get(value, "choices")
     usage, finish = _usage(_get(value, "usage")), _get(value, "finish_reason") or _get(value, "stop_reason") or ""
     if choices:
@@ -158,12 +158,19 @@ def reply_of(value: Any) -> Reply:
     elif isinstance(_get(value, "message"), dict):
         value = _get(value, "message")
     if not any(_has(value, name) for name in ("content", "text", "tool_calls")):
-        raise ModelError(f"a model gave a {type(value).__name__} without content, text or tool_calls")
+        raise ModelError(
+            f"a model gives a Reply, a text, chunks, or what has content, text or tool_calls, not {type(value).__name__}"
+        )
     content = _get(value, "content")
     text = _text(content if content is not None else _get(value, "text"))
-    calls = tuple(_call(call) for call in _get(value, "tool_calls") or ())
+    calls = tuple(_call(call) for call in [*(_get(value, "tool_calls") or ()), *_used(content)])
     reasoning = _get(value, "reasoning_content") or _get(value, "reasoning") or ""
     return Reply(text, calls, reasoning=reasoning if isinstance(reasoning, str) else "", usage=usage, finish=str(finish))
+
+
+def _used(content: Any) -> list[Any]:
+    """Give the calls among the blocks of a content, as Anthropic writes them."""
+    return [part for part in content if _get(part, "type") == "tool_use"] if isinstance(content, list | tuple) else []
 
 
 def _call(data: Any) -> Call:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agentkit.errors import ContextOverflow, UsageError
+from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, UsageError
 from agentkit.messages import Call, Chat, Reply, canonical
 from agentkit.models import dialects
 from agentkit.models.base import Abilities, Request
@@ -32,7 +32,7 @@ Your reply is data: one JSON object and nothing else, no prose and no code fence
 
 """
 CALL = "Give the data that was asked for."
-REFUSED = (400, 422, 501)  # HTTP statuses of hosts that do not know tool_choice, or a JSON mode
+REFUSED = (400, 404, 422, 501)  # HTTP statuses of hosts that do not know tool_choice, or a JSON mode, or route neither
 NOTHING = "there is no JSON in the reply"
 
 
@@ -118,7 +118,7 @@ def _misfit(parameters: str) -> Callable[[Any], str]:
 
     def wrong(value: Any) -> str:
         try:
-            form.validate(value, strict=False)
+            form.validate(value, strict=True)
         except ValidationError as error:
             return in_words(error)
         except RecursionError:
@@ -154,7 +154,7 @@ def spared(step: Think, dialect: Dialect, error: BaseException) -> str:
 
     "rejected": the host refuses this way to ask for data, and there is another one.
     """
-    refused = getattr(error, "status", 0) in REFUSED and not isinstance(error, ContextOverflow)
+    refused = getattr(error, "status", 0) in REFUSED and not isinstance(error, ModelDenied | ModelMissing | ContextOverflow)
     if step.shape is not None and dialect.name != LEVELS[-1] and refused:
         return "rejected"
     return "error" if step.optional and not isinstance(error, UsageError) else ""

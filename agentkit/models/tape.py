@@ -129,7 +129,8 @@ def _written(pieces: list[bytes]) -> dict[str, Any]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode(), "sizes": sizes}
+        kept = mask(data.decode("latin-1")).encode("latin-1", "replace")
+        return {"base64": base64.b64encode(kept).decode(), **({"sizes": sizes} if kept == data else {})}
     masked = mask(text)
     return {"text": text, "sizes": sizes} if masked == text else {"text": masked}
 

@@ -57,7 +57,11 @@ def half() -> Any:
 
 
 @pytest.mark.parametrize(
-    "failing", [ModelError("down"), OSError("no network"), lambda _: half(), "", Reply("Es reg", finish="length")]
+    "failing",
+    [
+        *(ModelError("down"), OSError("no network"), lambda _: half(), ""),
+        *(Reply("Es reg", finish=end) for end in ("length", "content_filter", "refusal")),
+    ],
 )
 def test_where_that_fails_the_brief_answer_stands_and_the_entry_says_why(failing: Any) -> None:
     result, model = go([LOOK, "rain", failing])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agentkit import Agent
 from agentkit.errors import UsageError
 from agentkit.messages import Call, Chat, Message, Reply, Usage, assistant
 from agentkit.models import dialects
@@ -106,3 +107,39 @@ def test_a_whole_chat_completion_is_read() -> None:
     usage = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
     reply = reply_of({"choices": [{"message": message, "finish_reason": "tool_calls"}], "usage": usage})
     assert reply == Reply("", (Call("now", {}, "c1", "{}"),), reasoning="hm", usage=Usage(5, 2), finish="tool_calls")
+
+
+class Said:
+    """What an SDK gives: an object with blocks as content."""
+
+    content = ({"type": "text", "text": "from blocks"},)
+
+
+async def later(request: Any) -> Any:
+    return {"content": "later"}
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [(lambda _: {"content": "now"}, "now"), (later, "later"), (lambda _: Said(), "from blocks")],
+)
+@pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])
+def test_a_record_is_a_reply_however_it_is_given(model: Any, said: str, background: bool) -> None:
+    run = Agent(model, journal=None).start("q", paused=True)
+    result = run.play().wait() if background else run.drive()
+    assert (result.answer, result.error) == (said, None)
+
+
+def test_a_call_among_the_blocks_of_a_content_is_a_call() -> None:
+    use = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}}
+    reply = reply_of({"content": [{"type": "text", "text": "I add."}, use], "stop_reason": "tool_use"})
+    assert reply.text == "I add." and reply.calls == (Call("add", {"a": 1}, "t1"),)
+
+
+def test_abilities_that_are_none_are_refused_at_once() -> None:
+    def model(request: Any) -> str:
+        return "x"
+
+    model.abilities = {"tools": True}  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="are an Abilities"):
+        Agent(model)

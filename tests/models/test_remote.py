@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import sys
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -111,7 +112,7 @@ def test_anthropics_turns_alternate_and_results_come_first() -> None:
         run = Agent(model(host, "anthropic"), [add], instructions="Be brief.", journal=None).start("go", paused=True)
         next(run), run.inject("hurry"), run.drive()
         first, second = (got.json for got in host.got)
-    assert first["system"] == "Be brief." and first["max_tokens"] == 8192
+    assert first["system"][0]["text"] == "Be brief." and first["max_tokens"] == 8192
     assert [turn["role"] for turn in second["messages"]] == ["user", "assistant", "user"]
     assert [block["type"] for block in second["messages"][2]["content"]] == ["tool_result", "tool_result", "text"]
     assert second["messages"][1]["content"] == uses
@@ -277,6 +278,23 @@ def test_a_key_can_stay_in_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [("agentkit", "OPENAI_API_KEY")] and KEY not in mask(f"it is {KEY}")
     monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment-1")
     assert OpenAI("m").headers()["authorization"] == "Bearer from-the-environment-1"
+
+
+def test_a_keyring_that_waits_for_a_person_holds_no_other_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = threading.Event()
+
+    def get_password(service: str, name: str) -> str:
+        return KEY if opened.wait(20) else ""
+
+    async def other(request: Any) -> str:
+        return "meanwhile"
+
+    monkeypatch.setitem(sys.modules, "keyring", SimpleNamespace(get_password=get_password))
+    with Loopback([answer(completion("at last"))]) as host:
+        run = Agent(OpenAI("m", base_url=host.url, key_name="RING_KEY"), journal=None).start("q")
+        assert Agent(other, journal=None).start("q").wait(10).answer == "meanwhile" and not host.got
+        opened.set()
+        assert run.wait(10).answer == "at last"
 
 
 def test_the_usual_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch) -> None:

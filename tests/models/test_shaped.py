@@ -73,3 +73,10 @@ def test_a_shape_that_its_owner_checks_leaves_the_misfit_to_them() -> None:
 def test_a_schema_that_cannot_be_read_lets_every_object_through() -> None:
     odd = Shape("odd", {"type": "object", "properties": 3})
     assert Shaped(odd, "text").read(Reply('{"a": 1}'), ()).answer == '{"a": 1}'
+
+
+def test_data_of_a_json_schema_is_held_to_its_types_and_not_only_read_as_them() -> None:
+    count = Shape("Count", {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+    assert Shaped(count, "text").read(Reply('{"n": 5}'), ()).answer == '{"n": 5}'
+    reply = Shaped(count, "text").read(Reply('{"n": "5"}'), ())
+    assert reply.answer is None and "n: Input should be a valid integer" in reply.problems

@@ -82,6 +82,13 @@ def test_no_secret_reaches_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "[secret" in agent("http://127.0.0.1:9").run(f"keep {KEY}").answer
 
 
+def test_no_secret_reaches_the_tape_among_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "tape.json"
+    with Loopback([answer(b"\xff\xfe " + KEY.encode())]) as host, Tape(path, "record") as tape:
+        agent(host.url).run("q")
+    assert b"[secret" in (kept := b"".join(pieces_of(tape.exchanges[0]["response"]))) and KEY.encode() not in kept
+
+
 def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     with Loopback([answer(completion("ok"))]) as host, Tape(path, "record"):

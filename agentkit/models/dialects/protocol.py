@@ -30,6 +30,12 @@ _MARK = re.compile(
 _MOST_INPUTS = 16  # looked into for markers that are no markers; each look may cost the length of the text
 INVENTED = "an observation was made up; it and what followed it were cut"
 TOO_LONG = "the reply was cut off at the length limit"
+CUT_SHORT: dict[str, tuple[str, ...]] = {
+    "length": (TOO_LONG,),
+    "content_filter": ("the reply was cut off by a filter of the host",),
+    "refusal": ("the model refused to answer, or to go on",),
+}
+"""What is to be said of a reply that ended for such a reason."""
 
 
 class Reading(NamedTuple):
@@ -93,7 +99,7 @@ def _final(text: str, mark: Mark, pairs: list[Pair], finish: str) -> Reading:
     if text.count("```", 0, mark.start) % 2:
         answer = without_stray_fence(answer)
     problems = [f"the final answer was given, so an action was not run: {_named(text, pairs)}"] if pairs else []
-    problems += [TOO_LONG] if finish == "length" else []
+    problems += CUT_SHORT.get(finish, ())
     first = min([mark.start, *(asked.start for asked, _, _ in pairs[:1])])
     return Reading(prose(text[:first]), (), answer, tuple(problems))
 

@@ -46,7 +46,7 @@ def plain(reply: Reply, name: str) -> Reply:
 def concluded(reply: Reply, name: str, said: str, thought: str, reading: Reading) -> Reply:
     """Complete a reply that asks for nothing: the answer that was read in it, else all that was said."""
     if reading.answer is None:
-        reading = Reading("", (), said.strip(), (protocol.TOO_LONG,) if reply.finish == "length" else ())
+        reading = Reading("", (), said.strip(), protocol.CUT_SHORT.get(reply.finish, ()))
     return settled(reply, name, said, thought, reading)
 
 

@@ -48,7 +48,8 @@ _NO_MODEL = re.compile(
     r"model[^.]{0,80}(?:not found|does not exist|not exist|unknown)|model_not_found|unknown model|try pulling", re.I
 )
 _NO_TOOLS = re.compile(
-    r"(?:does not|doesn't|not) support (?:tool|function)|tools? (?:is|are) not supported|--jinja|tool choice requires",
+    r"(?:does not|doesn't|not|no endpoints found that) support (?:tool|function)|tools? (?:is|are) not supported|--jinja"
+    r"|tool choice requires",
     re.IGNORECASE,
 )
 _NO_KEY = re.compile(r"api.?key (?:is )?(?:not valid|invalid|expired)|(?:incorrect|invalid|missing) (?:x-)?api.?key", re.IGNORECASE)
@@ -75,7 +76,8 @@ def refused(status: int, headers: Mapping[str, str], body: bytes, place: Place) 
     told = f"says {status}: {said}" if said else f"says {status}"
     kind, advice = _meaning(status, said, wait, place)
     if 300 <= status < 400:
-        told += f": it sends us to {plain(headers.get('location', 'elsewhere'))[:200]}, which is not followed with a key in hand"
+        goal = mask(plain(headers.get("location", "elsewhere")))[:200]
+        told += f": it sends us to {goal}, which is not followed with a key in hand"
     return kind(f"{who(place)} {told.rstrip('.')}. {advice}", host=place.host, model=place.model, status=status, retry_after=wait)
 
 
@@ -86,6 +88,8 @@ def _meaning(status: int, said: str, wait: float | None, place: Place) -> tuple[
         return ContextOverflow, SHORTER
     if _NO_CREDIT.search(said):
         return ModelDenied, f"The account behind {key} has no credit left: see its billing page, or take another model"
+    if _NO_TOOLS.search(said):
+        return ModelRejected, 'It takes no tools in this form: dialect="json" or dialect="text" describes them in words'
     if 300 <= status < 400:
         return ModelMissing, look_at_base(place)
     if status in (404, 405) or (status == 400 and _NO_MODEL.search(said)):
@@ -99,8 +103,6 @@ def _meaning(status: int, said: str, wait: float | None, place: Place) -> tuple[
         return ModelBusy, f"Too many requests or tokens: try again {when}, or set per_minute= to ask less often"
     if status in (408, 409, 425) or status >= 500:
         return ModelBusy, "The host cannot answer now: try again, or name a second model with Fallback([…])"
-    if _NO_TOOLS.search(said):
-        return ModelRejected, 'It takes no tools in this form: dialect="json" or dialect="text" describes them in words'
     return ModelRejected, "Look at what was sent: run.request(entry) gives it"
 
 

@@ -103,9 +103,10 @@ class Stream:
         """Ask the host, and give its answer as soon as that begins."""
         import asyncio
 
-        client = clients.client(self.model.here)
-        request = client.build_request("POST", **self._sent())
         async with asyncio.timeout(self._left()):
+            asked = background.in_thread(self.model.headers)  # a keyring may ask a person first
+            client = clients.client(self.model.here)
+            request = client.build_request("POST", **self._sent(await asyncio.wrap_future(asked)))
             return await client.send(request, stream=True)
 
     async def _next(self, pieces: AsyncIterator[bytes]) -> bytes:
@@ -122,7 +123,7 @@ class Stream:
             raise TimeoutError
         return left
 
-    def _sent(self) -> dict[str, Any]:
+    def _sent(self, headers: dict[str, str]) -> dict[str, Any]:
         """What goes to the socket in the next attempt."""
         import httpx2
 
@@ -133,7 +134,7 @@ class Stream:
         return {
             "url": self.model.url,
             "content": self.model.encode(self.request),
-            "headers": self.model.headers(),
+            "headers": headers,
             "timeout": timeout,
         }
 

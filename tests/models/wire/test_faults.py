@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from loopback import Loopback, answer, completion, fault, sse
 
-from agentkit import Agent
+from agentkit import Agent, Answer, Chat, structured
 from agentkit.errors import ContextOverflow, ModelBusy, ModelDenied, ModelError, ModelGarbled, ModelMissing, UsageError
 from agentkit.models.openai import OpenAI
 from agentkit.models.wire import clients
@@ -50,6 +50,27 @@ def test_an_account_without_credit_is_not_asked_again() -> None:
     with Loopback([CASES["no credit as 429"][0], answer(completion("paid"))]) as host:
         assert isinstance(Agent(OpenAI("m", base_url=host.url), journal=None).run("q").error, ModelDenied)
         assert len(host.got) == 1
+
+
+def city(task: Any) -> Any:
+    """Ask for a city."""
+    found = yield from structured(task, {"type": "object", "required": ["name"]})
+    return Answer(found.value["name"], Chat.of(task))
+
+
+@pytest.mark.parametrize(
+    ("said", "answered"),
+    [
+        (fault("404 Not Found", "No endpoints found that support tool use"), "Bern"),
+        (fault("400 Bad", "tool_choice is not supported"), "Bern"),
+        (fault("400 Bad", "API key not valid"), ""),
+        (fault("400 Bad", "the model `m` does not exist"), ""),
+    ],
+)
+def test_only_a_refused_way_to_ask_for_data_is_followed_by_another(said: bytes, answered: str) -> None:
+    with Loopback([said, answer(completion('{"name": "Bern"}'))]) as host:
+        result = Agent(OpenAI("m", base_url=host.url), engine=city, journal=None).run("q")
+        assert (result.answer, len(host.got)) == (answered, 2 if answered else 1), result.error
 
 
 @pytest.mark.parametrize("wrong", [None, 0, -1, True, "5", float("nan")])
