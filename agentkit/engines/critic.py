@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkit.messages import Call, Chat, Message, assistant
-from agentkit.prose import after, answered, arguments, asked, catalogue, fields, fill, named, said
+from agentkit.prose import answered, arguments, asked, catalogue, fields, fill, named, said
 from agentkit.steps import Act, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
 
 PROMPTS = {
@@ -52,9 +52,8 @@ def critic(
         tags = {"round": number}
         critique = yield Think(Chat.of(fill(say["critique"], **words)), role="critique", tags=tags, choice="none", hears=False)
         claims = [block for block in fields(said(critique), ("Claim",), "Tool", "Tool Input") if "tool" in block]
-        if not claims:  # it says VERIFIED, or nothing that could be checked
-            tags |= {"ok": after("VERIFIED", said(critique)) is not None}
-            break
+        if not claims:
+            break  # it says VERIFIED, or nothing that could be checked
         checks = yield Act(tuple(to_call(claim, n, tools) for n, claim in enumerate(claims, 1)), role="verify", tags=tags)
         words["checks"] = report(claims, checks)
         revised = yield Think(Chat.of(fill(say["revise"], **words)), role="revise", tags=tags, choice="none", hears=False)
