@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.drafting import drafted
 from agentkit.messages import Call, Chat, Message, assistant
 from agentkit.prose import answered, arguments, asked, catalogue, fields, fill, named, said
-from agentkit.steps import Act, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
+from agentkit.steps import Act, Answer, Conclude, Engine, Loop, Think
 
 PROMPTS = {
     "critique": """\
@@ -62,13 +63,6 @@ def critic(
         chat += (assistant(draft), more)
         draft = yield from drafted(chat, tools, actor)
     return Answer(draft, chat + assistant(draft))
-
-
-def drafted(chat: Chat, tools: tuple[Any, ...], actor: Loop | None) -> Part:
-    """Give the text of a first answer."""
-    if actor is not None:
-        return (yield from tagged(nested(actor, chat, tools=tools), round=0)).text
-    return answered((yield Think(chat, role="draft", tags={"round": 0})))
 
 
 def to_call(claim: dict[str, str], number: int, tools: tuple[Any, ...]) -> Call:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.drafting import drafted
 from agentkit.messages import Chat, assistant
 from agentkit.prose import after, answered, asked, fill, said
-from agentkit.steps import Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
+from agentkit.steps import Answer, Conclude, Engine, Loop, Think
 
 PROMPTS = {
     "feedback": """\
@@ -55,10 +56,3 @@ def self_refine(
         chat += (assistant(draft), more)
         draft = yield from drafted(chat, tools, actor)
     return Answer(draft, chat + assistant(draft))
-
-
-def drafted(chat: Chat, tools: tuple[Any, ...], actor: Loop | None) -> Part:
-    """Give the text of a first draft."""
-    if actor is not None:
-        return (yield from tagged(nested(actor, chat, tools=tools), round=0)).text
-    return answered((yield Think(chat, role="draft", tags={"round": 0})))
