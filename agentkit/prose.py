@@ -24,10 +24,12 @@ _ITEM = re.compile(
 _VERDICT = re.compile(_LEAD + r"(?:(?:final[ \t]+)?verdict" + _TAIL + r")?+(UN|NOT[ \t]+)?SATISFACTORY(?![A-Za-z])", re.I | re.M)
 _FAILED = re.compile(r"\s*+[>*_`\[ ]*+(?:FAILED(?!\w)|[Ff]ailed(?=[*_`\]]*+[ \t]*+[:：]))[*_`\]]*+[ \t]*+[:：.-]?[*_]*+")
 _NUMBER = r"([-+]?(?:\d++(?:\.\d++)?|\.\d++)|nan|[-+]?inf(?:inity)?)(?![\w.]*\d)"
+_SCALE = r"(?:[ \t]*(/|out of|%)[ \t]*(\d+)?)?"
+_SCORED = re.compile(
+    _LEAD + r"(?:(?:final|overall)[ \t]+)?+(?:score|rating|grade)\b[^\n:=：]{0,60}[:=：][ \t*_`]*+" + _NUMBER + _SCALE, re.I | re.M
+)
 _LABELLED = re.compile(
-    r"\b(?:score|rating|grade)\b(?:[^\n:=]{0,60}[:=]|[ \t]+(?:is|of)\b)?[ \t*_`]*"
-    + _NUMBER
-    + r"(?:[ \t]*(/|out of|%)[ \t]*(\d+)?)?",
+    r"\b(?:score|rating|grade)\b(?:[^\n:=]{0,60}[:=]|[ \t]+(?:is|of)\b)?[ \t*_`]*" + _NUMBER + _SCALE,
     re.I,
 )
 _FRACTION = re.compile(r"(?<![\w./])" + _NUMBER + r"[ \t]*(/|out[ \t]+of)[ \t]*(\d+)", re.I)
@@ -123,11 +125,13 @@ def verdict(text: str) -> bool | None:
 def score(text: str, highest: float) -> float | None:
     """Read a score from 0 to `highest`: "8", "8/10", "Score: 8", "on a 0-10 scale: 8"; None where there is none, or NaN.
 
-    A fraction or a percentage is brought to the scale, and what lies outside of it is clamped. A score that is labelled
-    comes before a fraction, a fraction before what follows a colon, and that before a bare number at a line's start.
+    A fraction or a percentage is brought to the scale, and what lies outside of it is clamped. The last line that
+    begins with a label counts; else a score that is labelled within a line comes before a fraction, a fraction before what
+    follows a colon, and that before a bare number at a line's start.
     """
+    lines = [*_SCORED.finditer(text[:_MOST])]
     for pattern in (_LABELLED, _FRACTION, _COLON, _BARE):
-        if found := next(pattern.finditer(text), None):
+        if found := lines[-1] if lines else next(pattern.finditer(text), None):
             value = float(found[1])
             if value != value:  # NaN: the model itself does not know
                 return None
