@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agentkit.messages import Chat, Reply, system
@@ -37,6 +37,11 @@ _COLON = re.compile(r"[:=][ \t*_`]*" + _NUMBER + r"[ \t*_`.]*(%)?[ \t]*()$", re.
 _BARE = re.compile(r"^[ \t]*+(?:-[ \t]++)?+(?:[>*_\#`•\[(][>*_\#`•\[( \t]*+)?+" + _NUMBER + r"[ \t*_`.]*(%)?()", re.I | re.M)
 _MOST = 200_000
 
+ROOM, PART = 40_000, 30_000
+"""Characters of all values of a prompt together (a request carries 50,000 of one message), and of what one value lists."""
+
+CUT = "[Truncated] {count:,} more characters are not shown."
+
 
 def said(reply: Reply) -> str:
     """Give all that a reply said, as it was written; what a person put in its place counts alike."""
@@ -49,8 +54,23 @@ def answered(reply: Reply) -> str:
 
 
 def fill(prompt: str, **values: Any) -> str:
-    """Put values where a prompt names them in braces; all other braces stay as they are."""
-    return re.sub(r"\{(\w+)\}", lambda name: str(values.get(name[1], name[0])), prompt)
+    """Put values where a prompt names them in braces; all other braces stay as they are.
+
+    Values that are too long for one message are cut, so that what the prompt asks for is never what is missing.
+    """
+    texts = dict(zip(values, fitted([str(value) for value in values.values()], ROOM), strict=True))
+    return re.sub(r"\{(\w+)\}", lambda name: texts.get(name[1], name[0]), prompt)
+
+
+def fitted(texts: Sequence[str], room: int = PART) -> Sequence[str]:
+    """Cut the longest of some texts, all to one length, so that together they have no more than about `room` characters."""
+    left = room
+    for n, length in enumerate(sorted(map(len, texts))):
+        each = left // (len(texts) - n)
+        if length > each:
+            return [text if len(text) <= each else f"{text[:each]}\n{CUT.format(count=len(text) - each)}" for text in texts]
+        left -= length
+    return texts
 
 
 def asked(chat: Chat) -> str:

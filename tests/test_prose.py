@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit import Chat, Reply
-from agentkit.prose import after, answered, arguments, fields, fill, led, numbered, outcome, said, score, until, verdict
+from agentkit.prose import after, answered, arguments, fields, fill, fitted, led, numbered, outcome, said, score, until, verdict
 from agentkit.tools.tool import tool
 
 
@@ -190,6 +190,13 @@ def test_braces_in_what_a_user_wrote_are_harmless() -> None:
 def test_what_a_person_wrote_in_a_replys_place_is_what_was_said() -> None:
     assert said(Reply("short", raw="FINAL_ANSWER: short")) == "FINAL_ANSWER: short" and said(Reply("mine")) == "mine"
     assert answered(Reply("", raw="raw")) == "raw"
+
+
+def test_values_that_are_too_long_are_cut_to_one_length_and_the_prompt_stays_whole() -> None:
+    said = fill("{a} and {b} and {c}. Go on!", a="a" * 100_000, b="b" * 50_000, c="c" * 100)
+    assert said.endswith("c. Go on!") and said.count("c") > 100 and said.count("a" * 19_950) == said.count("b" * 19_950) == 1
+    assert "80,050 more characters" in said and len(said) < 40_300
+    assert fitted(["a" * 10, "b" * 5]) == ["a" * 10, "b" * 5] and fitted([]) == []
 
 
 def test_a_system_message_goes_behind_those_that_are_there() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.drafting import drafted
 from agentkit.messages import Call, Chat, Message, assistant
-from agentkit.prose import answered, arguments, asked, catalogue, fields, fill, named, said
+from agentkit.prose import answered, arguments, asked, catalogue, fields, fill, fitted, named, said
 from agentkit.steps import Act, Answer, Conclude, Engine, Loop, Think
 
 PROMPTS = {
@@ -74,5 +74,5 @@ def to_call(claim: dict[str, str], number: int, tools: tuple[Any, ...]) -> Call:
 
 def report(claims: list[dict[str, str]], checks: tuple[Message, ...]) -> str:
     """Write what came of each check."""
-    pairs = zip(claims, checks, strict=True)
-    return "\n\n".join(f'Claim: "{claim["claim"]}"\nTool result: {check.text}' for claim, check in pairs)
+    pairs = zip(claims, fitted([check.text for check in checks]), strict=True)
+    return "\n\n".join(f'Claim: "{claim["claim"]}"\nTool result: {said}' for claim, said in pairs)

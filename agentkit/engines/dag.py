@@ -8,7 +8,7 @@ from typing import Any
 from agentkit.engines.react import react
 from agentkit.graph import Node, read, trouble
 from agentkit.messages import Chat, assistant
-from agentkit.prose import after, asked, catalogue, fill, outcome, said, score, until
+from agentkit.prose import after, asked, catalogue, fill, fitted, outcome, said, score, until
 from agentkit.steps import All, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
 
 PROMPTS = {
@@ -146,4 +146,5 @@ def states(plan: tuple[Node, ...], results: dict[str, str], ready: list[Node]) -
 def report(plan: tuple[Node, ...], results: dict[str, str], names: tuple[str, ...] | None = None) -> str:
     """Write what came of the steps, or of those of these names."""
     shown = [node for node in plan if node.name in results and (names is None or node.name in names)]
-    return "\n".join(f"Step {node.name} ({node.task}): {results[node.name]}" for node in shown) or "(nothing)"
+    said = fitted([results[node.name] for node in shown])
+    return "\n".join(f"Step {node.name} ({node.task}): {text}" for node, text in zip(shown, said, strict=True)) or "(nothing)"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentkit.messages import Chat, assistant
-from agentkit.prose import after, answered, asked, fill, said, score
+from agentkit.prose import after, answered, asked, fill, fitted, said, score
 from agentkit.steps import All, Answer, Conclude, Engine, Part, Think
 
 PROMPTS = {
@@ -45,7 +45,7 @@ class Branch:
     score: float = 5.0
 
     def __str__(self) -> str:
-        return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, 1)) or "(none)"
+        return "\n".join(f"{number}. {step}" for number, step in enumerate(fitted(self.steps), 1)) or "(none)"
 
 
 def tree_of_thoughts(
