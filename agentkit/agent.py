@@ -44,6 +44,9 @@ from agentkit.tools.sources import ToolSet
 if TYPE_CHECKING:
     from agentkit.memory.store import Memory
 
+TOLD = frozenset({"instructions", "journal", *sessions.OPTIONS})
+"""The settings of an agent that a fork cannot change."""
+
 _LIVE: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
 """The runs of this process, by id: one that is resumed anew takes the place of the old object."""
 
@@ -177,6 +180,14 @@ class Agent:
             "dialect": self.dialect.name if self.dialect else None,
             "version": 1,
         }
+
+    def changed(self, spec: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+        """Give what these changes change in the spec of a run. Raises `UsageError` for what was told when it began."""
+        for name in TOLD & changes.keys():
+            raise UsageError(f"a fork has the past of its run, and {name} is part of that; begin a new run to change it")
+        options = {name: value for name, value in lessons.recalled(self.options).items() if name in changes}
+        changed = {"options": {**spec["options"], **options}} if options else {}
+        return changed | answers.changed(changes)
 
     def attach(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentkit.around.bare_data import bare_data
@@ -40,7 +40,7 @@ _KNOWN: dict[str, Any] = {}
 def begin(spec: dict[str, Any], output: Any, synthesize: Any) -> dict[str, Any]:
     """Record in a run's spec what its answer is to be, and tell the model of the type; a typed answer is not written anew."""
     if output is None:
-        return {**spec, "synthesize": LONGEST if synthesize is True else synthesize} if synthesize else spec
+        return {**spec, **changed({"synthesize": synthesize})} if synthesize else spec
     shape, _ = shape_of(output)
     about = mask_json({"name": shape.name, "schema": shape.schema, "type": _path(output)})
     if not isinstance(output, dict):
@@ -51,6 +51,13 @@ def begin(spec: dict[str, Any], output: Any, synthesize: Any) -> dict[str, Any]:
     told = message_to_json(system(ASK + json.dumps(parameters, indent=2, ensure_ascii=False)))
     at = next((n for n, message in enumerate(spec["task"]) if message["role"] != "system"), len(spec["task"]))
     return {**spec, "task": [*spec["task"][:at], told, *spec["task"][at:]], "output": about}
+
+
+def changed(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what an agent's settings change in the spec of a run: how its answer is written."""
+    if "synthesize" not in changes:
+        return {}
+    return {"synthesize": LONGEST if changes["synthesize"] is True else int(changes["synthesize"] or 0)}
 
 
 def arounds(spec: dict[str, Any], usual: tuple[Around, ...]) -> tuple[Around, ...]:

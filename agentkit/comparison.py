@@ -120,7 +120,8 @@ def compare(
     knows them. A `Cassette` is played from its beginning for each. A run that fails is shown as failed.
     Raises `UsageError` with fewer than one engine or agent, `Unknown` for an option that none of them has.
     """
-    named = [engine if isinstance(engine, tuple) else (engine, {}) for engine in engines]
+    several = [engines] if isinstance(engines, str) else engines
+    named = [engine if isinstance(engine, tuple) else (engine, {}) for engine in several]
     known = {name for engine, _ in named for name in registry.parameters(registry.find(engine)[0])}
     for name in options:
         if name not in known and name not in SETTINGS:

@@ -208,9 +208,10 @@ def fork(run: Run, at: int | Entry | None, changes: dict[str, Any]) -> Run:
     agent = run.agent.using(**changes) if changes else run.agent
     source = run.desk.history
     tips = dict(source.tips) if at is None else source.tips_at(entry)
-    other = agent.attach(source.entries[source.line[0].id].result, parent=run, gates=(forked,))
+    changed = agent.changed(run.task, changes)
+    other = agent.attach({**run.task, **changed}, parent=run, gates=(forked,))
     try:
-        other.desk.history.fork_from(source, tips, time.time())
+        other.desk.history.fork_from(source, tips, time.time(), **changed)
     except BaseException:
         discard(other)
         raise

@@ -228,12 +228,12 @@ class History:
         self.tips = dict(tips)
         self.rebuild()
 
-    def fork_from(self, source: History, tips: Tips, at: float = 0.0) -> None:
+    def fork_from(self, source: History, tips: Tips, at: float = 0.0, **changes: Any) -> None:
         """Stand at an entry of another run of the same tree; what was injected on the way there and not heard comes along."""
         self.tips = dict(tips)
         live = {note.data["id"]: note for note in source.injections.live(self.line)}
         self.injections.notes.update(live)
-        self.note("head", {"tips": tips, "why": "fork", "inherits": list(live)}, at=at)
+        self.note("head", {"tips": tips, "why": "fork", "inherits": list(live), "changes": changes}, at=at)
         self.rebuild()
 
     def undo(self, at: float = 0.0) -> None:

@@ -60,7 +60,7 @@ class Lessons:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+            file.write(f"\n{json.dumps(row)}")  # in front: what a writer that was killed left of a line stays by itself
 
     def forget(self) -> None:
         """Drop all lessons of this user."""
@@ -74,10 +74,20 @@ class Lessons:
             return list(self._held)
         if not self.path.exists():
             return []
-        return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        rows = [_row(line) for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n")]
+        return [row for row in rows if row]
 
     def __repr__(self) -> str:
         return f"<Lessons of {self.user or 'nobody in particular'}: {len(self.recall())}>"
+
+
+def _row(line: str) -> dict[str, str] | None:
+    """Read a line of the file; None for one that is torn, or holds something else."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) and isinstance(row.get("lesson"), str) else None
 
 
 def recalled(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -89,4 +89,4 @@ def _diverge(history: History, done: Replayed, why: str) -> None:
     for _, entry in done:
         extend(tips, entry)
     history.note("head", {"tips": tips, "why": "diverged", "text": why})
-    history.tips = tips
+    history.tips = dict(tips)

@@ -88,7 +88,8 @@ def stack(offered: ToolSet, options: Mapping[str, Any], own: Iterable[Any]) -> t
     repair, most = options.get("repair", 1), options.get("max_tool_calls")
     names = _named(own, options)
     last = frozenset(tool.name for tool in offered.tools if tool.ends_turn)
-    done = pattern(options.get("completion_markers", MARKERS))
+    markers = options.get("completion_markers")
+    done = pattern(MARKERS if markers is None else markers)
     return (
         *(each for each in own if not isinstance(each, str)),
         *(_made(name, value, offered) for name in FROM_OUTSIDE if _on(value := names.get(name))),

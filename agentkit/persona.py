@@ -24,6 +24,8 @@ def load(config: Mapping[str, Any], model: Any = None, **more: Any) -> Agent:
     warning, so that one broken plugin never breaks the others; `model` and `more` come before what the persona says.
     Raises `UsageError` where no engine is left, `ValueError` for a value out of range.
     """
+    if not isinstance(config, Mapping) or not isinstance(config.get("plugin-config") or {}, Mapping):
+        raise UsageError(f'a persona is a dict with "solvers" and "plugin-config", not {config!r:.200}')
     solvers = config.get("solvers") or ["react"]
     for name in [solvers] if isinstance(solvers, str) else solvers:
         try:
@@ -31,7 +33,7 @@ def load(config: Mapping[str, Any], model: Any = None, **more: Any) -> Agent:
         except Unknown as error:
             _warn(error)
             continue
-        options = dict(config.get("plugin-config", {}).get(name, {}))
+        options = dict((config.get("plugin-config") or {}).get(name) or {})
         brain = [options.pop(key) for key in _MODEL if key in options]
         boxes = [box for key in ("tools", "toolboxes") for box in _listed(options.pop(key, ()))]
         tools = [found for box in boxes if (found := _passed(builtin.box, box)) is not None]
@@ -44,7 +46,7 @@ def load(config: Mapping[str, Any], model: Any = None, **more: Any) -> Agent:
 
 
 def _listed(value: Any) -> list[Any]:
-    return [value] if isinstance(value, str) else list(value)
+    return [value] if isinstance(value, str) else list(value or ())
 
 
 def _passed(find: Any, wanted: Any) -> Any:

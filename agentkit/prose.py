@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agentkit.messages import Chat, Reply, system
@@ -24,16 +24,23 @@ _ITEM = re.compile(
 _VERDICT = re.compile(_LEAD + r"(?:(?:final[ \t]+)?verdict" + _TAIL + r")?+(UN|NOT[ \t]+)?SATISFACTORY(?![A-Za-z])", re.I | re.M)
 _FAILED = re.compile(r"\s*+[>*_`\[ ]*+(?:FAILED(?!\w)|[Ff]ailed(?=[*_`\]]*+[ \t]*+[:：]))[*_`\]]*+[ \t]*+[:：.-]?[*_]*+")
 _NUMBER = r"([-+]?(?:\d++(?:\.\d++)?|\.\d++)|nan|[-+]?inf(?:inity)?)(?![\w.]*\d)"
+_SCALE = r"(?:[ \t]*(/|out of|%)[ \t]*(\d+)?)?"
+_SCORED = re.compile(
+    _LEAD + r"(?:(?:final|overall)[ \t]+)?+(?:score|rating|grade)\b[^\n:=：]{0,60}[:=：][ \t*_`]*+" + _NUMBER + _SCALE, re.I | re.M
+)
 _LABELLED = re.compile(
-    r"\b(?:score|rating|grade)\b(?:[^\n:=]{0,60}[:=]|[ \t]+(?:is|of)\b)?[ \t*_`]*"
-    + _NUMBER
-    + r"(?:[ \t]*(/|out of|%)[ \t]*(\d+)?)?",
+    r"\b(?:score|rating|grade)\b(?:[^\n:=]{0,60}[:=]|[ \t]+(?:is|of)\b)?[ \t*_`]*" + _NUMBER + _SCALE,
     re.I,
 )
 _FRACTION = re.compile(r"(?<![\w./])" + _NUMBER + r"[ \t]*(/|out[ \t]+of)[ \t]*(\d+)", re.I)
 _COLON = re.compile(r"[:=][ \t*_`]*" + _NUMBER + r"[ \t*_`.]*(%)?[ \t]*()$", re.I | re.M)
 _BARE = re.compile(r"^[ \t]*+(?:-[ \t]++)?+(?:[>*_\#`•\[(][>*_\#`•\[( \t]*+)?+" + _NUMBER + r"[ \t*_`.]*(%)?()", re.I | re.M)
 _MOST = 200_000
+
+ROOM, PART = 40_000, 30_000
+"""Characters of all values of a prompt together (a request carries 50,000 of one message), and of what one value lists."""
+
+CUT = "[Truncated] {count:,} more characters are not shown."
 
 
 def said(reply: Reply) -> str:
@@ -47,8 +54,23 @@ def answered(reply: Reply) -> str:
 
 
 def fill(prompt: str, **values: Any) -> str:
-    """Put values where a prompt names them in braces; all other braces stay as they are."""
-    return re.sub(r"\{(\w+)\}", lambda name: str(values.get(name[1], name[0])), prompt)
+    """Put values where a prompt names them in braces; all other braces stay as they are.
+
+    Values that are too long for one message are cut, so that what the prompt asks for is never what is missing.
+    """
+    texts = dict(zip(values, fitted([str(value) for value in values.values()], ROOM), strict=True))
+    return re.sub(r"\{(\w+)\}", lambda name: texts.get(name[1], name[0]), prompt)
+
+
+def fitted(texts: Sequence[str], room: int = PART) -> Sequence[str]:
+    """Cut the longest of some texts, all to one length, so that together they have no more than about `room` characters."""
+    left = room
+    for n, length in enumerate(sorted(map(len, texts))):
+        each = left // (len(texts) - n)
+        if length > each:
+            return [text if len(text) <= each else f"{text[:each]}\n{CUT.format(count=len(text) - each)}" for text in texts]
+        left -= length
+    return texts
 
 
 def asked(chat: Chat) -> str:
@@ -123,11 +145,13 @@ def verdict(text: str) -> bool | None:
 def score(text: str, highest: float) -> float | None:
     """Read a score from 0 to `highest`: "8", "8/10", "Score: 8", "on a 0-10 scale: 8"; None where there is none, or NaN.
 
-    A fraction or a percentage is brought to the scale, and what lies outside of it is clamped. A score that is labelled
-    comes before a fraction, a fraction before what follows a colon, and that before a bare number at a line's start.
+    A fraction or a percentage is brought to the scale, and what lies outside of it is clamped. The last line that
+    begins with a label counts; else a score that is labelled within a line comes before a fraction, a fraction before what
+    follows a colon, and that before a bare number at a line's start.
     """
+    lines = [*_SCORED.finditer(text[:_MOST])]
     for pattern in (_LABELLED, _FRACTION, _COLON, _BARE):
-        if found := next(pattern.finditer(text), None):
+        if found := lines[-1] if lines else next(pattern.finditer(text), None):
             value = float(found[1])
             if value != value:  # NaN: the model itself does not know
                 return None

@@ -205,7 +205,8 @@ def forecast(engine: Callable[..., Any], options: Mapping[str, Any]) -> str:
     if count is None or not engine.__module__.startswith("agentkit.engines."):
         return ""
     own = {name: value for name, value in options.items() if name in inspect.signature(count).parameters}
-    return f"at most {count(**own)} model calls, when no answer is found on the way"
+    calls = count(**own)
+    return f"{'more than a million' if calls > 1_000_000 else f'at most {calls}'} model calls, when no answer is found on the way"
 
 
 def check_recorded(engine: Callable[..., Any], spec: dict[str, Any]) -> None:

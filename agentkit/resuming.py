@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentkit import budget
 from agentkit.errors import JournalDamaged
 from agentkit.gates import forked
-from agentkit.journal.base import Entry, Journal, RunInfo
+from agentkit.journal.base import Entry, Journal, Note, RunInfo
 from agentkit.journal.memory import MemoryJournal
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def reopen(agent: Agent, journal: Journal, known: RunInfo, *, strict: bool) -> R
     spec = next((row.result for row in rows if isinstance(row, Entry) and row.kind == "begin"), None)
     if spec is None:
         raise JournalDamaged(f"run {name}: its first entry cannot be read, and nothing can be shown without it")
+    forked_with = (note.data.get("changes", {}) for note in rows if isinstance(note, Note) and _is_fork(note, name))
+    spec = spec | next(forked_with, {})
     missing += [f"tool {tool!r}" for tool in spec["tools"] if agent.tools.find(tool) is None]
     kept = MemoryJournal.of(known, rows) if sealed else journal
     run = agent.attach(spec, name=name, journal=kept, gates=(forked,) if known.parent else ())
@@ -49,3 +51,8 @@ def reopen(agent: Agent, journal: Journal, known: RunInfo, *, strict: bool) -> R
     if run.status in ("done", "readonly") and not run.desk.history.behind.waiting:
         run.control.lease.drop()
     return run
+
+
+def _is_fork(note: Note, name: str) -> bool:
+    """Say whether a run begins with this note, as a fork of another one."""
+    return note.run == name and note.kind == "head" and note.data["why"] == "fork"

@@ -29,7 +29,7 @@ def _is_many_functions(value: Any) -> bool:
 CHECKED_WHERE_USED = (
     *("check_completion", "clear_results", "compact", "max_failures", "offload", "revise_calls", "select_tools", "self_check"),
     *("structured_thinking", "warn_cycles", "window"),
-    *("budget", "completion_markers", "discover", "recall", "retained_turns", "session_memory"),
+    *("budget", "completion_markers", "recall", "retained_turns", "session_memory"),
 )
 """What goes around a run: each part checks its own value."""
 
@@ -46,6 +46,7 @@ SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "roles": (lambda value: isinstance(value, Mapping), "a dict from roles to models"),
     "settings": (lambda value: isinstance(value, dict), "a dict"),
     "repair": (lambda value: value in (0, 1), "0 or 1 (how often a reply is asked for again)"),
+    "discover": (lambda value: isinstance(value, bool | str | os.PathLike), "True, or the folder whose files are looked up, too"),
     "max_tool_calls": (lambda value: True, "a whole number"),  # the cap itself checks it
     "synthesize": (
         lambda value: isinstance(value, int) and value >= 0,

@@ -103,7 +103,8 @@ class Stepper:
         lane.branches = [Lane(e, f"{place}{k}]", lane, wrapped=wrapped, within=lane.asker) for k, e in enumerate(engines)]
         for i, around in self._arounds["all"] if wrapped else ():
             if getattr(around, "nested", False):
-                lane.frames[0].memories[i]["lanes"] = [branch.frames[0].memories.setdefault(i, {}) for branch in lane.branches]
+                own = lane.frames[0].memories.setdefault(i, {})
+                own["lanes"] = [branch.frames[0].memories.setdefault(i, {"outer": own}) for branch in lane.branches]
         joint = Pending(lane, pending.path, pending.index, step, joins=True)
         for branch in lane.branches:
             branch.pending = None

@@ -16,7 +16,7 @@ LAYERS = """
     messages secrets background interrupts places home shapes
     prose
     steps graph
-    structured
+    structured drafting
     tools engines around lanes
     registry stepper settings
     recommend models
@@ -47,7 +47,7 @@ LAYERS = """
 LEVEL = {unit: level for level, line in enumerate(LAYERS.splitlines()) for unit in line.split()}
 
 # What decides and never performs: it imports only its like, and of the standard library only what does no I/O.
-PURE_NAMES = "errors lines usage messages shapes prose graph steps structured engines around places lanes stepper"
+PURE_NAMES = "errors lines usage messages shapes prose graph steps structured drafting engines around places lanes stepper"
 PURE = set(PURE_NAMES.split())
 PURE_LIBRARY = """
     __future__ ast bisect collections copy dataclasses difflib enum functools graphlib hashlib heapq inspect itertools json

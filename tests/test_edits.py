@@ -167,6 +167,40 @@ def test_a_fork_may_change_the_model_and_the_dialect() -> None:
     assert other.requests[0]["messages"][-1]["content"] == "Observation: rain in Oslo"
 
 
+@pytest.mark.parametrize("journal", ["memory", "file"])
+def test_a_fork_may_change_the_options_of_the_engine_and_keeps_them(journal: str, tmp_path: Any) -> None:
+    where = "memory" if journal == "memory" else tmp_path / "runs.db"
+    calls = [call("look", city=city) for city in ("Oslo", "Rome", "Bern")]
+    model = Scripted([*calls[:2], "forced", calls[2], "done", "forced again"], abilities=Abilities(tools=True))
+    agent = Agent(model, [look], journal=where, max_iterations=2)
+    run = agent.start("q", paused=True)
+    assert run.drive().reason == "max_turns" and run.answer == "forced"
+    other = run.fork(max_iterations=5)
+    assert "4 recorded steps are re-used" in other.forecast and other.drive().answer == "done" and not other.result.reason
+    third = other.fork(2)
+    assert third.task["options"] == {"max_iterations": 5} and run.task["options"] == {"max_iterations": 2}
+    assert Run.from_json(other.to_json()).answer == "done" and run.answer == "forced"
+    other.close()
+    assert agent.resume(other.id).answer == "done"
+    assert run.fork(1, max_iterations=1).drive().answer == "forced again"
+
+
+def test_a_fork_may_have_its_answer_written_anew_or_no_more() -> None:
+    run, _ = begin(call("look", city="Oslo"), "rain", "**Rain.**", "It rains.")
+    run.drive()
+    other = run.fork(synthesize=True)
+    assert other.drive().answer == "**Rain.**" and other.fork(2, synthesize=False).drive().answer == "It rains."
+    with pytest.raises(ValueError, match="max_iterations"):
+        run.fork(max_iterations=0)
+
+
+@pytest.mark.parametrize("change", [{"instructions": "Be kind."}, {"recall": 0}, {"retained_turns": 3}, {"journal": None}])
+def test_a_fork_says_what_it_cannot_change(change: Any) -> None:
+    run, _ = begin("first")
+    with pytest.raises(UsageError, match=f"{next(iter(change))} is part of that"):
+        run.fork(**change)
+
+
 # -- injection -----------------------------------------------------------------------------------------------------------
 
 

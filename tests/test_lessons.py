@@ -48,3 +48,14 @@ def test_a_lesson_is_kept_as_it_was_edited_and_a_replay_needs_no_store() -> None
     run.drive()
     assert store.recall() == ["mine"]
     run.desk.history.rebuild(strict=True)
+
+
+@pytest.mark.parametrize("torn", ['{"user": "ada", "les', "[1]", "\x00", '{"user": "ada", "lesson": 3}', "[" * 100_000])
+def test_a_line_that_was_torn_costs_no_other_lesson_and_no_run(torn: str, tmp_path: Path) -> None:
+    path = tmp_path / "lessons.jsonl"
+    store = Lessons(path, user="ada")
+    store.remember("look it up")
+    path.write_text(path.read_text() + "\n" + torn)
+    store.remember("look again")
+    assert store.recall() == ["look it up", "look again"]
+    play(store, GOOD)

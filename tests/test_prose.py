@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit import Chat, Reply
-from agentkit.prose import after, answered, arguments, fields, fill, led, numbered, outcome, said, score, until, verdict
+from agentkit.prose import after, answered, arguments, fields, fill, fitted, led, numbered, outcome, said, score, until, verdict
 from agentkit.tools.tool import tool
 
 
@@ -56,6 +56,9 @@ def test_a_verdict_is_read_at_a_lines_start(text: str, ok: bool | None) -> None:
         ("4 out of 5", 8),
         ("Score: 80%", 8),
         ("I think this is good.\nScore: 3", 3),
+        ("A score of 9 would need a source, and 10/10 two.\nScore: 2", 2),
+        ("Score: 9 if it were right. It is not.\n**Final score:** 2/10", 2),
+        ("My score: 7", 7),
         ("Rating = 2", 2),
         ("11", 10),
         ("-4", 0),
@@ -187,6 +190,13 @@ def test_braces_in_what_a_user_wrote_are_harmless() -> None:
 def test_what_a_person_wrote_in_a_replys_place_is_what_was_said() -> None:
     assert said(Reply("short", raw="FINAL_ANSWER: short")) == "FINAL_ANSWER: short" and said(Reply("mine")) == "mine"
     assert answered(Reply("", raw="raw")) == "raw"
+
+
+def test_values_that_are_too_long_are_cut_to_one_length_and_the_prompt_stays_whole() -> None:
+    said = fill("{a} and {b} and {c}. Go on!", a="a" * 100_000, b="b" * 50_000, c="c" * 100)
+    assert said.endswith("c. Go on!") and said.count("c") > 100 and said.count("a" * 19_950) == said.count("b" * 19_950) == 1
+    assert "80,050 more characters" in said and len(said) < 40_300
+    assert fitted(["a" * 10, "b" * 5]) == ["a" * 10, "b" * 5] and fitted([]) == []
 
 
 def test_a_system_message_goes_behind_those_that_are_there() -> None:

@@ -112,6 +112,19 @@ def test_a_persona_with_a_typo_says_so_and_one_without_an_engine_is_refused() ->
         persona.load({"solvers": ["nothing-like-it"]})
 
 
+@pytest.mark.parametrize(
+    "config", [{"plugin-config": None}, {"plugin-config": {"react": None}}, {"plugin-config": {"react": {"tools": None}}}]
+)
+def test_what_a_persona_leaves_empty_is_left_out(config: Any) -> None:
+    assert persona.load({"solvers": ["react"], **config}, "echo").options == {}
+
+
+@pytest.mark.parametrize("config", [None, [], "react", {"plugin-config": ["react"]}])
+def test_what_is_no_persona_is_refused(config: Any) -> None:
+    with pytest.raises(UsageError, match="a persona is a dict"):
+        persona.load(config, "echo")
+
+
 def test_engines_inside_are_recorded_as_data_and_found_again(tmp_path: Path) -> None:
     inner = {"engine": "plan_and_execute", "actor": {"engine": "react", "max_iterations": 2}, "max_steps": 3}
     agent = Agent(Scripted(["1. a", "A", "done", "SATISFACTORY"]), engine="reflexion", actor=inner, journal=tmp_path / "runs.db")

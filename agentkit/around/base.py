@@ -15,8 +15,9 @@ Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
 def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
     """Mark a generator function as an around of these step classes; unmarked, it sees every step.
 
-    It has a memory for each frame of the engine. With `nested` one memory serves an engine and those it delegates to; where
-    a parallel step is done, `memory["lanes"]` holds the memories of its lanes, in their order.
+    It has a memory for each frame of the engine. With `nested` one memory serves an engine and those it delegates to. If it
+    sees parallel steps, `memory["lanes"]` holds the memories of the lanes of one, in their order, when that is done, and
+    `memory["outer"]` in a lane the memory of whoever opened it.
     """
 
     def mark(function: Any) -> Any:

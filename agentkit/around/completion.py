@@ -12,7 +12,10 @@ MARKERS = (r"✅\s*Completed", r"##\s*Summary", r"##\s*Reflection", r"Task compl
 
 
 def pattern(markers: Iterable[str] = MARKERS) -> re.Pattern[str]:
-    """Put markers into one pattern. Raises `ValueError` for what is no regular expression."""
+    """Put markers into one pattern. Raises `ValueError` for what is no list of regular expressions."""
+    markers = tuple(markers) if isinstance(markers, Iterable) and not isinstance(markers, str) else (markers,)
+    if not all(isinstance(marker, str) for marker in markers):
+        raise ValueError(f"completion_markers is a list of regular expressions, not {markers!r:.200}")
     try:
         return re.compile("|".join(rf"^[ \t]*(?:{marker})(?!\w)" for marker in markers) or r"(?!)", re.I | re.M)
     except re.error as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentkit.around.base import Around, around
 from agentkit.messages import Reply, user
+from agentkit.shapes import shape_of
 from agentkit.steps import Step, Think, replace
 from agentkit.structured import structured
 
@@ -30,8 +31,10 @@ SAID = "[YOUR THINKING, as data]\n{data}\nNow go on accordingly."
 def think_in_data(schema: Any = THOUGHT) -> Around:
     """Ask for each thought as data of `schema` first; it stands in the chat from then on, and beside it in the trace.
 
-    `schema` is a JSON schema or a pydantic model. A model that gives no such data thinks as it would without.
+    `schema` is a JSON schema or a pydantic model. A model that gives no such data thinks as it would without. Raises
+    `UsageError` for what is no schema.
     """
+    shape_of(schema)
 
     @around(Think)
     def thinking(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:

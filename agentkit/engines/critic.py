@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.drafting import drafted
 from agentkit.messages import Call, Chat, Message, assistant
-from agentkit.prose import after, answered, arguments, asked, catalogue, fields, fill, named, said
-from agentkit.steps import Act, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
+from agentkit.prose import answered, arguments, asked, catalogue, fields, fill, fitted, named, said
+from agentkit.steps import Act, Answer, Conclude, Engine, Loop, Think
 
 PROMPTS = {
     "critique": """\
@@ -52,9 +53,8 @@ def critic(
         tags = {"round": number}
         critique = yield Think(Chat.of(fill(say["critique"], **words)), role="critique", tags=tags, choice="none", hears=False)
         claims = [block for block in fields(said(critique), ("Claim",), "Tool", "Tool Input") if "tool" in block]
-        if not claims:  # it says VERIFIED, or nothing that could be checked
-            tags |= {"ok": after("VERIFIED", said(critique)) is not None}
-            break
+        if not claims:
+            break  # it says VERIFIED, or nothing that could be checked
         checks = yield Act(tuple(to_call(claim, n, tools) for n, claim in enumerate(claims, 1)), role="verify", tags=tags)
         words["checks"] = report(claims, checks)
         revised = yield Think(Chat.of(fill(say["revise"], **words)), role="revise", tags=tags, choice="none", hears=False)
@@ -63,13 +63,6 @@ def critic(
         chat += (assistant(draft), more)
         draft = yield from drafted(chat, tools, actor)
     return Answer(draft, chat + assistant(draft))
-
-
-def drafted(chat: Chat, tools: tuple[Any, ...], actor: Loop | None) -> Part:
-    """Give the text of a first answer."""
-    if actor is not None:
-        return (yield from tagged(nested(actor, chat, tools=tools), round=0)).text
-    return answered((yield Think(chat, role="draft", tags={"round": 0})))
 
 
 def to_call(claim: dict[str, str], number: int, tools: tuple[Any, ...]) -> Call:
@@ -81,5 +74,5 @@ def to_call(claim: dict[str, str], number: int, tools: tuple[Any, ...]) -> Call:
 
 def report(claims: list[dict[str, str]], checks: tuple[Message, ...]) -> str:
     """Write what came of each check."""
-    pairs = zip(claims, checks, strict=True)
-    return "\n\n".join(f'Claim: "{claim["claim"]}"\nTool result: {check.text}' for claim, check in pairs)
+    pairs = zip(claims, fitted([check.text for check in checks]), strict=True)
+    return "\n\n".join(f'Claim: "{claim["claim"]}"\nTool result: {said}' for claim, said in pairs)

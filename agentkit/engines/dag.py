@@ -8,7 +8,7 @@ from typing import Any
 from agentkit.engines.react import react
 from agentkit.graph import Node, read, trouble
 from agentkit.messages import Chat, assistant
-from agentkit.prose import after, asked, catalogue, fill, outcome, said, score
+from agentkit.prose import after, asked, catalogue, fill, fitted, outcome, said, score, until
 from agentkit.steps import All, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
 
 PROMPTS = {
@@ -28,7 +28,7 @@ This is being worked on by a plan:
 What is known from the steps before:
 {done}
 
-Now carry out step {step} and nothing else.
+Now carry out step {number} and nothing else: {step}
 Answer with its result. If it cannot be done, answer with FAILED: and the reason.""",
     "analyze": """\
 The steps of a plan have been taken. See whether what was asked is answered by them.
@@ -75,9 +75,9 @@ def dag(
         tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, [])}
         words = {"request": asked(chat), "done": known}
         judged = said((yield Think(Chat.of(fill(say["analyze"], **words)), role="analyze", tags=tags, choice="none", hears=False)))
-        answer = after("ANSWER", judged) or judged.strip() or known
-        yes, sure = after("ACHIEVED", judged), score(after("CONFIDENCE", judged) or "", 1.0)
-        achieved = not (yes or "").lower().startswith("no") and (sure is None or sure >= min_confidence)
+        answer = until("CONFIDENCE", until("ACHIEVED", after("ANSWER", judged) or "")).strip() or judged.strip() or known
+        yes, sure = after("ACHIEVED", judged), score((after("CONFIDENCE", judged) or "").partition("\n")[0], 1.0)
+        achieved = not (yes or "").lower().startswith(("no", "false")) and (sure is None or sure >= min_confidence)
         if achieved:
             break
         again = fill(say["again"], done=known, why=answer)
@@ -105,7 +105,8 @@ def carried_out(
         tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, ready)}
         lanes = []
         for node in ready:
-            words = {"plan": "\n".join(map(str, plan)), "done": report(plan, results, node.after), "step": node}
+            words = {"plan": "\n".join(map(str, plan)), "done": report(plan, results, node.after)}
+            words |= {"number": node.name, "step": node.task}
             inner = nested(actor, chat + fill(prompt, **words), tools=tools, max_iterations=max_iterations)
             wishes = {name: wish for name, wish in (("timeout", timeout), ("model", node.model)) if wish}
             lanes.append(tagged(inner, **tags, plan_step=plan.index(node) + 1, **wishes))
@@ -145,4 +146,5 @@ def states(plan: tuple[Node, ...], results: dict[str, str], ready: list[Node]) -
 def report(plan: tuple[Node, ...], results: dict[str, str], names: tuple[str, ...] | None = None) -> str:
     """Write what came of the steps, or of those of these names."""
     shown = [node for node in plan if node.name in results and (names is None or node.name in names)]
-    return "\n".join(f"Step {node.name} ({node.task}): {results[node.name]}" for node in shown) or "(nothing)"
+    said = fitted([results[node.name] for node in shown])
+    return "\n".join(f"Step {node.name} ({node.task}): {text}" for node, text in zip(shown, said, strict=True)) or "(nothing)"

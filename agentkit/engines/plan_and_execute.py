@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.engines.react import react
 from agentkit.messages import Chat, assistant
-from agentkit.prose import answered, catalogue, fill, numbered, outcome, said
+from agentkit.prose import answered, catalogue, fill, fitted, numbered, outcome, said
 from agentkit.steps import Answer, Conclude, Engine, Loop, Think, nested, tagged
 
 PROMPTS = {
@@ -94,5 +94,5 @@ def listed(plan: tuple[str, ...]) -> str:
 
 def report(plan: tuple[str, ...], results: list[str]) -> str:
     """Write what came of the steps so far."""
-    done = zip(plan, results, strict=False)
+    done = zip(plan, fitted(results), strict=False)
     return "\n".join(f"Step {number} ({step}): {result}" for number, (step, result) in enumerate(done, 1)) or "(nothing)"

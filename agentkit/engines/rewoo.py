@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkit.messages import Call, Chat, assistant
-from agentkit.prose import answered, arguments, asked, catalogue, fill, named, said
+from agentkit.prose import answered, arguments, asked, catalogue, fill, fitted, named, said
 from agentkit.steps import Act, All, Answer, Conclude, Engine, Part, Think
 
 PROMPTS = {
@@ -49,7 +49,8 @@ def rewoo(
         tags = {"plan": texts, "plan_states": states(steps, found, ready)}
         results = yield All(tuple(look_up(n, *steps[n], found, tools, tags) for n in ready), role="work")
         found |= dict(zip(ready, results, strict=True))
-    evidence = "\n".join(f"{text}\n{found.get(n) or lacking(steps[n][1], found)}" for n, text in zip(steps, texts, strict=True))
+    said_of = fitted([found.get(number) or lacking(given, found) for number, (_, given) in steps.items()])
+    evidence = "\n".join(f"{text}\n{result}" for text, result in zip(texts, said_of, strict=True))
     words = {"evidence": evidence or said(made), "request": asked(chat)}
     tags = {"plan": texts, "plan_states": states(steps, found, [])}
     answer = answered((yield Think(chat + fill(say["solve"], **words), role="solve", tags=tags, choice="none"))) or evidence

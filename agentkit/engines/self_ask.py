@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkit.messages import Call, Chat, assistant, user
-from agentkit.prose import after, answered, arguments, catalogue, fields, fill, led, named, said, until
+from agentkit.prose import after, answered, arguments, catalogue, fields, fill, fitted, led, named, said, until
 from agentkit.steps import Act, All, Answer, Conclude, Engine, Loop, Part, Think, nested
 
 FINAL = "So the final answer is"
@@ -50,7 +50,7 @@ def self_ask(
         if taken:
             found = yield from look_up(taken, tools, actor)
             chat += (*reply.heard, assistant(text.strip()))
-            chat += user("\n".join(f"Intermediate answer: {answer}" for answer in found))
+            chat += user("\n".join(f"Intermediate answer: {answer}" for answer in fitted(found)))
         elif asked and not interrupted:
             chat, interrupted = chat + say["now"], "max_follow_ups"
         else:

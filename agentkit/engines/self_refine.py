@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.drafting import drafted
 from agentkit.messages import Chat, assistant
-from agentkit.prose import after, answered, asked, fill, said
-from agentkit.steps import Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
+from agentkit.prose import after, answered, asked, fill, fitted, said
+from agentkit.steps import Answer, Conclude, Engine, Loop, Think
 
 PROMPTS = {
     "feedback": """\
@@ -49,16 +50,9 @@ def self_refine(
         if not feedback or after("DONE", feedback) is not None:
             break
         history.append(f"Draft {number}:\n{draft}\nWhat was said about it:\n{feedback}")
-        again = Chat.of(fill(say["refine"], **words, history="\n\n".join(history)))
+        again = Chat.of(fill(say["refine"], **words, history="\n\n".join(fitted(history))))
         draft = answered((yield Think(again, role="revise", tags=tags, choice="none", hears=False))) or draft
     while more := (yield Conclude(draft)):  # something was injected: answer that first
         chat += (assistant(draft), more)
         draft = yield from drafted(chat, tools, actor)
     return Answer(draft, chat + assistant(draft))
-
-
-def drafted(chat: Chat, tools: tuple[Any, ...], actor: Loop | None) -> Part:
-    """Give the text of a first draft."""
-    if actor is not None:
-        return (yield from tagged(nested(actor, chat, tools=tools), round=0)).text
-    return answered((yield Think(chat, role="draft", tags={"round": 0})))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentkit.messages import Chat, assistant
-from agentkit.prose import after, answered, asked, fill, said, score
+from agentkit.prose import after, answered, asked, fill, fitted, said, score
 from agentkit.steps import All, Answer, Conclude, Engine, Part, Think
 
 PROMPTS = {
@@ -33,6 +33,7 @@ This is the best line of thought that was found:
 
 Give the answer now, from what is known so far, on a line of the form: ANSWER: the answer""",
 }
+MANY = 1_000_000
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ class Branch:
     score: float = 5.0
 
     def __str__(self) -> str:
-        return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, 1)) or "(none)"
+        return "\n".join(f"{number}. {step}" for number, step in enumerate(fitted(self.steps), 1)) or "(none)"
 
 
 def tree_of_thoughts(
@@ -130,9 +131,12 @@ def ancestors(node: str) -> list[str]:
 
 
 def cost(n_branches: int = 3, beam_width: int = 2, max_depth: int = 4, search: str = "beam") -> int:
-    """Count the model calls of a run that finds no answer on the way: two for each thought, and one for the answer."""
-    width, thoughts = 1, 0
-    for _level in range(max_depth):
-        thoughts += width * n_branches
+    """Count the model calls of a run that finds no answer on the way: two for each thought, and one for the answer.
+
+    What is above a million is not counted on.
+    """
+    width, thoughts, level = 1, 0, 0
+    while level < max_depth and thoughts < MANY:
+        thoughts, level = thoughts + width * n_branches, level + 1
         width = width * n_branches if search == "dfs" else min(beam_width, width * n_branches)
     return 2 * thoughts + 1

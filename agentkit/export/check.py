@@ -34,6 +34,8 @@ _NOTE: dict[str, dict[str, Any]] = {
     "head": {"tips": dict[str, int], "why": str},
 }
 
+_FORK = {"options": dict[str, Any], "synthesize": int}
+
 
 def row(found: Row, before: list[Row]) -> str:
     """Say what is wrong with a row that follows those `before` it; empty when nothing is."""
@@ -101,7 +103,13 @@ def _note(note: Note, before: list[Row]) -> str:
             return f"is a note of kind {note.kind!r} without a sound {name!r}"
     if note.kind == "head" and not ("" in note.data["tips"] and all(_there(at, before) for at in note.data["tips"].values())):
         return "moves to entries that are not there"
+    if note.kind == "head" and not _changed(note.data.get("changes", {})):
+        return "is a fork with changes that a fork cannot have"
     return ""
+
+
+def _changed(changes: Any) -> bool:
+    return isinstance(changes, dict) and all(name in _FORK and not misfit(value, _FORK[name]) for name, value in changes.items())
 
 
 def _there(number: int, before: list[Row]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from engines.actors import Actor, look
 
 from agentkit import Agent, Call, Reply, tool
 from agentkit.models.base import Abilities
@@ -92,6 +93,17 @@ def test_a_model_that_goes_on_calling_above_the_limit_is_told_each_time(more: An
     assert sum("limit of 1 tool calls" in message["content"] for message in model.requests[-1]["messages"]) == 2
     result.run.desk.history.rebuild(strict=True)
     assert result.run.answer == "done" and result.run.undo().drive().answer == "done"
+
+
+@pytest.mark.parametrize(
+    ("engine", "calls"), [("reflexion", 1), ("plan_and_execute", 1), ("critic", 1), ("self_ask", 1), ("rewoo", 1), ("dag", 1)]
+)
+def test_the_limit_holds_for_all_engines_of_a_run(engine: str, calls: int) -> None:
+    model = Actor()
+    model.evaluate = lambda request: Reply("UNSATISFACTORY")  # type: ignore[method-assign]
+    result = Agent(model, [look], engine=engine, max_tool_calls=1, journal="memory").run("q")
+    assert (result.tool_calls_count, result.error) == (calls, None) and result.answer
+    result.run.desk.history.rebuild(strict=True)
 
 
 @pytest.mark.parametrize("most", [0, -1, True, "3", 1.5])

@@ -158,6 +158,20 @@ def test_a_marker_in_the_middle_of_a_line_is_prose_and_markers_can_be_ones_own()
     assert own.run("q").answer == "<<END>> 3"
     with pytest.raises(ValueError, match="completion_markers"):
         Agent(Scripted([]), completion_markers=["("])
+    assert Agent(Scripted(["<<END>> 3"]), [add], journal="memory", completion_markers="<<END>>").run("q").answer == "<<END>> 3"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("completion_markers", value) for value in (0, True, [1], [None])),
+        *(("discover", value) for value in (0.5, {}, [], ["notes"], b"notes")),
+        ("structured_thinking", {"schema": 3}),
+    ],
+)
+def test_a_value_that_is_of_no_use_is_refused_at_construction_in_words(name: str, value: Any) -> None:
+    with pytest.raises((ValueError, UsageError), match=r"(completion_markers|discover|a schema) is"):
+        Agent(Scripted([]), [add], **{name: value})
 
 
 # -- revisions -------------------------------------------------------------------------------------------------------------

@@ -115,6 +115,37 @@ def test_whatever_a_model_writes_the_outcome_is_stable(engine: str, replies: lis
     assert result.error is None and (result.answer, model.calls) == (answer, calls)
 
 
+LONG = "begin " + "long " * 20_000
+JUDGED = "ACHIEVED: yes\nANSWER: a"
+
+
+@pytest.mark.parametrize(
+    ("engine", "replies"),
+    [
+        ("plan_and_execute", ["1. a\n2. b", LONG, LONG, "sum"]),
+        ("dag", ["1. a\n2. b\n3. c [after: 1, 2]", LONG, LONG, "done", JUDGED]),
+        ("reflexion", [LONG, "UNSATISFACTORY", "better", LONG, "SATISFACTORY"]),
+        ("critic", [LONG, "CLAIM: a\nTOOL: look\nTOOL INPUT: a\nCLAIM: b\nTOOL: look\nTOOL INPUT: b", LONG, "VERIFIED: yes"]),
+        ("self_refine", [LONG, LONG, LONG, LONG, LONG, "DONE: yes"]),
+        ("self_ask", ["Follow up: a\nFollow up: b", "So the final answer is: c"]),
+        ("rewoo", ["#E1 = look[a]\n#E2 = look[b]", "solved"]),
+        ("tree_of_thoughts", [LONG, "8", LONG, "8", "ANSWER: a"]),
+    ],
+)
+def test_what_is_very_long_never_pushes_out_what_is_asked_or_what_came_later(engine: str, replies: list[str]) -> None:
+    def long(query: str) -> str:
+        """Look something up."""
+        return LONG
+
+    options = {"n_branches": 1, "beam_width": 1, "max_depth": 2} if engine == "tree_of_thoughts" else {}
+    tools = [tool(effect="pure", name="look")(long)] if engine in ("critic", "self_ask", "rewoo") else []
+    model = Scripted(replies)
+    assert not Agent(model, tools, engine=engine, journal="memory", **options).run("q").error
+    sent = [request["messages"][-1]["content"] for request in model.requests]
+    assert model.calls == len(replies) and 30_000 < max(map(len, sent)) < 45_000
+    assert max(text.count("begin long") for text in sent) >= (1 if engine == "reflexion" else 2)
+
+
 def test_braces_in_a_question_reach_the_model_as_they_are() -> None:
     seen: list[str] = []
     for engine in ENGINES:

@@ -32,10 +32,8 @@ class Planned:
             return next(self.plans)
         if request.role == "analyze":
             return next(self.judgements)
-        step = request.chat[-1].text.partition("Now carry out step ")[2]
-        said = next(
-            (value for name, value in self.steps.items() if f" {name}" in step.split(" and nothing")[0].split("[")[0]), "done"
-        )
+        step = request.chat[-1].text.partition(" and nothing else: ")[2].partition("\n")[0]
+        said = self.steps.get(step, "done")
         return said(request) if callable(said) else said
 
     def roles(self) -> list[str]:
@@ -99,6 +97,31 @@ def test_it_plans_again_three_times_at_most_with_what_is_known() -> None:
     assert model.roles().count("plan") == 4 and "Step 1 (a): A" in model.requests[3].chat[-1].text
     model = Planned(["1. a"] * 2, ["ACHIEVED: yes\nCONFIDENCE: 0.3\nANSWER: perhaps", YES])
     assert run_of(model).answer == "42" and model.roles().count("plan") == 2
+
+
+@pytest.mark.parametrize(
+    ("judgement", "answer", "rounds"),
+    [
+        (
+            "ACHIEVED: yes\nCONFIDENCE: 0.9\nANSWER: Its rating: 1/10, 3 out of 10 at best.",
+            "Its rating: 1/10, 3 out of 10 at best.",
+            1,
+        ),
+        ("ANSWER: Oslo\nACHIEVED: yes\nCONFIDENCE: 90%", "Oslo", 1),
+        ("**ACHIEVED:** yes\n**CONFIDENCE:** high\n**ANSWER:**\nOslo\n\nand Rome", "Oslo\n\nand Rome", 1),
+        ("ACHIEVED: false\nCONFIDENCE: 1\nANSWER: Oslo", "42", 2),
+        ("ACHIEVED: no, the score: 9/10 is missing\nANSWER: Oslo", "42", 2),
+    ],
+)
+def test_each_part_of_the_analysis_is_read_by_itself(judgement: str, answer: str, rounds: int) -> None:
+    model = Planned(["1. a", "1. b"], [judgement, YES])
+    assert (run_of(model).answer, model.roles().count("plan")) == (answer, rounds)
+
+
+def test_a_step_is_told_what_it_is_to_do_and_none_of_the_plans_notes() -> None:
+    model = Planned(["1. a\n2. b [after: 1] [model: fast]"], [YES])
+    run_of(model)
+    assert "Now carry out step 2 and nothing else: b\nAnswer with" in model.requests[2].chat[-1].text
 
 
 def test_a_useless_plan_after_a_useful_one_loses_nothing_of_what_is_known() -> None:

@@ -232,6 +232,12 @@ def test_the_forecast_counts(options: dict[str, Any], calls: int) -> None:
     assert f" {calls} " in forecast(find("tree_of_thoughts")[0], options)
 
 
+@pytest.mark.parametrize("options", [{"search": "dfs", "max_depth": 20_000}, {"max_depth": 10**9}])
+def test_a_tree_without_end_says_so_before_it_starts(options: dict[str, Any]) -> None:
+    run = Agent(Scripted([]), engine="tree_of_thoughts", journal="memory", **options).start("q", paused=True)
+    assert run.forecast.startswith("more than a million model calls")
+
+
 def test_the_beam_keeps_the_best_branch_of_each_level() -> None:
     model = Scripted(["try X", "try Y", "try Z", "4", "9", "2", "refine Y", "Z next", "ANSWER: 42"])
     run = Agent(model, engine="tree_of_thoughts", journal="memory", beam_width=1, max_depth=2).start("q", paused=True)

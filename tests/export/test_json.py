@@ -220,6 +220,14 @@ def sealed(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+@pytest.mark.parametrize("changes", ["x", {"options": []}, {"task": []}, {"synthesize": "yes"}])
+def test_a_fork_that_changes_what_a_fork_cannot_change_is_refused(changes: Any) -> None:
+    data = Agent("echo", journal="memory").run("q").run.fork(1).to_json()
+    data["rows"][-1]["row"]["data"]["changes"] = changes
+    with pytest.raises(UsageError, match="with changes that a fork cannot have"):
+        rows_of(sealed(data))
+
+
 @pytest.mark.parametrize(
     "message",
     [
