@@ -80,9 +80,7 @@ function LostEdit({ store, ui }: { store: Store; ui: Ui }): JSX.Element | null {
   const { card, step } = editing ?? {};
   const lost = useOf(
     store,
-    (s) =>
-      (!!card && s.cards[card.n]?.id !== card.id && !s.trace.find(card.id)) ||
-      (!!step && !s.head.pending.some((each) => samePlace(each, step))),
+    (s) => (!!card && !s.trace.find(card.id)) || (!!step && !s.head.pending.some((each) => samePlace(each, step))),
   );
   return editing && lost ? <Orphan ui={ui} editing={editing} /> : null;
 }
