@@ -13,6 +13,7 @@ const options = {
   bundle: true,
   format: "esm",
   target: "es2022",
+  charset: "utf8",
   legalComments: "none",
   logLevel: "info",
   // elements in their short form: that of tsconfig.json, which needs no import in each file, is 4 kB longer

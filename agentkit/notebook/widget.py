@@ -129,6 +129,9 @@ class View:
         ended, self._ended = self._ended, self.run.answer is not None
         if self._ended and not ended:
             self.freeze(now=False)
+        elif ended and not self._ended:  # an undo takes the end back, and with it the picture of it
+            for cid in [cid for cid, (_, asked) in self._asked.items() if asked["t"] == "freeze"]:
+                self._asked.pop(cid, None)
 
     def variable(self, run: Run) -> str:
         """Name the variable that holds a run."""

@@ -138,10 +138,10 @@ class Feed:
         old = {str(entry): among for entry, among in siblings.items()}
         if old:
             found.append({"k": "siblings", "of": old})
-        seen = glance(self.run)
+        seen = glance(self.run), self.page.variable(self.run)
         if seen != self._glance:
             self._glance = seen
-            found += self._if_new("head", head(self.run, self.family, self.page.variable(self.run)))
+            found += self._if_new("head", head(self.run, self.family, seen[1]))
             ahead = [pending.step for pending in self.run.pending]
             found += self._if_new("pictures", self._pictures.data(ahead, self.run.answer is not None))
         return found + self._streams.changes(self.run.status == "running")

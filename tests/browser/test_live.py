@@ -151,6 +151,47 @@ def test_a_view_is_not_taken_from_under_a_hand_but_a_saved_notebook_holds_the_pi
     expect(shop.notebook.output(1)).to_contain_text("Run done")
 
 
+def test_an_undo_takes_the_end_back_and_the_view_stays(shop: View) -> None:
+    shop.press("Run")
+    shop.status("done")
+    expect(shop.root).to_contain_text("This view becomes a static picture")
+    shop.press("Undo")
+    shop.status("paused")
+    expect(shop.root).not_to_contain_text("This view becomes a static picture")
+    shop.notebook.cell(0).click()
+    assert "application/vnd.jupyter.widget-view+json" in shop.notebook.save().cells[1].outputs[0].data
+    shop.press("Run")
+    shop.status("done")
+    shop.notebook.cell(0).click()
+    expect(shop.notebook.output(1)).to_contain_text("Run done")
+
+
+def test_the_end_of_a_trace_is_followed_however_fast_it_grows(lab: Notebook) -> None:
+    many = "replies = [Reply('I look.', (Call('price', {'item': 'tea'}, '1'),)) for _ in range(500)] + ['Yes.']"
+    model = "model = Scripted(replies, abilities=Abilities(tools=True))"
+    start = "run = Agent(model, [price], max_iterations=600).start('Long.', paused=True)"
+    shop = View(lab.open(SHOP, f"{many}\n{model}\n{start}\nrun"), 1)
+    shop.press("Run")
+    shop.status("done")
+    expect(shop.card(1002)).to_be_visible()
+    expect(shop.root.get_by_role("button", name="latest")).to_have_count(0)
+
+
+def test_any_of_several_pending_calls_is_edited_and_the_focus_stays(lab: Notebook) -> None:
+    calls = "Reply('Both.', (Call('price', {'item': 'tea'}, '1'), Call('price', {'item': 'cake'}, '2')))"
+    start = f"run = Agent(Scripted([{calls}, 'Yes.'], abilities=Abilities(tools=True)), [price]).start('Both?', paused=True)"
+    shop = View(lab.open(SHOP, f"{start}\nrun"), 1)
+    shop.press("Step")
+    shop.root.locator("[data-pending='1']").get_by_role("button", name="edit").click()
+    shop.page.keyboard.press("Control+a")
+    shop.page.keyboard.type("tea")
+    shop.page.keyboard.press("Control+Enter")
+    shop.until("run.pending[1].step.calls[0].arguments == {'item': 'tea'}")
+    expect(shop.root.get_by_label("Edit", exact=True)).to_have_count(0)
+    shop.page.keyboard.press("o")
+    expect(shop.card(3)).to_contain_text("3.2")
+
+
 def test_cells_land_below_the_view_and_one_undo_takes_them_back(any_notebook: Notebook) -> None:
     any_notebook.open(SHOP, "run", "'the end'")
     shop = View(any_notebook, 1)

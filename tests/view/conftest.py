@@ -34,6 +34,7 @@ class Screen:
         self.rests: list[str] = []
         self.shown: list[Run] = []
         self.cells: list[Data] = []
+        self.name = "run"
 
     def send(self, message: Data) -> None:
         self.messages.append(message)
@@ -73,7 +74,7 @@ class Screen:
         self.rests.append(status)
 
     def variable(self, run: Run) -> str:
-        return "run"
+        return self.name
 
     def predicate(self, text: str) -> Callable[[Any], Any]:
         return {"failed": lambda entry: entry.kind == "act" and not entry.result[0].ok}[text]

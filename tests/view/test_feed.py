@@ -154,6 +154,12 @@ def odd() -> dict[str, Any]:
     return {"nan": float("nan"), "half": "\ud83d", "deep": [[[[]]]]}
 
 
+def test_a_run_whose_variable_holds_another_one_now_says_so(view: View) -> None:
+    viewed = view(paused("done"))
+    viewed.screen.name = ""
+    viewed.until(lambda: viewed.screen.head["variable"] == "")
+
+
 def test_long_texts_are_cut_and_fetched(view: View) -> None:
     long = "x" * 50_000
     viewed = view(paused(long, tools=[price]))

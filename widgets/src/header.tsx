@@ -7,6 +7,12 @@ import { said } from "./status";
 import type { Store } from "./store";
 import { useOf } from "./use";
 
+const NAMED: [field: "engine" | "model" | "dialect", title: string][] = [
+  ["engine", "Engine: the loop"],
+  ["model", "Model"],
+  ["dialect", "How the model asks for tools"],
+];
+
 export function Header({ store }: { store: Store }): JSX.Element {
   const head = useOf(store, (s) => s.head);
   const total = useOf(store, (s) => s.total);
@@ -24,9 +30,7 @@ export function Header({ store }: { store: Store }): JSX.Element {
       </h2>
       <p class="ak-names">
         {head.variable && <code title="The variable that holds this run in Python">{head.variable}</code>}
-        {[head.engine, head.model, head.dialect].filter(Boolean).map((name, index) => (
-          <span key={index}>{name}</span>
-        ))}
+        {NAMED.map(([field, title]) => head[field] && <span title={title}>{head[field]}</span>)}
       </p>
       <p class="ak-totals-now">
         {totals(store, Math.max(0, total - 1)).map((text) => (

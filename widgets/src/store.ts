@@ -169,13 +169,13 @@ export class Store {
 
   /** A picture waits to be put in the place of the views: the run is over, and somebody is still looking. */
   get settling(): boolean {
-    return this.freezing !== undefined;
+    return this.freezing !== undefined && this.head.answer !== null;
   }
 
   /** Put the picture in the place of the views, if one is wanted and nobody is at a view; `anyway` if somebody is. */
   settle(anyway: boolean): void {
     const wanted = this.freezing;
-    if (!wanted || (!anyway && [...this.views].some((held) => held()))) return;
+    if (!wanted || (!wanted.now && !this.settling) || (!anyway && [...this.views].some((held) => held()))) return;
     this.freezing = undefined;
     this.did(wanted.cid, this.around.freeze(wanted.data));
   }

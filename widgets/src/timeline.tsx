@@ -31,7 +31,7 @@ export function Timeline({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
   const first = Math.max(0, last - DRAWN);
   const shown = useMemo(() => iterations(store.cards.slice(first, last)), [store, changes, first, last]);
   const edited = useMemo(() => editedFrom(store.trace), [store, changes]);
-  const [atEnd, seen] = useFollowing(box, end === null);
+  const [atEnd, seen] = useFollowing(box, end === null, changes);
   useEffect(() => void store.need(first, last), [store, changes, first, last]);
   useGoing(store, ui, box);
   const turn = (to: number | null): void => keepPlace(box.current, () => ui.set({ end: to }));
@@ -80,20 +80,22 @@ function LostEdit({ store, ui }: { store: Store; ui: Ui }): JSX.Element | null {
   const { card, step } = editing ?? {};
   const lost = useOf(
     store,
-    (s) =>
-      (!!card && s.cards[card.n]?.id !== card.id && !s.trace.find(card.id)) ||
-      (!!step && !s.head.pending.some((each) => samePlace(each, step))),
+    (s) => (!!card && !s.trace.find(card.id)) || (!!step && !s.head.pending.some((each) => samePlace(each, step))),
   );
   return editing && lost ? <Orphan ui={ui} editing={editing} /> : null;
 }
 
 /** Keep the end in sight while the reader is there; says so, and which entries are in sight. */
-function useFollowing(box: Ref, follows: boolean): [atEnd: boolean, seen: [number, number]] {
+function useFollowing(box: Ref, follows: boolean, changes: number): [atEnd: boolean, seen: [number, number]] {
   const [atEnd, setAtEnd] = useState(true);
   const [seen, setSeen] = useState<[number, number]>([0, 0]);
   const near = useRef(true);
   const following = useRef(follows);
   following.current = follows;
+  // at once, before a scroll event can take what has come for a reader who went away from the end
+  useLayoutEffect(() => {
+    if (near.current && follows) box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [changes]);
   useLayoutEffect(() => {
     const scroller = box.current;
     if (!scroller) return;

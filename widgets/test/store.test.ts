@@ -166,7 +166,7 @@ test("cells are put in and the count is answered", () => {
 test("the picture waits while a person is at a view, and comes when they leave or the notebook is saved", () => {
   let held = true;
   store.add(() => held);
-  store.take(reset);
+  store.take({ ...reset, head: { ...reset.head, answer: "42" } });
   store.take({ t: "freeze", v: 1, cid: "k2", now: false, data: {} });
   store.settle(false);
   expect([store.settling, sent.length]).toEqual([true, 0]);
@@ -177,6 +177,16 @@ test("the picture waits while a person is at a view, and comes when they leave o
   store.take({ t: "freeze", v: 1, cid: "k3", now: false, data: {} });
   store.settle(true);
   expect(sent[1]).toEqual({ t: "did", v: 1, cid: "k3", count: 2 });
+});
+
+test("an undo takes the end back, and the picture with it", () => {
+  store.add(() => true);
+  store.take({ ...reset, head: { ...reset.head, answer: "42" } });
+  store.take({ t: "freeze", v: 1, cid: "k2", now: false, data: {} });
+  const head = { ...reset.head, answer: null };
+  store.take({ t: "events", v: 1, run: reset.run, seq: reset.seq + 1, ev: [{ k: "head", head }] });
+  store.settle(true);
+  expect([store.settling, sent.length]).toEqual([false, 0]);
 });
 
 test("whoever presses Freeze need not leave first", () => {

@@ -207,7 +207,11 @@ function same(a: Json, b: Json): boolean {
 export function Original({ store, card }: { store: Store; card: Card }): JSX.Element {
   const [open, setOpen] = useState(false);
   return (
-    <Fold class="ak-original" summary={`what was here before${card.reason ? `: ${card.reason}` : ""}`} onOpen={() => setOpen(true)}>
+    <Fold
+      class="ak-original"
+      summary={`what was here before${card.reason && ` (reason: ${card.reason})`}`}
+      onOpen={() => setOpen(true)}
+    >
       {open && <Difference store={store} card={card} />}
     </Fold>
   );
@@ -235,7 +239,9 @@ export function Orphan({ ui, editing }: { ui: Ui; editing: Editing }): JSX.Eleme
           {text}
         </pre>
       ))}
-      <Button onClick={() => ui.set({ editing: null })}>Discard</Button>
+      <Button class="ak-tool" onClick={() => ui.set({ editing: null })}>
+        Discard
+      </Button>
     </section>
   );
 }
