@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from agentkit.messages import Call, Chat, assistant, user
@@ -10,6 +11,7 @@ from agentkit.prose import after, answered, arguments, catalogue, fields, fill, 
 from agentkit.steps import Act, All, Answer, Conclude, Engine, Loop, Part, Think, nested
 
 FINAL = "So the final answer is"
+UNANSWERED = "(the questions behind these were not looked up: no more are possible)"
 PROMPTS = {
     "ask": """\
 Answer by asking yourself the simpler questions that lie behind the one you were asked. When something must be found out
@@ -49,16 +51,23 @@ def self_ask(
         taken, left = asked[:left], max(0, left - len(asked))
         if taken:
             found = yield from look_up(taken, tools, actor)
+            found += [UNANSWERED] if len(asked) > len(taken) else []
             chat += (*reply.heard, assistant(text.strip()))
             chat += user("\n".join(f"Intermediate answer: {answer}" for answer in fitted(found)))
         elif asked and not interrupted:
             chat, interrupted = chat + say["now"], "max_follow_ups"
         else:
+            answer = after(FINAL, text) or (unfinished(chat) if asked else answered(reply))
             chat += reply
-            answer = after(FINAL, text) or answered(reply)
             if not (more := (yield Conclude(answer))):
                 return Answer(answer, chat, interrupted)
             chat += more  # something was injected: answer that first
+
+
+def unfinished(chat: Chat) -> str:
+    """Say what was found, for a model that goes on asking when no more questions are possible."""
+    found = [m.text for pair in pairwise(chat) for m in pair if pair[1].text.startswith("Intermediate answer: ")]
+    return "\n".join(["No final answer was reached. What was asked and found:", *found])
 
 
 def look_up(asked: list[dict[str, str]], tools: tuple[Any, ...], actor: Loop | None) -> Part:

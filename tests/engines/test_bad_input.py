@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, tool
+from agentkit.engines.self_ask import UNANSWERED
 from agentkit.errors import Unknown, UsageError
 from agentkit.models.scripted import Scripted
 from agentkit.registry import AT_LEAST, ENGINES, defaults, find, parameters
@@ -113,6 +114,17 @@ def test_whatever_a_model_writes_the_outcome_is_stable(engine: str, replies: lis
     model = Scripted(replies)
     result = Agent(model, tools, engine=engine, journal="memory", **options).run("q")
     assert result.error is None and (result.answer, model.calls) == (answer, calls)
+
+
+def test_self_ask_says_which_questions_it_left_open_and_what_it_found_where_it_comes_to_no_end() -> None:
+    model = Scripted(["Follow up: a\nFollow up: b\nFollow up: c\nFollow up: d", "A", "B", "So the final answer is: x"])
+    assert Agent(model, engine="self_ask", max_follow_ups=2, journal="memory").run("q").answer == "x"
+    told = model.requests[-1]["messages"][-1]["content"].splitlines()
+    assert told[1] == "Intermediate answer: B" and told[2:] == [f"Intermediate answer: {UNANSWERED}"]
+    model = Scripted(["Follow up: a", "A", "Follow up: b", "Follow up: c"])
+    result = Agent(model, engine="self_ask", max_follow_ups=1, journal="memory").run("q")
+    known = "No final answer was reached. What was asked and found:\nFollow up: a\nIntermediate answer: A"
+    assert (result.answer, result.reason) == (known, "max_follow_ups")
 
 
 LONG = "begin " + "long " * 20_000
