@@ -55,7 +55,7 @@ def dag(
     max_step_iterations: int = 10,
     step_timeout: float | None = None,
     max_replans: int = 3,
-    min_confidence: float = 0.5,
+    min_confidence: float = 0.8,
     prompts: Mapping[str, str] | None = None,
 ) -> Engine:
     """Plan steps that need each other, do those side by side that can be, judge the outcome, and plan again if need be."""
