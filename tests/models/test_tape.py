@@ -13,7 +13,7 @@ import pytest
 from loopback import Loopback, answer, calling, completion, cut, delta, fault, parts, sse, stall
 
 from agentkit import Agent, tool
-from agentkit.errors import ModelUnreachable, NotRecorded, UsageError
+from agentkit.errors import ModelTimeout, ModelUnreachable, NotRecorded, UsageError
 from agentkit.models.openai import OpenAI
 from agentkit.models.tape import Tape, pieces_of
 from agentkit.models.wire.retries import Retries
@@ -123,6 +123,26 @@ def test_what_was_stopped_is_not_kept(tmp_path: Path) -> None:
         run.stop()
         run.wait()
         assert host.wait_closed() and tape.exchanges == []
+
+
+def open_after(data: bytes) -> Any:
+    def act(connection: Any, over: Any) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + data)
+        connection.settimeout(10)
+        connection.recv(1)
+
+    return act
+
+
+def test_what_a_host_was_left_for_is_kept(tmp_path: Path) -> None:
+    path, whole = tmp_path / "tape.json", completion("whole").removesuffix(b"data: [DONE]\n\n")
+    with Loopback([open_after(whole), open_after(sse(delta(content="half")))]) as host, Tape(path, "record"):
+        assert agent(host.url).run("a").answer == "whole"
+        late = Agent(OpenAI("m", base_url=host.url, timeout=0.5, retries=0), journal=None).run("b")
+    assert isinstance(late.error, ModelTimeout)
+    with Tape(path) as tape:
+        assert agent("http://127.0.0.1:9").run("a").answer == "whole"
+        assert "half" in tape.exchanges[1]["response"]["text"]
 
 
 TEST = """

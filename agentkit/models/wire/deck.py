@@ -30,7 +30,7 @@ class Recording:
         if isinstance(error, httpx2.HTTPError):
             self.broken = str(error) or type(error).__name__
         elif not isinstance(error, GeneratorExit):
-            self.keeps = False
+            self.keeps = self.request.extensions["is_over"]()
 
     def close(self) -> None:
         """Store it, once."""

@@ -113,9 +113,14 @@ class Stream:
         """Wait for the next piece of the answer, empty at its end; not for long where nothing more has to come."""
         import asyncio
 
-        is_whole = self._reader is not None and self._reader.reading.finish
-        async with asyncio.timeout(min(self._left(), AFTER) if is_whole else self._left()):
+        async with asyncio.timeout(min(self._left(), AFTER) if self._is_whole() else self._left()):
             return await anext(pieces, b"")
+
+    def _is_whole(self) -> bool:
+        return self._reader is not None and bool(self._reader.reading.finish)
+
+    def _is_over(self) -> bool:
+        return self._is_whole() or time.monotonic() >= self._end
 
     def _left(self) -> float:
         """Give the seconds that are left of the call. Raises `TimeoutError` where none are."""
@@ -136,6 +141,7 @@ class Stream:
             "content": self.model.encode(self.request),
             "headers": headers,
             "timeout": timeout,
+            "extensions": {"is_over": self._is_over},  # for a tape: whether the host was left, and not stopped
         }
 
     def _open(self, response: Any) -> Reader:
@@ -150,7 +156,7 @@ class Stream:
             return error
         if not clients.is_failure(error):
             raise error
-        if self._reader is not None and self._reader.reading.finish:
+        if self._is_whole():
             return None
         if isinstance(error, TimeoutError):
             return faults.overdue(self.model.place, self._timeout)
