@@ -51,6 +51,8 @@ export class Ui implements State {
   notice = "";
   end: number | null = null;
   going = 0;
+  /** What is being written to the model; it outlives its box. */
+  saying = "";
   /** Whether the panels have room beside the trace. */
   wide = true;
 
