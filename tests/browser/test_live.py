@@ -188,6 +188,7 @@ def test_any_of_several_pending_calls_is_edited_and_the_focus_stays(lab: Noteboo
     shop.page.keyboard.press("Control+Enter")
     shop.until("run.pending[1].step.calls[0].arguments == {'item': 'tea'}")
     expect(shop.root.get_by_label("Edit", exact=True)).to_have_count(0)
+    expect(shop.root).to_be_focused()
     shop.page.keyboard.press("o")
     expect(shop.card(3)).to_contain_text("3.2")
 

@@ -42,10 +42,14 @@ export function Inject({ store, ui }: { store: Store; ui: Ui }): JSX.Element | n
 
 function Box({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
   const head = useOf(store, (s) => s.head);
-  const [text, setText] = useState("");
+  const [text, redraw] = useState(ui.saying);
   const [to, setTo] = useState("");
   const [refused, setRefused] = useState("");
   const lanes = lanesOf(head);
+  const setText = (text: string): void => {
+    ui.saying = text;
+    redraw(text);
+  };
   const send = async (): Promise<void> => {
     if (!text.trim()) return;
     try {

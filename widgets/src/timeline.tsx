@@ -42,7 +42,7 @@ export function Timeline({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
   return (
     <div class="ak-trace">
       {total > 8 && <Minimap store={store} first={seen[0]} last={Math.min(seen[1], total - 1)} go={(n) => goTo(store, ui, n)} />}
-      <div class="ak-scroll" ref={box} role="region" aria-label="Trace" aria-busy={!ready}>
+      <div class={atEnd ? "ak-scroll ak-at-end" : "ak-scroll"} ref={box} role="region" aria-label="Trace" aria-busy={!ready}>
         <div class="ak-cards">
           {first > 0 && (
             <Button class="ak-earlier" onClick={() => turn(Math.max(DRAWN, last - BACK))}>
@@ -92,7 +92,6 @@ function useFollowing(box: Ref, follows: boolean, changes: number): [atEnd: bool
   const near = useRef(true);
   const following = useRef(follows);
   following.current = follows;
-  // at once, before a scroll event can take what has come for a reader who went away from the end
   useLayoutEffect(() => {
     if (near.current && follows) box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [changes]);
@@ -100,6 +99,7 @@ function useFollowing(box: Ref, follows: boolean, changes: number): [atEnd: bool
     const scroller = box.current;
     if (!scroller) return;
     let frame = 0;
+    let top = 0;
     const look = (): void => {
       frame = 0;
       setSeen((before) => {
@@ -112,7 +112,10 @@ function useFollowing(box: Ref, follows: boolean, changes: number): [atEnd: bool
       frame ||= requestAnimationFrame(look);
     };
     const onScroll = (): void => {
-      near.current = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR;
+      const { scrollTop } = scroller;
+      // the end may have gone away from a reader who stays: only who goes up has left it
+      near.current = scroller.scrollHeight - scrollTop - scroller.clientHeight < NEAR || (near.current && scrollTop >= top);
+      top = scrollTop;
       soon();
     };
     const grown = new ResizeObserver(() => {

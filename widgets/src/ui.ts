@@ -51,6 +51,8 @@ export class Ui implements State {
   notice = "";
   end: number | null = null;
   going = 0;
+  /** What is being written to the model; it outlives its box. */
+  saying = "";
   /** Whether the panels have room beside the trace. */
   wide = true;
 
@@ -97,7 +99,7 @@ export class Ui implements State {
   async edit(entry: Card | null, step: Pending | null = null, what: Editing["what"] = "result"): Promise<void> {
     const { cards } = this.store;
     const base = cards[cards.length - 1]?.id ?? 0;
-    if (Object.keys(this.editing?.draft ?? {}).length) return this.inform("Save or cancel the edit that you have begun first.");
+    if (Object.keys(this.editing?.draft ?? {}).length) return this.inform("Save or cancel the edit you began first.");
     const card = (entry && (await this.whole(entry))) ?? null;
     if (card || step) this.set({ editing: { card, step, what, base, draft: {} } });
   }
@@ -107,7 +109,7 @@ export class Ui implements State {
     try {
       return await this.store.uncut(card);
     } catch (error) {
-      this.inform(`Its whole text could not be fetched: ${said(error)}`);
+      this.inform(`Its text cannot be fetched: ${said(error)}`);
       return undefined;
     }
   }

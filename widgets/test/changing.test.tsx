@@ -128,6 +128,16 @@ test("what was begun is not lost to another edit", async () => {
   expect(shown.root.querySelector(".ak-notices")?.textContent).toContain("Save or cancel");
 });
 
+test("what is being written to the model outlives its box", async () => {
+  const shown = await show("paused");
+  await shown.key("i");
+  await shown.type("Message to the model", "half a sentence");
+  await shown.key("Escape", shown.root.querySelector(".ak-inject textarea") as Element);
+  expect(shown.root.querySelector(".ak-inject textarea")).toBeNull();
+  await shown.key("i");
+  expect(shown.root.querySelector(".ak-inject textarea")).toHaveProperty("value", "half a sentence");
+});
+
 test("a text that was cut is edited and copied whole", async () => {
   const copied: string[] = [];
   vi.stubGlobal("navigator", { clipboard: { writeText: async (text: string) => void copied.push(text) } });
