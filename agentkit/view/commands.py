@@ -6,7 +6,7 @@ Raises what the verb raises; `Hand` turns that into a refusal that the view show
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from agentkit.messages import Call
 from agentkit.stepper import Pending
 from agentkit.view import cards
 from agentkit.view.feed import Feed
-from agentkit.view.head import breakpoint_of
+from agentkit.view.head import breakpoint_of, waiting_name
 from agentkit.view.questions import entry_of
 from agentkit.view.wire import clean
 
@@ -167,22 +167,36 @@ def recall(feed: Feed, *, id: str) -> None:
 # -- deciding ------------------------------------------------------------------------------------------------------------
 
 
-def approve(feed: Feed, *, which: int, arguments: Data | None = None, remember: bool = False) -> None:
+def approve(feed: Feed, *, which: str, arguments: Data | None = None, remember: bool = False) -> None:
     """Let a waiting call pass."""
-    waiting = [pending for pending, _ in feed.run.waiting]
-    if arguments is not None and which < len(waiting):
-        arguments = _meant(_calls(waiting[which]), {"arguments": arguments})["arguments"]
-    feed.run.approve(which, arguments=arguments, remember=remember)
+
+    def allow(number: int) -> None:
+        given = arguments and _meant(_calls(feed.run.waiting[number][0]), {"arguments": arguments})["arguments"]
+        feed.run.approve(number, arguments=given, remember=remember)
+
+    _decide(feed, which, allow)
 
 
-def reject(feed: Feed, *, which: int, comment: str = "") -> None:
+def reject(feed: Feed, *, which: str, comment: str = "") -> None:
     """Refuse a waiting call."""
-    feed.run.reject(comment, which)
+    _decide(feed, which, lambda number: feed.run.reject(comment, number))
 
 
-def respond(feed: Feed, *, which: int, value: Any) -> None:
+def respond(feed: Feed, *, which: str, value: Any) -> None:
     """Answer a question, or a call in the tool's place."""
-    feed.run.respond(value, which)
+    _decide(feed, which, lambda number: feed.run.respond(value, number))
+
+
+def _decide(feed: Feed, which: str, decide: Callable[[int], Any]) -> None:
+    """Decide what was looked at, and nothing that has come into its place since."""
+
+    def found() -> None:
+        waiting = [waiting_name(pending) for pending, _ in feed.run.waiting]
+        if which not in waiting:
+            raise UsageError("what you decided about does not wait any more; look at the run again")
+        decide(waiting.index(which))
+
+    feed.run.control.do(found)
 
 
 def break_(

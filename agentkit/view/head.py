@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit import lines, tree
 from agentkit.gates import Breakpoint
 from agentkit.host import name_of
+from agentkit.messages import digest
 from agentkit.places import Place
 from agentkit.secrets import mask
 from agentkit.stepper import Pending
@@ -116,10 +117,17 @@ def _pending(run: Run, pending: Pending, status: str) -> Data:
         data["busy"] = status in ("running", "pausing", "stopping")
     elif step.kind == "ask":
         data.update(question=step.question, choices=list(step.choices))
-    for which, (waiting, verdict) in enumerate(run.waiting):
+    for waiting, verdict in run.waiting:
         if waiting is pending:
-            data.update(why=verdict.why, which=which, **({"limit": verdict.limit} if verdict.limit else {}))
+            data.update(why=verdict.why, which=waiting_name(pending), **({"limit": verdict.limit} if verdict.limit else {}))
     return data
+
+
+def waiting_name(pending: Pending) -> str:
+    """Name a step that waits for a decision by its place and by what it would do."""
+    step: Any = pending.step
+    told = pending.path, pending.index, step.kind, getattr(step, "calls", ()), getattr(step, "question", "")
+    return digest(repr(told).encode())[:12]
 
 
 def _place(place: Place) -> Data:

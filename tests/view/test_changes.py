@@ -82,7 +82,7 @@ def test_what_a_view_cannot_show_is_approved_as_it_is(view: View) -> None:
     viewed = view(entering(approve=True))
     viewed.settle("play")
     shown = viewed.screen.head["pending"][0]["call"]["arguments"]
-    viewed.do("approve", which=0, arguments={**shown, "user": "bob"})
+    viewed.do("approve", which=viewed.screen.head["pending"][0]["which"], arguments={**shown, "user": "bob"})
     viewed.settle("play")
     assert observations(viewed) == [f"bob is in, 16 letters, number {BIG}"]
 

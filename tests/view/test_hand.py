@@ -103,9 +103,21 @@ def test_a_waiting_call_is_approved_with_other_arguments(view: View) -> None:
 def test_a_waiting_call_is_rejected_or_answered(view: View, command: str, more: dict[str, Any], said: str) -> None:
     viewed = view(paused(asks("buy", item="tea"), "done", tools=[buy], approve=True))
     viewed.settle("play")
-    viewed.do(command, which=0, **more)
+    viewed.do(command, which=viewed.screen.head["pending"][0]["which"], **more)
     viewed.settle("play")
     assert said in next(card["text"] for card in viewed.screen.cards if card["kind"] == "act")
+
+
+def test_a_decision_holds_for_what_was_looked_at_and_for_nothing_that_came_into_its_place(view: View) -> None:
+    two = Reply("Both.", (Call("buy", {"item": "tea"}, "1"), Call("buy", {"item": "gold"}, "2")))
+    viewed = view(paused(two, "done", tools=[buy], approve=True))
+    viewed.settle("play")
+    tea, gold = (waiting["which"] for waiting in viewed.screen.head["pending"])
+    viewed.run.approve(0)
+    viewed.run.edit(viewed.run.pending[1], arguments={"item": "two bars of gold"})
+    for seen_before in (tea, gold):
+        with pytest.raises(LookupError, match="does not wait any more"):
+            viewed.do("approve", which=seen_before)
 
 
 def asking(task: Any) -> Any:
@@ -121,7 +133,7 @@ def test_a_question_is_answered(view: View) -> None:
     viewed.settle("play")
     (waiting,) = viewed.screen.head["pending"]
     assert waiting["question"] == "Which colour?" and waiting["choices"] == ["red", "blue"]
-    viewed.do("respond", which=0, value="blue")
+    viewed.do("respond", which=waiting["which"], value="blue")
     viewed.settle("play")
     assert viewed.screen.head["answer"] == "blue"
 
@@ -208,8 +220,8 @@ def test_breakpoints_are_set_listed_and_removed(view: View) -> None:
         ("edit", {"entry": "x", "base": 0, "change": {}}, "entry"),
         ("edit", {"entry": 999, "base": 0, "change": {"text": "x"}}, "no entry 999"),
         ("inject", {"text": "  "}, "needs some text"),
-        ("approve", {"which": 3}, "nothing waits"),
-        ("respond", {"which": 0, "value": "x"}, "edit"),
+        ("approve", {"which": "3"}, "does not wait any more"),
+        ("respond", {"which": 0, "value": "x"}, "which"),
         ("break", {"kind": "tool", "value": ""}, "say which tool"),
         ("break", {"kind": "moon", "value": "x"}, "kind"),
         ("unbreak", {"id": 0}, "not there"),

@@ -56,7 +56,7 @@ const question: Pending = {
   question: "Which day suits you better?",
   choices: ["Saturday", "Sunday"],
   why: "the engine asks you",
-  which: 0,
+  which: "a",
 };
 
 /** Cards with everything that a card can have. */
@@ -230,7 +230,7 @@ const MADE: { [name: string]: () => Recorded } = {
             call: { name: HOSTILE, arguments: { [HOSTILE]: HOSTILE }, id: HOSTILE },
             effect: HOSTILE,
             why: HOSTILE,
-            which: 1,
+            which: "b",
           },
         ],
         where: [{ function: HOSTILE, file: HOSTILE, line: 3, lane: "", around: false, locals: [[HOSTILE, HOSTILE]] }],

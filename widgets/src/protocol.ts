@@ -124,7 +124,7 @@ export interface ConcludeEntry extends Entry {
 
 export type Card = TaskEntry | ThinkEntry | ActEntry | AskEntry | ConcludeEntry;
 
-/** A step that could be performed now. `why` is set where it waits for a person, whose decision names it by `which`. */
+/** A step that could be performed now. `why` is set where it waits for a person, whose decision names it by `which`: that is its place, and what it would do. */
 export interface Pending {
   kind: "think" | "act" | "ask" | "conclude" | "all";
   role: string;
@@ -138,7 +138,7 @@ export interface Pending {
   question?: string;
   choices?: string[];
   why?: string;
-  which?: number;
+  which?: string;
   /** It is being performed just now. */
   busy?: boolean;
 }
@@ -306,9 +306,9 @@ export type Command =
   | { cmd: "fork"; entry: number }
   | { cmd: "inject"; text: string; to: string }
   | { cmd: "recall"; id: string }
-  | { cmd: "approve"; which: number; arguments: Json | null; remember: boolean }
-  | { cmd: "reject"; which: number; comment: string }
-  | { cmd: "respond"; which: number; value: Json }
+  | { cmd: "approve"; which: string; arguments: Json | null; remember: boolean }
+  | { cmd: "reject"; which: string; comment: string }
+  | { cmd: "respond"; which: string; value: Json }
   | { cmd: "break"; kind: Breakpoint["kind"]; value: string; file?: string }
   | { cmd: "unbreak"; id: number }
   | { cmd: "enable"; id: number; enabled: boolean }

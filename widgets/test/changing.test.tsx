@@ -159,13 +159,13 @@ test("a waiting call is approved as it is, and remembered", async () => {
   const shown = await show("waiting");
   await act(() => void fireEvent.click(shown.root.querySelector("[type=checkbox]") as Element));
   await shown.press("Approve");
-  expect(last(shown)).toEqual({ cmd: "approve", which: 0, arguments: null, remember: true });
+  expect(last(shown)).toEqual({ cmd: "approve", which: "a", arguments: null, remember: true });
 });
 
 test("a decision can let the run go on", async () => {
   const shown = await show("waiting");
   await shown.press("and run on");
-  expect(shown.told.slice(-2)).toEqual([{ cmd: "approve", which: 0, arguments: null, remember: false }, { cmd: "play" }]);
+  expect(shown.told.slice(-2)).toEqual([{ cmd: "approve", which: "a", arguments: null, remember: false }, { cmd: "play" }]);
 });
 
 test("a waiting call is approved with other arguments; an optional one that is left empty is left out", async () => {
@@ -173,7 +173,7 @@ test("a waiting call is approved with other arguments; an optional one that is l
   await shown.press("Edit…");
   await shown.type("destination", "Chur");
   await shown.press("Approve with these");
-  expect(last(shown)).toEqual({ cmd: "approve", which: 0, arguments: { origin: "Bern", destination: "Chur" }, remember: false });
+  expect(last(shown)).toEqual({ cmd: "approve", which: "a", arguments: { origin: "Bern", destination: "Chur" }, remember: false });
 });
 
 test("a waiting call is rejected with a comment, or answered in the tool's place", async () => {
@@ -181,20 +181,20 @@ test("a waiting call is rejected with a comment, or answered in the tool's place
   await shown.press("Reject…");
   await shown.type("Comment", "too far");
   await shown.press("Reject");
-  expect(last(shown)).toEqual({ cmd: "reject", which: 0, comment: "too far" });
+  expect(last(shown)).toEqual({ cmd: "reject", which: "a", comment: "too far" });
   await shown.press("Respond…");
   await shown.type("Observation", "sold out");
   await shown.press("Give this answer");
-  expect(last(shown)).toEqual({ cmd: "respond", which: 0, value: "sold out" });
+  expect(last(shown)).toEqual({ cmd: "respond", which: "a", value: "sold out" });
 });
 
 test("a question is answered by a choice or in words", async () => {
   const shown = await show("question");
   await shown.press("Saturday");
-  expect(last(shown)).toEqual({ cmd: "respond", which: 0, value: "Saturday" });
+  expect(last(shown)).toEqual({ cmd: "respond", which: "a", value: "Saturday" });
   await shown.type("Answer", "Neither.");
   await shown.press("Answer");
-  expect(last(shown)).toEqual({ cmd: "respond", which: 0, value: "Neither." });
+  expect(last(shown)).toEqual({ cmd: "respond", which: "a", value: "Neither." });
 });
 
 test("a message is injected, its receipt shown, and taken back while no model has seen it", async () => {

@@ -13,7 +13,7 @@ import { Form } from "./edit";
 interface DecisionProps {
   store: Store;
   step: Pending;
-  which: number;
+  which: string;
 }
 
 /** A function that sends a decision once, and what was refused. */
