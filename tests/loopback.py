@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentkit.models.replies import Gathering
+from agentkit.models.wire.reader import Reader
+
 Act = Callable[[socket.socket, threading.Event], Any]
 
 
@@ -150,6 +153,17 @@ def stall(pieces: Iterable[bytes], seconds: float = 30.0) -> Act:
             connection.recv(1)  # comes back as soon as the other side closes
 
     return act
+
+
+def gather(reader: Reader, pieces: list[bytes], into: Gathering) -> None:
+    """Read pieces as a stream does. Raises `ModelError`; what came before is gathered."""
+    for piece in pieces:
+        for chunk in reader.feed(piece):
+            into.add(chunk)
+        if reader.done:
+            break
+    for chunk in reader.end():
+        into.add(chunk)
 
 
 def cut(data: bytes, size: int) -> list[bytes]:

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from failing import failing
 
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.models.base import Abilities
@@ -44,19 +45,9 @@ def test_whatever_a_tool_raises_is_told_and_the_run_goes_on(
     error: BaseException, timeout: float | None, asynchronous: bool
 ) -> None:
     name = type(error).__name__
-    if asynchronous:
-        name = "RuntimeError: coroutine raised StopIteration" if isinstance(error, StopIteration) else name
-
-        @tool(name="fail", effect="pure", timeout=timeout)
-        async def fail() -> str:
-            raise error
-    else:
-
-        @tool(name="fail", effect="pure", timeout=timeout)
-        def fail() -> str:
-            raise error
-
-    _, told = run_with(fail)
+    if asynchronous and isinstance(error, StopIteration):
+        name = "RuntimeError: coroutine raised StopIteration"
+    _, told = run_with(failing(error, timeout=timeout, asynchronous=asynchronous))
     assert told.startswith(f"Error: tool 'fail' failed: {name}")
 
 

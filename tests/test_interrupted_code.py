@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 import pytest
+from failing import failing
 
 from agentkit import Agent, Answer, Call, Chat, Reply, Run, Stepper, Think, tool
 from agentkit.errors import EngineError, Finish, ModelError, Stopped
@@ -42,17 +43,7 @@ def calling(name: str, *more: Any) -> Scripted:
 @pytest.mark.parametrize("timeout", [None, 5.0])
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_whatever_a_tool_raises_is_an_observation(error: BaseException, drive: Any, timeout: Any, asynchronous: bool) -> None:
-    if asynchronous:
-
-        @tool(name="fail", effect="pure", timeout=timeout)
-        async def fail() -> str:
-            raise error
-    else:
-
-        @tool(name="fail", effect="pure", timeout=timeout)
-        def fail() -> str:
-            raise error
-
+    fail = failing(error, timeout=timeout, asynchronous=asynchronous)
     run = Agent(calling("fail"), [fail], journal="memory").start("q", paused=True)
     drive(run)
     assert run.answer == "done", repr(run)

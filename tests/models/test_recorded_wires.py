@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from loopback import Loopback, answer, cut, parts
+from loopback import Loopback, answer, cut, gather, parts
 
 from agentkit import Agent, tool
 from agentkit.errors import ModelError, ModelGarbled
@@ -29,13 +29,7 @@ def read(model: Remote, pieces: list[bytes]) -> tuple[Gathering, ModelError | No
     """Read pieces, as a stream does; give what was gathered, and the error that ended it."""
     reader, gathering = Reader(model.wire.reading(model), model.place), Gathering()
     try:
-        for piece in pieces:
-            for chunk in reader.feed(piece):
-                gathering.add(chunk)
-            if reader.done:
-                break
-        for chunk in reader.end():
-            gathering.add(chunk)
+        gather(reader, pieces, gathering)
     except ModelError as error:
         return gathering, error
     return gathering, None

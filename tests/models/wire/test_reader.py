@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from loopback import completion, cut, delta, sse
+from loopback import completion, cut, delta, gather, sse
 
 from agentkit.errors import ContextOverflow, ModelBusy, ModelError, ModelGarbled, ModelRejected
 from agentkit.messages import Reply
@@ -20,13 +20,7 @@ SIZES = pytest.mark.parametrize("size", [0, 1, 7])
 
 def read(raw: bytes, size: int = 0, most: int = 1_000_000) -> Reply:
     reader, gathering = Reader(MODEL.wire.reading(MODEL), MODEL.place, most=most), Gathering()
-    for piece in cut(raw, size):
-        for chunk in reader.feed(piece):
-            gathering.add(chunk)
-        if reader.done:
-            break
-    for chunk in reader.end():
-        gathering.add(chunk)
+    gather(reader, cut(raw, size), gathering)
     return gathering.reply()
 
 
