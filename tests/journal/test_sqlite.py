@@ -156,7 +156,7 @@ def test_a_file_whose_pages_were_overwritten_is_damaged_not_a_crash(journal, mak
     journal.close()
     with open(journal.path, "r+b") as file:
         file.seek(20 * 1024)
-        file.write(os.urandom(20 * 1024))
+        file.write(random.Random(5).randbytes(20 * 1024))
     again = SqliteJournal(journal.path)
     with pytest.raises(JournalDamaged):
         again.rows("r1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,9 @@ ERROR_BYTES = 64_000
 
 SHOWN = 160
 
+PAGE = re.compile(rb"<[!/?a-zA-Z]")
+"""How a tag begins (WHATWG HTML, 13.2.5.6), and with it a web page."""
+
 
 class Reader:
     """Bytes in, chunks out; `done` says that the reply is whole and nothing more need be read.
@@ -36,6 +40,7 @@ class Reader:
         self._most = most
         self._read = 0
         self._first = b""
+        self._held = b""  # what came before it could be told what this is
         self._refusal = refusal
         self._refused: list[bytes] = []
         self._events: Events | None = None
@@ -60,14 +65,16 @@ class Reader:
                 self._whole.append(data)
             elif self._lines is not None:
                 yield from self._take_lines(data)
-            elif begin := data.lstrip(b"\xef\xbb\xbf \t\r\n"):
-                yield from self._begin(begin)
+            else:
+                self._held = (self._held + data).lstrip(b"\xef\xbb\xbf \t\r\n")
+                if len(self._held) > 1:
+                    yield from self._begin(self._held)
         except Said as said:
             yield from self._reported(said)
 
     def _begin(self, data: bytes) -> Iterator[Chunk]:
-        """Tell by the first byte what this is: an object, a page, or events."""
-        if data[:1] == b"<":
+        """Tell by the first two bytes what this is: an object, a page, or events."""
+        if PAGE.match(data):
             page = f"answered with a web page, not with a reply ({_shown(data)}). {faults.look_at_base(self.place)}"
             raise self._garbled(page, again=False)
         if data[:1] == b"{":

@@ -6,7 +6,7 @@ Each case runs twice: driven in this thread, and in the background. The run stay
 from __future__ import annotations
 
 import gzip
-import os
+import random
 import socket
 import threading
 import time
@@ -69,6 +69,7 @@ def endless(connection: socket.socket, over: threading.Event) -> None:
 
 GZIP = {"content_encoding": "gzip"}
 PACKED = gzip.compress(completion("hi"))
+NOISE = random.Random(5).randbytes(5000)
 CASES: dict[str, tuple[Act | bytes, type[ModelError], str]] = {
     "401": (fault("401 Unauthorized", "Incorrect API key provided"), ModelDenied, "Check the key"),
     "403": (fault("403 Forbidden", "not for you"), ModelDenied, "may use this model"),
@@ -94,7 +95,10 @@ CASES: dict[str, tuple[Act | bytes, type[ModelError], str]] = {
     "no gzip": (answer(completion("hi"), **GZIP), ModelGarbled, "damaged"),
     "cut gzip": (answer(PACKED[:20], **GZIP), ModelGarbled, "nothing of it was used"),
     "garbage": (answer(b"data: \xff{{{\n\n"), ModelGarbled, "no JSON"),
-    "noise": (answer(os.urandom(5000)), ModelGarbled, "nothing of it was used"),
+    "noise": (answer(NOISE), ModelGarbled, "nothing of it was used"),
+    "noise like a page": (answer(b"<\x8a" + NOISE), ModelGarbled, "nothing of it was used"),
+    "noise like an object": (answer(b"{" + NOISE), ModelGarbled, "nothing of it was used"),
+    "a page in pieces": (parts([b"<", b"html>", b"Sign in"]), ModelGarbled, "base URL"),
     "nothing": (answer(b""), ModelGarbled, "broke its reply off after 0 bytes"),
     "no HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", ModelUnreachable, "Try again"),
     "an error inside": (answer(sse(delta(content="a"), {"error": {"message": "odd tool"}})), ModelRejected, "odd tool"),
