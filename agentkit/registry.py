@@ -60,6 +60,9 @@ AT_LEAST = {
 }
 """The least value of the parameters that count something."""
 
+AT_MOST = {"n_branches": 1_000}
+"""The most of what is asked for all at once, before anybody can pause."""
+
 BETWEEN = {"threshold": (0, 1), "min_confidence": (0, 1), "min_score": (0, 10)}
 """The range of the parameters that measure something, in engines of this package."""
 
@@ -121,12 +124,19 @@ def check(engine: Callable[..., Any], options: Mapping[str, Any], others: Iterab
     for name, value in options.items():
         if name not in known:
             raise Unknown("option", name, [*known, *others])
-        if name in AT_LEAST and not (isinstance(value, int) and not isinstance(value, bool) and value >= AT_LEAST[name]):
-            raise ValueError(f"{name} is a whole number of at least {AT_LEAST[name]}, not {value!r}")
+        if name in AT_LEAST:
+            _check_count(name, value)
         if name == "force_answer" and not isinstance(value, bool):
             raise ValueError(f"{name} is True or False, not {value!r}")
         if engine.__module__.startswith("agentkit.engines."):
             _check_own(engine, name, value)
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not (isinstance(value, int) and not isinstance(value, bool) and value >= AT_LEAST[name]):
+        raise ValueError(f"{name} is a whole number of at least {AT_LEAST[name]}, not {value!r}")
+    if value > AT_MOST.get(name, value):
+        raise ValueError(f"{name} is at most {AT_MOST[name]:,}, not {value!r}")
 
 
 def _check_own(engine: Callable[..., Any], name: str, value: Any) -> None:

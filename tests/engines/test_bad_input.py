@@ -39,6 +39,7 @@ def test_a_count_out_of_range_is_refused_by_name(engine: str, name: str, value: 
         ("tree_of_thoughts", "min_score", 11),
         ("tree_of_thoughts", "search", "depth"),
         ("tree_of_thoughts", "n_branches", 0),
+        ("tree_of_thoughts", "n_branches", 10**9),
         ("plan_and_execute", "max_steps", 0),
         ("plan_and_execute", "replan", 1),
         ("react", "force_answer", "yes"),
