@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 Data = dict[str, Any]
 
-TAIL = 200
-"""How many of the last cards a reset holds, and a page at the most; older ones come when they are asked for."""
+TAIL = 50
+"""How many of the last cards a reset holds: what a view opens with. The others come when they are asked for."""
+
+PAGE = 200
+"""How many cards are sent at a time, at the most; when more have come than that, all is sent anew."""
 
 
 class Page(Protocol):
@@ -100,7 +103,7 @@ class Feed:
     def page_of(self, before: int, count: int) -> Data:
         """Give up to `count` cards that stand before a place of the trace."""
         last = max(0, min(before, len(self._shown)))
-        first = max(0, last - min(count, TAIL))
+        first = max(0, last - min(count, PAGE))
         return {"first": first, "cards": self._cards(first, last)}
 
     def _told(self, event: Event) -> None:
@@ -172,7 +175,7 @@ class Feed:
         self._take([entry for entry in new if entry.kind not in HIDDEN])
         if len(self._shown) == before == keep:
             return []
-        if len(self._shown) - keep > TAIL:
+        if len(self._shown) - keep > PAGE:
             self._anew = True
             return []
         return self._line_events(keep)

@@ -11,7 +11,7 @@ from agentkit.export import parts
 from agentkit.journal.base import Entry
 from agentkit.usage import Usage
 from agentkit.view import cards
-from agentkit.view.feed import TAIL, Feed
+from agentkit.view.feed import PAGE, Feed
 
 Data = dict[str, Any]
 
@@ -105,8 +105,8 @@ def compare(feed: Feed, *, branch: int) -> Data:
     return {
         "branch": branch,
         "first": first,
-        "here": [cards.card(entry, n) for n, entry in enumerate(here[first : first + TAIL], first)],
-        "there": [cards.card(entry, n) for n, entry in enumerate(there[first : first + TAIL], first)],
+        "here": [cards.card(entry, n) for n, entry in enumerate(here[first : first + PAGE], first)],
+        "there": [cards.card(entry, n) for n, entry in enumerate(there[first : first + PAGE], first)],
         "totals": {"here": _total(here), "there": _total(there)},
     }
 

@@ -55,6 +55,7 @@ class Screen:
         kind = event["k"]
         if kind == "line":
             assert event["keep"] <= self.first + len(self.cards), "a card is missing"
+            self.first = min(self.first, event["keep"])  # what stood before that was not asked for
             self.cards[event["keep"] - self.first :] = event["cards"]
             self.total, self.map = event["total"], self.map[: event["keep"]] + event["map"]
             for card in event["cards"]:

@@ -92,7 +92,7 @@ def test_a_long_trace_opens_at_its_end_and_is_paged(view: View) -> None:
     run.drive()
     viewed = view(run)
     screen = viewed.screen
-    assert screen.total == len(run) and len(screen.cards) == 200 and len(screen.map) == screen.total
+    assert screen.total == len(run) and len(screen.cards) == 50 and len(screen.map) == screen.total
     page = viewed.do("page", before=screen.first, count=100)
     assert page["first"] == screen.first - 100 and len(page["cards"]) == 100
     assert viewed.do("page", before=0, count=10)["cards"] == []
