@@ -97,6 +97,23 @@ def test_a_success_in_between_or_another_error_begins_the_count_anew() -> None:
     assert result.answer == "three"
 
 
+def test_what_watches_over_react_watches_over_self_ask_too() -> None:
+    replies = ["Follow up: a?"] * 3 + ["So the final answer is: x"]
+    result = Agent(Scripted(replies), [fail], engine="self_ask", journal="memory", max_failures=3).run("q")
+    assert (result.reason, result.step_count) == ("failures", 3)
+
+    @tool(effect="pure")
+    def look(query: str) -> str:
+        """Look something up."""
+        return "found"
+
+    replies = ["Follow up: a?"] * 2 + ["in circles", "So the final answer is: x"]
+    model = Scripted(replies)
+    result = Agent(model, [look], engine="self_ask", journal="memory", warn_cycles=True, self_check=2).run("q")
+    assert roles(result) == ["thought", "thought", "self_check", "thought"]
+    assert "[Warning] look was called with these arguments 2 times" in str(model.requests[-1]["messages"])
+
+
 # -- completeness ----------------------------------------------------------------------------------------------------------
 
 
