@@ -29,6 +29,8 @@ from agentkit.tools.tool import tool
         ("Verdict: UNSATISFACTORY", False),
         ("NOT SATISFACTORY", False),
         ("SATISFACTORY\nno, UNSATISFACTORY", True),  # the second stands within a line
+        ("SATISFACTORY or UNSATISFACTORY? UNSATISFACTORY", False),
+        ("Verdict: **SATISFACTORY**", True),
         ("SATISFACTORY\nUNSATISFACTORY", False),
         ("UNSATISFACTORY\nSATISFACTORY", False),
         ("The answer is not SATISFACTORY", None),
@@ -136,6 +138,23 @@ def test_a_marker_is_anchored(text: str, found: str | None) -> None:
     assert after("VERIFIED", text) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("**FINAL ANSWER: 116**", "116"),
+        ("*FINAL ANSWER: 2*3 is 6.*\nSo it is.", "2*3 is 6.\nSo it is."),
+        ("__Final Answer: snake_case__", "snake_case"),
+        ("**FINAL ANSWER**: __init__.py", "__init__.py"),
+        ("FINAL ANSWER: `x` and **y**", "`x` and **y**"),
+        ("**FINAL ANSWER:** **Paris** it is", "**Paris** it is"),
+        ("* FINAL ANSWER: char*", "char*"),
+        ("FINAL-ANSWER: ```py\nx\n```", "```py\nx\n```"),
+    ],
+)
+def test_emphasis_around_a_marked_line_is_no_part_of_what_it_says_and_its_own_is(text: str, found: str) -> None:
+    assert after("FINAL ANSWER", text) == found
+
+
 def test_the_last_of_several_markers_counts_and_until_stops_at_the_first() -> None:
     assert after("FINAL ANSWER", "final answer: 1\nno:\nFINAL_ANSWER: 2\nof course") == "2\nof course"
     assert until("Intermediate answer", "a\nIntermediate answer: b\nIntermediate answer: c") == "a\n"
@@ -147,6 +166,8 @@ def test_claims_are_blocks_of_labelled_lines() -> None:
         {"claim": "built in 1887", "tool": "search", "tool input": "Eiffel\ntower"},
         {"claim": "no tool"},
     ]
+    bold = "**Follow-up: who?**\n**Tool: `look`**\n**Tool_Input: it**"
+    assert fields(bold, ("Follow up",), "Tool", "Tool Input") == [{"follow up": "who?", "tool": "`look`", "tool input": "it"}]
 
 
 @tool

@@ -76,8 +76,9 @@ def dag(
         words = {"request": asked(chat), "done": known}
         judged = said((yield Think(Chat.of(fill(say["analyze"], **words)), role="analyze", tags=tags, choice="none", hears=False)))
         answer = until("CONFIDENCE", until("ACHIEVED", after("ANSWER", judged) or "")).strip() or judged.strip() or known
-        yes, sure = after("ACHIEVED", judged), score((after("CONFIDENCE", judged) or "").partition("\n")[0], 1.0)
-        achieved = not (yes or "").lower().startswith(("no", "false")) and (sure is None or sure >= min_confidence)
+        yes = (after("ACHIEVED", judged) or "").strip("*_` ").lower()
+        sure = score((after("CONFIDENCE", judged) or "").partition("\n")[0], 1.0)
+        achieved = not yes.startswith(("no", "false")) and (sure is None or sure >= min_confidence)
         if achieved:
             break
         again = fill(say["again"], done=known, why=answer)
