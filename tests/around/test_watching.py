@@ -136,6 +136,13 @@ def test_completion_is_checked_against_what_was_asked_and_not_in_the_chat_of_a_j
     assert result.answer == "three" and "the sum" in model.requests[3]["messages"][-1]["content"]
 
 
+def test_completion_is_checked_where_all_thinking_was_done_side_by_side_too() -> None:
+    model = Scripted(["ANSWER: two", "b", "c", "INCOMPLETE: the sum", "three"])
+    result = Agent(model, engine="tree_of_thoughts", journal="memory", check_completion=True).run("What is the sum?")
+    assert (result.answer, roles(result)) == ("three", ["propose"] * 3 + ["check_completion", "answer"])
+    assert model.requests[3]["messages"][0]["content"] == "What is the sum?"
+
+
 @pytest.mark.parametrize(
     ("text", "missing"),
     [
