@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from itertools import pairwise
 from typing import Any
 
 from agentkit.around.base import Around, around, whole
@@ -24,7 +25,8 @@ def window(turns: int) -> Around:
         if not memory.get("snipped"):
             memory["snipped"] = True
             messages = list(step.chat)
-            begins = [n for n, message in enumerate(messages) if message.role == "user"][-turns:]
+            starts = [message.role == "user" for message in messages]  # what an engine adds to a question is of its turn
+            begins = [n for n, (before, now) in enumerate(pairwise([False, *starts])) if now and not before][-turns:]
             last = [m for n, m in enumerate(messages) if n >= (begins or [0])[0] or m.role == "system" or m.pinned]
             if len(last) < len(messages):
                 shown = shorten(memory, step.chat, Chat.of(last))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Call, Reply, tool
+from agentkit import Agent, Call, Message, Reply, tool
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -206,6 +206,14 @@ def test_a_window_of_two_keeps_the_last_two_turns_that_a_person_began() -> None:
     for request in model.requests:
         assert [message["content"] for message in request["messages"]][:4] == ["s", "u2", "a2", "u3"]
     assert [message["role"] for message in model.requests[1]["messages"]][4:] == ["assistant", "tool"]
+
+
+def test_what_an_engine_adds_to_a_question_is_no_turn_of_its_own() -> None:
+    said = [Message("user", "old"), Message("assistant", "a"), Message("user", "new")]
+    model = Scripted(["1. a", "A", "sum"])
+    assert Agent(model, engine="plan_and_execute", window=1, journal="memory").run(said).answer == "sum"
+    asked = [[message["content"] for message in request["messages"]] for request in model.requests]
+    assert [texts[0] for texts in asked] == ["new"] * 3 and [len(texts) for texts in asked] == [2] * 3
 
 
 def test_each_request_can_be_shown_again_as_it_was_sent() -> None:
