@@ -57,7 +57,7 @@ def critic(
             break  # it says VERIFIED, or nothing that could be checked
         checks = yield Act(tuple(to_call(claim, n, tools) for n, claim in enumerate(claims, 1)), role="verify", tags=tags)
         words["checks"] = report(claims, checks)
-        revised = yield Think(Chat.of(fill(say["revise"], **words)), role="revise", tags=tags, choice="none", hears=False)
+        revised = yield Think(chat + fill(say["revise"], **words), role="revise", tags=tags, choice="none", hears=False)
         draft = answered(revised) or draft
     while more := (yield Conclude(draft)):  # something was injected: answer that first
         chat += (assistant(draft), more)

@@ -74,7 +74,7 @@ def dag(
         known = "\n".join(part for part in (known, report(plan, results)) if part)
         tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, [])}
         words = {"request": asked(chat), "done": known}
-        judged = said((yield Think(Chat.of(fill(say["analyze"], **words)), role="analyze", tags=tags, choice="none", hears=False)))
+        judged = said((yield Think(chat + fill(say["analyze"], **words), role="analyze", tags=tags, choice="none", hears=False)))
         answer = until("CONFIDENCE", until("ACHIEVED", after("ANSWER", judged) or "")).strip() or judged.strip() or known
         yes = (after("ACHIEVED", judged) or "").strip("*_` ").lower()
         sure = score((after("CONFIDENCE", judged) or "").partition("\n")[0], 1.0)

@@ -50,7 +50,7 @@ def self_refine(
         if not feedback or after("DONE", feedback) is not None:
             break
         history.append(f"Draft {number}:\n{draft}\nWhat was said about it:\n{feedback}")
-        again = Chat.of(fill(say["refine"], **words, history="\n\n".join(fitted(history))))
+        again = chat + fill(say["refine"], **words, history="\n\n".join(fitted(history)))
         draft = answered((yield Think(again, role="revise", tags=tags, choice="none", hears=False))) or draft
     while more := (yield Conclude(draft)):  # something was injected: answer that first
         chat += (assistant(draft), more)

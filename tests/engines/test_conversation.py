@@ -47,6 +47,7 @@ def test_whoever_judges_is_told_the_conversation(engine: str, replies: list[str]
     model = Scripted(replies)
     options: dict[str, Any] = {"max_depth": 1} if engine == "tree_of_thoughts" else {}
     tools = [look] if engine == "critic" else []
-    assert Agent(model, tools, engine=engine, journal="memory", **options).run(TALK).answer == "Ada"
+    agent = Agent(model, tools, engine=engine, journal="memory", instructions="Be brief.", **options)
+    assert agent.run(TALK).answer == "Ada"
     told = next(request.chat[-1].text for request in model.raw_requests if request.role == role)
-    assert "Who am I?\n\nWhat was said before that:\nuser: I am Ada.\nassistant: Hello." in told
+    assert "Who am I?\n\nWhat was said before that:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in told
