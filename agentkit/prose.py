@@ -26,10 +26,11 @@ _VERDICT = re.compile(
     re.I | re.M,
 )
 _FAILED = re.compile(r"\s*+[>*_`\[ ]*+(?:FAILED(?!\w)|[Ff]ailed(?=[*_`\]]*+[ \t]*+[:：]))[*_`\]]*+[ \t]*+[:：.-]?[*_]*+")
-_NUMBER = r"([-+]?(?:\d++(?:\.\d++)?|\.\d++)|nan|[-+]?inf(?:inity)?)(?![\w.]*\d)"
+_NUMBER = r"([-+]?(?:\d++(?:[.,]\d++)?|\.\d++)|nan|[-+]?inf(?:inity)?)(?![\w.]*\d)"
 _SCALE = r"(?:[ \t]*(/|out of|%)[ \t]*(\d+)?)?"
 _SCORED = re.compile(
-    _LEAD + r"(?:(?:final|overall)[ \t]+)?+(?:score|rating|grade)\b[^\n:=：]{0,60}[:=：][ \t*_`]*+" + _NUMBER + _SCALE, re.I | re.M
+    _LEAD + r"(?:(?:final|overall)[ \t]+)?+(?:score|rating|grade)\b[^\n:=：]{0,60}[:=：][ \t*_`\[(<~]*+" + _NUMBER + _SCALE,
+    re.I | re.M,
 )
 _LABELLED = re.compile(
     r"\b(?:score|rating|grade)\b(?:[^\n:=]{0,60}[:=]|[ \t]+(?:is|of)\b)?[ \t*_`]*" + _NUMBER + _SCALE,
@@ -173,7 +174,7 @@ def score(text: str, highest: float) -> float | None:
     lines = [*_SCORED.finditer(text[:_MOST])]
     for pattern in (_LABELLED, _FRACTION, _COLON, _BARE):
         if found := lines[-1] if lines else next(pattern.finditer(text), None):
-            value = float(found[1])
+            value = float(found[1].replace(",", "."))
             if value != value:  # NaN: the model itself does not know
                 return None
             if found[2] == "%":

@@ -57,6 +57,10 @@ def test_a_verdict_is_read_at_a_lines_start(text: str, ok: bool | None) -> None:
         ("Score (0-10): 9.5", 9.5),
         ("4 out of 5", 8),
         ("Score: 80%", 8),
+        ("Score: 7,5", 7.5),
+        ("Score: 8, since 3 of 4 hold", 8),
+        ("Score: [8]", 8),
+        ("Score: ~7/10", 7),
         ("I think this is good.\nScore: 3", 3),
         ("A score of 9 would need a source, and 10/10 two.\nScore: 2", 2),
         ("Score: 9 if it were right. It is not.\n**Final score:** 2/10", 2),
@@ -76,7 +80,8 @@ def test_a_score_is_brought_to_the_scale(text: str, value: float | None) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("score: 0.4", 0.4), ("Score: 0.9", 0.9), ("8/10", 0.8), ("85%", 0.85), ("2", 1.0), (".5", 0.5)]
+    ("text", "value"),
+    [("score: 0.4", 0.4), ("Score: 0.9", 0.9), ("Score: 0,9", 0.9), ("8/10", 0.8), ("85%", 0.85), ("2", 1.0), (".5", 0.5)],
 )
 def test_a_score_from_0_to_1(text: str, value: float) -> None:
     assert score(text, 1.0) == pytest.approx(value)
