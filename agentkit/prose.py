@@ -77,14 +77,19 @@ def fitted(texts: Sequence[str], room: int = PART) -> Sequence[str]:
     return texts
 
 
+def question(chat: Chat) -> str:
+    """Give the last thing that a user said."""
+    return next((node.last.text for node in chat.nodes() if node.last and node.last.role == "user"), "")
+
+
 def asked(chat: Chat) -> str:
-    """Give what was asked: the last thing that a user said, and below it what came before, be it instructions or a conversation."""
+    """Give the question, and below it what came before, instructions or a conversation, for whoever does not see the chat."""
     told = [message for message in chat if message.role != "tool"]
-    last = max((n for n, message in enumerate(told) if message.role == "user"), default=-1)
-    question = told[last].text if last >= 0 else ""
-    if all(message.role == "user" for message in told[: max(last, 0)]):
-        return question
-    return "\n".join([f"{question}\n\nWhat was said before that:", *(f"{each.role}: {each.text}" for each in told[:last])])
+    while told and told[-1].role != "user":
+        told.pop()
+    if all(message.role == "user" for message in told):
+        return question(chat)
+    return "\n".join([f"{question(chat)}\n\nWhat was said before that:", *(f"{each.role}: {each.text}" for each in told[:-1])])
 
 
 def led(chat: Chat, text: str) -> Chat:

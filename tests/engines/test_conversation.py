@@ -31,6 +31,7 @@ def test_whoever_writes_the_answer_knows_the_instructions_and_the_conversation(e
     assert agent.run(TALK).answer == "Ada"
     chat = next(request.chat for request in model.raw_requests if request.role == role)
     assert [message.text for message in chat][:4] == ["Be brief.", "I am Ada.", "Hello.", "Who am I?"]
+    assert sum("I am Ada." in message.text for message in chat) == 1
 
 
 @pytest.mark.parametrize(
