@@ -41,8 +41,9 @@ _COLON = re.compile(r"[:=][ \t*_`]*" + _NUMBER + r"[ \t*_`.]*(%)?[ \t]*()$", re.
 _BARE = re.compile(r"^[ \t]*+(?:-[ \t]++)?+(?:[>*_\#`•\[(][>*_\#`•\[( \t]*+)?+" + _NUMBER + r"[ \t*_`.]*(%)?()", re.I | re.M)
 _MOST = 200_000
 
-ROOM, PART = 40_000, 30_000
-"""Characters of all values of a prompt together (a request carries 50,000 of one message), and of what one value lists."""
+ROOM, PART, BEFORE = 40_000, 30_000, 6_000
+"""Characters of all values of a prompt together (a request carries 50,000 of one message), of what one value lists, and of a
+conversation that a judge is told."""
 
 CUT = "[Truncated] {count:,} more characters are not shown."
 
@@ -89,7 +90,8 @@ def asked(chat: Chat) -> str:
         told.pop()
     if all(message.role == "user" for message in told):
         return question(chat)
-    return "\n".join([f"{question(chat)}\n\nWhat was said before that:", *(f"{each.role}: {each.text}" for each in told[:-1])])
+    before = fitted([f"{message.role}: {message.text}" for message in told[:-1]], BEFORE)
+    return "\n".join([f"{question(chat)}\n\nWhat was said before that:", *before])
 
 
 def led(chat: Chat, text: str) -> Chat:

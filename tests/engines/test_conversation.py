@@ -52,3 +52,11 @@ def test_whoever_judges_is_told_the_conversation(engine: str, replies: list[str]
     assert agent.run(TALK).answer == "Ada"
     told = next(request.chat[-1].text for request in model.raw_requests if request.role == role)
     assert "Who am I?\n\nWhat was said before that:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in told
+
+
+def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
+    said = [message for n in range(10) for message in (Message("user", f"{n}? " * 500), Message("assistant", "so " * 500))]
+    model = Scripted(["Ada", "SATISFACTORY"])
+    assert Agent(model, engine="reflexion", journal="memory").run([*said, Message("user", "Who am I?")]).answer == "Ada"
+    told = model.raw_requests[-1].chat[-1].text
+    assert "What was asked: Who am I?" in told and len(told) < 9_000 and all(f"user: {n}? " in told for n in range(10))
