@@ -87,6 +87,14 @@ def test_a_message_injected_in_turn_one_stands_word_by_word_in_the_last_request_
     assert last[0] == "Read the book." and max(map(size, model.requests)) <= 2_000
 
 
+def test_a_pinned_message_of_the_conversation_stays_word_by_word_and_its_neighbours_give_way() -> None:
+    said = [Message("user", "one"), Message("assistant", "two"), Message("user", "three", pinned=True), Message("assistant", "four")]
+    model = reader(30)
+    assert agent(model, 30, compact=2_000).run([*said, Message("user", "Read the book.")]).answer == "done"
+    last = [message["content"] for message in model.requests[-1]["messages"]]
+    assert "three" in last and "Read the book." in last and not {"two", "four"} & {*last}
+
+
 def test_the_summary_is_a_step_of_the_trace_that_says_how_much_it_stands_for() -> None:
     told: list[Any] = []
     result = agent(reader(40), 40, compact=2_000, on_event=told.append).run("Read the book.")

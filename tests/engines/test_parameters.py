@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from engines.actors import look
 
 from agentkit import Agent, Result, tool
@@ -122,3 +123,9 @@ def test_look_ups_are_no_more_than_allowed_and_one_that_waits_in_vain_says_for_w
 
 def test_a_draft_that_comes_back_empty_changes_nothing() -> None:
     assert play("self_refine", ["draft", "too long", "", "DONE: fine"])[0].answer == "draft"
+
+
+@pytest.mark.parametrize(("choice", "replies"), [("STEPWISE", []), ("PLANNED", ["1. a"])])
+def test_the_loop_that_was_chosen_has_the_tools(choice: str, replies: list[str]) -> None:
+    result, _ = play("auto", [f"CHOICE: {choice}", *replies, LOOK, "FINAL_ANSWER: x", YES], look)
+    assert (result.answer, result.tool_calls_count) == ("x", 1)
