@@ -88,7 +88,8 @@ def test_a_message_injected_in_turn_one_stands_word_by_word_in_the_last_request_
 
 
 def test_a_pinned_message_of_the_conversation_stays_word_by_word_and_its_neighbours_give_way() -> None:
-    said = [Message("user", "one"), Message("assistant", "two"), Message("user", "three", pinned=True), Message("assistant", "four")]
+    said = [Message("user", "one"), Message("assistant", "two")]
+    said += [Message("user", "three", pinned=True), Message("assistant", "four")]
     model = reader(30)
     assert agent(model, 30, compact=2_000).run([*said, Message("user", "Read the book.")]).answer == "done"
     last = [message["content"] for message in model.requests[-1]["messages"]]
