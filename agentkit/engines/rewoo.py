@@ -28,7 +28,9 @@ Answer the question with what was found. Give the answer only.
 
 The question: {request}""",
 }
-_STEP = re.compile(r"^[ \t>*\-`]*+#?E(\d{1,4})[ \t]*+=[ \t]*+([^\[\n(]{1,100}?)[ \t]*+[\[(](.*)[\])][ \t`*]*$", re.M)
+_STEP = re.compile(
+    r"^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+[\[(](.*)[\])][ \t`*]*$", re.M
+)
 _NAMED = re.compile(r"\{\{?[ \t]*#?E(\d{1,4})[ \t]*\}\}?|#E(\d{1,4})(?!\d)")
 
 

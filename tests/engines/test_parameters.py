@@ -129,3 +129,10 @@ def test_a_draft_that_comes_back_empty_changes_nothing() -> None:
 def test_the_loop_that_was_chosen_has_the_tools(choice: str, replies: list[str]) -> None:
     result, _ = play("auto", [f"CHOICE: {choice}", *replies, LOOK, "FINAL_ANSWER: x", YES], look)
     assert (result.answer, result.tool_calls_count) == ("x", 1)
+
+
+def test_steps_of_look_ups_are_read_as_models_write_them() -> None:
+    plan = "**#E1** = look[a]\n2. #E2 = look(b)\n- `E3 = look[#E1 [sic]]`\n**3. #E4 = **look**[d]**"
+    result, model = play("rewoo", [plan, "x"], look)
+    assert result.tool_calls_count == 4
+    assert all(f"found: {found}" in last(model) for found in ("a", "b", "found: a [sic]", "d"))
