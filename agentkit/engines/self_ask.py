@@ -47,7 +47,8 @@ def self_ask(
         text = said(reply)
         if tools or actor or after(FINAL, text) is None:
             text = until("Intermediate answer", text)  # one that the model made up is not believed
-        asked = [] if after(FINAL, text) else follow_ups(text)
+        final = until("Follow up", after(FINAL, text) or "").strip()
+        asked = [] if final else follow_ups(text)
         taken, left = asked[:left], max(0, left - len(asked))
         if taken:
             found = [text_of(result) for result in (yield look_up(taken, tools, actor))]
@@ -57,7 +58,7 @@ def self_ask(
         elif asked and not interrupted:
             chat, interrupted = chat + say["now"], "max_follow_ups"
         else:
-            answer = after(FINAL, text) or (unfinished(chat) if asked else answered(reply))
+            answer = final or (unfinished(chat) if asked else answered(reply))
             chat += reply
             if not (more := (yield Conclude(answer))):
                 return Answer(answer, chat, interrupted)

@@ -67,6 +67,11 @@ def test_follow_up_questions_count_one_by_one_and_go_to_the_first_tool() -> None
     assert (result.reason, last(model)[:9]) == ("max_follow_ups", "No more f")
 
 
+def test_what_a_model_asks_itself_behind_its_final_answer_is_no_part_of_it() -> None:
+    result, model = play("self_ask", ["So the final answer is: Oslo,\nin Norway\nFollow up: really?"], look)
+    assert (result.answer, model.calls) == ("Oslo,\nin Norway", 1)
+
+
 def test_a_claim_without_an_input_is_looked_up_by_its_own_words() -> None:
     _, model = play("critic", ["draft", "CLAIM: built in 1887\nTOOL: look", "revised", "VERIFIED: all"], look)
     assert 'Claim: "built in 1887"\nTool result: found: built in 1887' in last(model, 2)
