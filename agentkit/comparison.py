@@ -138,7 +138,7 @@ def _agent(model: Any, tools: Any, engine: Any, own: dict[str, Any], options: di
     takes = registry.parameters(registry.find(engine)[0])
     fit = {name: value for name, value in options.items() if name in takes or name in SETTINGS}
     if isinstance(model, Cassette):
-        model = Cassette(model.path or model.tape, model.model, "auto" if model.mode == "record" else model.mode)
+        model = model.rewound()
     return Agent(model, tools, engine=engine, **{**fit, **own})
 
 

@@ -19,9 +19,9 @@ _MODEL = ("model", "brain")
 def load(config: Mapping[str, Any], model: Any = None, **more: Any) -> Agent:
     """Make an agent of a persona: `solvers` names engines, the first that is there is taken, `plugin-config` has its options.
 
-    The options are those of the engine (for one that wraps another, also those of the one inside), `brain` or `model`,
-    `toolboxes` or `tools`, and the settings of `Agent`. What is not installed or not known is passed over with a
-    warning, so that one broken plugin never breaks the others; `model` and `more` come before what the persona says.
+    The options are those of the engine, `brain` or `model`, `toolboxes` or `tools`, and the settings of `Agent`. What is
+    not installed or not known is passed over with a warning, so that one broken plugin never breaks the others; `model` and
+    `more` come before what the persona says.
     Raises `UsageError` where no engine is left, `ValueError` for a value out of range.
     """
     if not isinstance(config, Mapping) or not isinstance(config.get("plugin-config") or {}, Mapping):

@@ -17,16 +17,20 @@ from typing import Any
 from agentkit.messages import Chat, Reply, system
 
 _LEAD = r"^[ \t]*+(?:[>*_\#`\-•\[\(\"'][>*_\#`\-•\[\(\"' \t]*+)?+"
-_TAIL = r"[ \t]*+[*_`\]]{0,3}+[ \t]*+[:：][ \t]*+[*_`]{0,3}+[ \t]*+"
+_TAIL = r"[ \t]*+[*_`\]]{0,3}+[ \t]*+[:：](?:[*_`\]]{1,3}+(?=\s|\Z))?+[ \t]*+"
 _ITEM = re.compile(
     r"^[ \t]*+(?:[>*_\#`][>*_\#` \t]*+)?+(?:step[ \t]+)?+(\d{1,4})[ \t]*+[*_]{0,3}+[.):][*_]{0,3}+[ \t]++(?=\S)(.*)$", re.I
 )
-_VERDICT = re.compile(_LEAD + r"(?:(?:final[ \t]+)?verdict" + _TAIL + r")?+(UN|NOT[ \t]+)?SATISFACTORY(?![A-Za-z])", re.I | re.M)
+_VERDICT = re.compile(
+    _LEAD + r"(?:(?:final[ \t]+)?verdict" + _TAIL + r"[*_`]*+)?+(UN|NOT[ \t]+)?SATISFACTORY(?![A-Za-z])(?:[^\n]*(UNSATISFACTORY))?",
+    re.I | re.M,
+)
 _FAILED = re.compile(r"\s*+[>*_`\[ ]*+(?:FAILED(?!\w)|[Ff]ailed(?=[*_`\]]*+[ \t]*+[:：]))[*_`\]]*+[ \t]*+[:：.-]?[*_]*+")
-_NUMBER = r"([-+]?(?:\d++(?:\.\d++)?|\.\d++)|nan|[-+]?inf(?:inity)?)(?![\w.]*\d)"
+_NUMBER = r"([-+]?(?:\d++(?:[.,]\d++)?|\.\d++)|nan|[-+]?inf(?:inity)?)(?![\w.]*\d)"
 _SCALE = r"(?:[ \t]*(/|out of|%)[ \t]*(\d+)?)?"
 _SCORED = re.compile(
-    _LEAD + r"(?:(?:final|overall)[ \t]+)?+(?:score|rating|grade)\b[^\n:=：]{0,60}[:=：][ \t*_`]*+" + _NUMBER + _SCALE, re.I | re.M
+    _LEAD + r"(?:(?:final|overall)[ \t]+)?+(?:score|rating|grade)\b[^\n:=：]{0,60}[:=：][ \t*_`\[(<~]*+" + _NUMBER + _SCALE,
+    re.I | re.M,
 )
 _LABELLED = re.compile(
     r"\b(?:score|rating|grade)\b(?:[^\n:=]{0,60}[:=]|[ \t]+(?:is|of)\b)?[ \t*_`]*" + _NUMBER + _SCALE,
@@ -37,8 +41,9 @@ _COLON = re.compile(r"[:=][ \t*_`]*" + _NUMBER + r"[ \t*_`.]*(%)?[ \t]*()$", re.
 _BARE = re.compile(r"^[ \t]*+(?:-[ \t]++)?+(?:[>*_\#`•\[(][>*_\#`•\[( \t]*+)?+" + _NUMBER + r"[ \t*_`.]*(%)?()", re.I | re.M)
 _MOST = 200_000
 
-ROOM, PART = 40_000, 30_000
-"""Characters of all values of a prompt together (a request carries 50,000 of one message), and of what one value lists."""
+ROOM, PART, BEFORE = 40_000, 30_000, 6_000
+"""Characters of all values of a prompt together (a request carries 50,000 of one message), of what one value lists, and of a
+conversation that a judge is told."""
 
 CUT = "[Truncated] {count:,} more characters are not shown."
 
@@ -73,9 +78,20 @@ def fitted(texts: Sequence[str], room: int = PART) -> Sequence[str]:
     return texts
 
 
-def asked(chat: Chat) -> str:
-    """Give what was asked: the last thing that a user said."""
+def question(chat: Chat) -> str:
+    """Give the last thing that a user said."""
     return next((node.last.text for node in chat.nodes() if node.last and node.last.role == "user"), "")
+
+
+def asked(chat: Chat) -> str:
+    """Give the question, and below it what came before, instructions or a conversation, for whoever does not see the chat."""
+    told = [message for message in chat if message.role != "tool"]
+    while told and told[-1].role != "user":
+        told.pop()
+    if all(message.role == "user" for message in told):
+        return question(chat)
+    before = fitted([f"{message.role}: {message.text}" for message in told[:-1]], BEFORE)
+    return "\n".join([f"{question(chat)}\n\nWhat was said before that:", *before])
 
 
 def led(chat: Chat, text: str) -> Chat:
@@ -94,12 +110,25 @@ def catalogue(tools: Iterable[Any]) -> str:
 def after(marker: str, text: str) -> str | None:
     """Give what follows a marker and a colon at a line's start, the last time it stands there; None where it does not."""
     found = list(_mark(marker).finditer(text[:_MOST]))
-    return text[found[-1].end() :].strip() if found else None
+    return closed(found[-1][1], found[-1][2], text[found[-1].end() :].strip()) if found else None
 
 
 @functools.cache
 def _mark(marker: str) -> re.Pattern[str]:
-    return re.compile(_LEAD + re.escape(marker).replace(r"\ ", "[ _]") + _TAIL, re.I | re.M)
+    return re.compile(f"({_LEAD}){_spelled(marker)}({_TAIL})", re.I | re.M)
+
+
+def _spelled(marker: str) -> str:
+    """Give the pattern of a marker, whose words may be joined in several ways."""
+    return re.escape(marker).replace(r"\ ", "[ _-]")
+
+
+def closed(lead: str, tail: str, text: str) -> str:
+    """Take off the emphasis that was opened before a marker, and not closed behind it, where it closes in the text."""
+    opened = lead[len(lead.rstrip("*_`")) :]
+    if not opened or opened in tail:
+        return text
+    return re.sub(rf"(?<=\S){re.escape(opened)}(?!\w)", "", text, count=1)
 
 
 def numbered(text: str) -> tuple[str, ...]:
@@ -138,7 +167,7 @@ def outcome(text: str, interrupted: str = "") -> str:
 
 def verdict(text: str) -> bool | None:
     """Read SATISFACTORY or UNSATISFACTORY at a line's start; where both stand, the doubt wins; None where neither does."""
-    found = [not match[1] for match in _VERDICT.finditer(text)]
+    found = [not (match[1] or match[2]) for match in _VERDICT.finditer(text)]
     return all(found) if found else None
 
 
@@ -152,7 +181,7 @@ def score(text: str, highest: float) -> float | None:
     lines = [*_SCORED.finditer(text[:_MOST])]
     for pattern in (_LABELLED, _FRACTION, _COLON, _BARE):
         if found := lines[-1] if lines else next(pattern.finditer(text), None):
-            value = float(found[1])
+            value = float(found[1].replace(",", "."))
             if value != value:  # NaN: the model itself does not know
                 return None
             if found[2] == "%":
@@ -171,18 +200,18 @@ def until(marker: str, text: str) -> str:
 
 def fields(text: str, first: tuple[str, ...], *others: str) -> list[dict[str, str]]:
     """Read blocks of labelled lines, each begun by one of `first`; a value goes on until the next label or an empty line."""
-    labels = "|".join(sorted(map(re.escape, (*first, *others)), key=len, reverse=True))
-    mark = re.compile(_LEAD + rf"({labels})(?:[ \t]+\d{{1,3}})?" + _TAIL + r"(.*)$", re.I)
+    labels = "|".join(sorted(map(_spelled, (*first, *others)), key=len, reverse=True))
+    mark = re.compile(rf"({_LEAD})({labels})(?:[ \t]+\d{{1,3}})?({_TAIL})(.*)$", re.I)
     begin = {label.lower() for label in first}
     blocks: list[dict[str, str]] = []
     label = ""
     for line in text[:_MOST].splitlines():
         if found := mark.match(line):
-            label = found[1].lower()
+            label = re.sub("[_-]", " ", found[2].lower())
             if label in begin:
                 blocks.append({})
             if blocks and label not in blocks[-1]:
-                blocks[-1][label] = found[2].strip()
+                blocks[-1][label] = closed(found[1], found[3], found[4].strip())
         elif not line.strip():
             label = ""
         elif label and blocks and not line.lstrip().startswith("```"):

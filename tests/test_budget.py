@@ -46,6 +46,12 @@ def test_at_85_of_100_tokens_a_warning_says_so_and_at_the_limit_the_run_ends_wit
     assert (told["limit"], told["max"], told["spent"]) == ("max_tokens", 100, 170)
 
 
+def test_at_just_80_percent_it_warns_once_and_below_it_not_at_all() -> None:
+    for used, told in ((79, []), (80, ["tokens at 80%"])):
+        result = agent([*calls(1, Usage(used, 0))[:1], "done"], budget={"max_tokens": 100}).run("q")
+        assert (result.answer, [data["text"] for data in events(result.run, "budget_warning")]) == ("done", told)
+
+
 @pytest.mark.parametrize(
     ("limit", "most", "model_calls"),
     [

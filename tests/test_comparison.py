@@ -107,6 +107,17 @@ def test_each_engine_plays_a_cassette_from_its_beginning(tmp_path: Path) -> None
     assert [result.answer for result in found.results] == ["first", "first"] and found.first is None
 
 
+def test_a_cassette_that_records_keeps_what_every_engine_was_told(tmp_path: Path) -> None:
+    said = iter(["first", "second"])
+    path = tmp_path / "tape.json"
+    asked = [once, checked]
+    found = compare("q", asked, model=Cassette(path, lambda request: next(said), "record"), journal="memory")
+    again = compare("q", asked, model=Cassette(path), journal="memory")
+    assert [result.error for result in again.results] == [None, None]
+    answers = [[result.answer for result in each.results] for each in (found, again)]
+    assert answers == [["first", "second"]] * 2
+
+
 def test_agents_are_compared_like_engines_and_a_run_that_fails_is_shown_as_failed() -> None:
     good = Agent(Scripted(["fine"]), engine=once, journal="memory")
     bad = Agent(Scripted([ModelError("out of order")]), engine=once, journal="memory")

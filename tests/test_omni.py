@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from typing import Any
+
+import pytest
 
 from agentkit.integrations.omni import ReActWorkflow
 
@@ -46,3 +49,29 @@ def test_a_workflow_of_two_callables_runs_with_one_and_with_two_arguments() -> N
         assert (workflow.step_count, workflow.tool_calls_count, messages) == (2, 1, [])
         assert "quick guide" in str(client.asked[1]["messages"])
     assert ran == [("skill.discover", {"intent": "read"})] * 2
+
+
+CONFIG = {"max_tokens": 128_000, "retained_turns": 10, "max_tool_calls": 20, "verbose": False}
+
+
+def test_its_configuration_has_the_defaults_of_the_description_and_is_taken_as_a_dict() -> None:
+    known = inspect.signature(ReActWorkflow).parameters
+    assert {name: known[name].default for name in CONFIG} == CONFIG
+    asked: list[list[Any]] = []
+
+    class Talker:
+        def complete(self, system_prompt: str, user_query: str, messages: list[Any], tools: Any) -> dict[str, Any]:
+            asked.append(messages)
+            return {"content": "done", "tool_calls": []}
+
+    workflow = ReActWorkflow(Talker(), get_tool_schemas, lambda call: "", **{**CONFIG, "retained_turns": 1})
+    said = [("user", "u0"), ("assistant", "a0"), ("user", "u1"), ("assistant", "a1"), ("user", "u2"), ("assistant", "a2")]
+    before = [{"role": role, "content": text} for role, text in said]
+    assert asyncio.run(workflow.run("task", "be kind", before)) == "done"
+    assert "u2" in str(asked[0]) and "u1" not in str(asked[0])
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "retained_turns", "max_tool_calls"])
+def test_a_number_out_of_range_is_refused_by_name(name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        ReActWorkflow(Client(), get_tool_schemas, lambda call: "", **{name: 0})

@@ -29,6 +29,8 @@ from agentkit.tools.tool import tool
         ("Verdict: UNSATISFACTORY", False),
         ("NOT SATISFACTORY", False),
         ("SATISFACTORY\nno, UNSATISFACTORY", True),  # the second stands within a line
+        ("SATISFACTORY or UNSATISFACTORY? UNSATISFACTORY", False),
+        ("Verdict: **SATISFACTORY**", True),
         ("SATISFACTORY\nUNSATISFACTORY", False),
         ("UNSATISFACTORY\nSATISFACTORY", False),
         ("The answer is not SATISFACTORY", None),
@@ -55,6 +57,10 @@ def test_a_verdict_is_read_at_a_lines_start(text: str, ok: bool | None) -> None:
         ("Score (0-10): 9.5", 9.5),
         ("4 out of 5", 8),
         ("Score: 80%", 8),
+        ("Score: 7,5", 7.5),
+        ("Score: 8, since 3 of 4 hold", 8),
+        ("Score: [8]", 8),
+        ("Score: ~7/10", 7),
         ("I think this is good.\nScore: 3", 3),
         ("A score of 9 would need a source, and 10/10 two.\nScore: 2", 2),
         ("Score: 9 if it were right. It is not.\n**Final score:** 2/10", 2),
@@ -74,7 +80,8 @@ def test_a_score_is_brought_to_the_scale(text: str, value: float | None) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("score: 0.4", 0.4), ("Score: 0.9", 0.9), ("8/10", 0.8), ("85%", 0.85), ("2", 1.0), (".5", 0.5)]
+    ("text", "value"),
+    [("score: 0.4", 0.4), ("Score: 0.9", 0.9), ("Score: 0,9", 0.9), ("8/10", 0.8), ("85%", 0.85), ("2", 1.0), (".5", 0.5)],
 )
 def test_a_score_from_0_to_1(text: str, value: float) -> None:
     assert score(text, 1.0) == pytest.approx(value)
@@ -136,6 +143,23 @@ def test_a_marker_is_anchored(text: str, found: str | None) -> None:
     assert after("VERIFIED", text) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("**FINAL ANSWER: 116**", "116"),
+        ("*FINAL ANSWER: 2*3 is 6.*\nSo it is.", "2*3 is 6.\nSo it is."),
+        ("__Final Answer: snake_case__", "snake_case"),
+        ("**FINAL ANSWER**: __init__.py", "__init__.py"),
+        ("FINAL ANSWER: `x` and **y**", "`x` and **y**"),
+        ("**FINAL ANSWER:** **Paris** it is", "**Paris** it is"),
+        ("* FINAL ANSWER: char*", "char*"),
+        ("FINAL-ANSWER: ```py\nx\n```", "```py\nx\n```"),
+    ],
+)
+def test_emphasis_around_a_marked_line_is_no_part_of_what_it_says_and_its_own_is(text: str, found: str) -> None:
+    assert after("FINAL ANSWER", text) == found
+
+
 def test_the_last_of_several_markers_counts_and_until_stops_at_the_first() -> None:
     assert after("FINAL ANSWER", "final answer: 1\nno:\nFINAL_ANSWER: 2\nof course") == "2\nof course"
     assert until("Intermediate answer", "a\nIntermediate answer: b\nIntermediate answer: c") == "a\n"
@@ -147,6 +171,8 @@ def test_claims_are_blocks_of_labelled_lines() -> None:
         {"claim": "built in 1887", "tool": "search", "tool input": "Eiffel\ntower"},
         {"claim": "no tool"},
     ]
+    bold = "**Follow-up: who?**\n**Tool: `look`**\n**Tool_Input: it**"
+    assert fields(bold, ("Follow up",), "Tool", "Tool Input") == [{"follow up": "who?", "tool": "`look`", "tool input": "it"}]
 
 
 @tool

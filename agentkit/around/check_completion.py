@@ -8,7 +8,7 @@ from typing import Any
 
 from agentkit.around.base import Around, around, aside, whole, words
 from agentkit.messages import EMPTY, Reply, user
-from agentkit.steps import Conclude, Step, Think
+from agentkit.steps import All, Conclude, Step, Think
 
 CHECK = """\
 This answer is about to be given:
@@ -29,8 +29,13 @@ def check_completion(most: int = 1) -> Around:
     """
     whole("check_completion", most)
 
-    @around(Think, Conclude, nested=True)
-    def check(step: Think | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+    @around(Think, All, Conclude, nested=True)
+    def check(step: Think | All | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        if isinstance(step, All):
+            results = yield step
+            chats = [memory.get("chat", EMPTY), *(lane.get("chat", EMPTY) for lane in memory.pop("lanes"))]
+            memory["chat"] = next((chat for chat in chats if chat is not EMPTY), EMPTY)
+            return results
         if isinstance(step, Think):
             memory["chat"] = step.chat if step.hears else memory.get("chat", EMPTY)  # a judge's chat is not the loop's
             return (yield step)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from itertools import pairwise
 from typing import Any
 
 from agentkit.around.base import Around, around, whole
 from agentkit.around.views import shorten, view
-from agentkit.messages import Chat, Reply
+from agentkit.messages import EMPTY, Chat, Reply
 from agentkit.steps import Step, Think, replace
 
 
@@ -20,14 +21,20 @@ def window(turns: int) -> Around:
 
     @around(Think)
     def snip(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
-        shown = view(memory, step.chat)
         if not memory.get("snipped"):
             memory["snipped"] = True
-            messages = list(step.chat)
-            begins = [n for n, message in enumerate(messages) if message.role == "user"][-turns:]
-            last = [m for n, m in enumerate(messages) if n >= (begins or [0])[0] or m.role == "system" or m.pinned]
-            if len(last) < len(messages):
-                shown = shorten(memory, step.chat, Chat.of(last))
-        return (yield step if shown.shown is step.chat else replace(step, chat=shown.shown))
+            old = _before(step.chat, turns)
+            view(memory, old)
+            shorten(memory, old, Chat.of(message for message in old if message.role == "system" or message.pinned))
+        shown = view(memory, step.chat)
+        return (yield step if shown.shown.length == step.chat.length else replace(step, chat=shown.shown))
 
     return snip
+
+
+def _before(chat: Chat, turns: int) -> Chat:
+    """Give the beginning of a chat, up to its last few turns; what an engine adds to a question is of the same turn."""
+    asks = [False, *(message.role == "user" for message in chat)]
+    begins = [n for n, (before, now) in enumerate(pairwise(asks)) if now and not before]
+    first = begins[-turns] if len(begins) >= turns else 0
+    return next(node for node in chat.nodes() if node.length == first) if first else EMPTY

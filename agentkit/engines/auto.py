@@ -37,7 +37,7 @@ def auto(
     say, chat = {**PROMPTS, **(prompts or {})}, Chat.of(task)
     about = fill(say["choose"], tools=catalogue(tools), request=asked(chat))
     choice = said((yield Think(Chat.of(about), role="choose", choice="none", hears=False)))
-    loop = planned if (after("CHOICE", choice) or choice.strip()).upper().startswith("PLANNED") else stepwise
+    loop = planned if (after("CHOICE", choice) or choice).strip("*_` \n").upper().startswith("PLANNED") else stepwise
     answer = yield from nested(loop, chat, tools=tools)
     while more := (yield Conclude(answer.text)):  # something was injected: answer that first
         answer = yield from nested(stepwise, [*chat, assistant(answer.text), more], tools=tools)

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.drafting import drafted
 from agentkit.messages import Call, Chat, Message, assistant
-from agentkit.prose import answered, arguments, asked, catalogue, fields, fill, fitted, named, said
+from agentkit.prose import answered, arguments, asked, catalogue, fields, fill, fitted, named, question, said
 from agentkit.steps import Act, Answer, Conclude, Engine, Loop, Think
 
 PROMPTS = {
@@ -56,8 +56,8 @@ def critic(
         if not claims:
             break  # it says VERIFIED, or nothing that could be checked
         checks = yield Act(tuple(to_call(claim, n, tools) for n, claim in enumerate(claims, 1)), role="verify", tags=tags)
-        words["checks"] = report(claims, checks)
-        revised = yield Think(Chat.of(fill(say["revise"], **words)), role="revise", tags=tags, choice="none", hears=False)
+        words |= {"request": question(chat), "checks": report(claims, checks)}
+        revised = yield Think(chat + fill(say["revise"], **words), role="revise", tags=tags, choice="none", hears=False)
         draft = answered(revised) or draft
     while more := (yield Conclude(draft)):  # something was injected: answer that first
         chat += (assistant(draft), more)

@@ -8,7 +8,7 @@ from typing import Any
 from agentkit.engines.react import react
 from agentkit.graph import Node, read, trouble
 from agentkit.messages import Chat, assistant
-from agentkit.prose import after, asked, catalogue, fill, fitted, outcome, said, score, until
+from agentkit.prose import after, catalogue, fill, fitted, outcome, question, said, score, until
 from agentkit.steps import All, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
 
 PROMPTS = {
@@ -73,11 +73,12 @@ def dag(
         results = yield from carried_out(plan, chat, tools, actor, max_parallel, max_step_iterations, step_timeout, say["step"])
         known = "\n".join(part for part in (known, report(plan, results)) if part)
         tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, [])}
-        words = {"request": asked(chat), "done": known}
-        judged = said((yield Think(Chat.of(fill(say["analyze"], **words)), role="analyze", tags=tags, choice="none", hears=False)))
+        words = {"request": question(chat), "done": known}
+        judged = said((yield Think(chat + fill(say["analyze"], **words), role="analyze", tags=tags, choice="none", hears=False)))
         answer = until("CONFIDENCE", until("ACHIEVED", after("ANSWER", judged) or "")).strip() or judged.strip() or known
-        yes, sure = after("ACHIEVED", judged), score((after("CONFIDENCE", judged) or "").partition("\n")[0], 1.0)
-        achieved = not (yes or "").lower().startswith(("no", "false")) and (sure is None or sure >= min_confidence)
+        yes = (after("ACHIEVED", judged) or "").strip("*_` ").lower()
+        sure = score((after("CONFIDENCE", judged) or "").partition("\n")[0], 1.0)
+        achieved = not yes.startswith(("no", "false")) and (sure is None or sure >= min_confidence)
         if achieved:
             break
         again = fill(say["again"], done=known, why=answer)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkit.messages import Call, Chat, assistant
-from agentkit.prose import answered, arguments, asked, catalogue, fill, fitted, named, said
+from agentkit.prose import answered, arguments, catalogue, fill, fitted, named, question, said
 from agentkit.steps import Act, All, Answer, Conclude, Engine, Part, Think
 
 PROMPTS = {
@@ -28,7 +28,9 @@ Answer the question with what was found. Give the answer only.
 
 The question: {request}""",
 }
-_STEP = re.compile(r"^[ \t>*\-`]*+#?E(\d{1,4})[ \t]*+=[ \t]*+([^\[\n(]{1,100}?)[ \t]*+[\[(](.*)[\])][ \t`*]*$", re.M)
+_STEP = re.compile(
+    r"^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+[\[(](.*)[\])][ \t`*]*$", re.M
+)
 _NAMED = re.compile(r"\{\{?[ \t]*#?E(\d{1,4})[ \t]*\}\}?|#E(\d{1,4})(?!\d)")
 
 
@@ -51,7 +53,7 @@ def rewoo(
         found |= dict(zip(ready, results, strict=True))
     said_of = fitted([found.get(number) or lacking(given, found) for number, (_, given) in steps.items()])
     evidence = "\n".join(f"{text}\n{result}" for text, result in zip(texts, said_of, strict=True))
-    words = {"evidence": evidence or said(made), "request": asked(chat)}
+    words = {"evidence": evidence or said(made), "request": question(chat)}
     tags = {"plan": texts, "plan_states": states(steps, found, [])}
     answer = answered((yield Think(chat + fill(say["solve"], **words), role="solve", tags=tags, choice="none"))) or evidence
     while more := (yield Conclude(answer)):  # something was injected: answer that first

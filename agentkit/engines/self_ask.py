@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from agentkit.messages import Call, Chat, assistant, user
+from agentkit.messages import Call, Chat, Message, Reply, assistant, user
 from agentkit.prose import after, answered, arguments, catalogue, fields, fill, fitted, led, named, said, until
-from agentkit.steps import Act, All, Answer, Conclude, Engine, Loop, Part, Think, nested
+from agentkit.steps import Act, All, Answer, Conclude, Engine, Loop, Step, Think, nested
 
 FINAL = "So the final answer is"
 UNANSWERED = "(the questions behind these were not looked up: no more are possible)"
@@ -47,17 +47,18 @@ def self_ask(
         text = said(reply)
         if tools or actor or after(FINAL, text) is None:
             text = until("Intermediate answer", text)  # one that the model made up is not believed
-        asked = [] if after(FINAL, text) else follow_ups(text)
+        final = until("Follow up", after(FINAL, text) or "").strip()
+        asked = [] if final else follow_ups(text)
         taken, left = asked[:left], max(0, left - len(asked))
         if taken:
-            found = yield from look_up(taken, tools, actor)
+            found = [text_of(result) for result in (yield look_up(taken, tools, actor))]
             found += [UNANSWERED] if len(asked) > len(taken) else []
             chat += (*reply.heard, assistant(text.strip()))
             chat += user("\n".join(f"Intermediate answer: {answer}" for answer in fitted(found)))
         elif asked and not interrupted:
             chat, interrupted = chat + say["now"], "max_follow_ups"
         else:
-            answer = after(FINAL, text) or (unfinished(chat) if asked else answered(reply))
+            answer = final or (unfinished(chat) if asked else answered(reply))
             chat += reply
             if not (more := (yield Conclude(answer))):
                 return Answer(answer, chat, interrupted)
@@ -70,19 +71,21 @@ def unfinished(chat: Chat) -> str:
     return "\n".join(["No final answer was reached. What was asked and found:", *found])
 
 
-def look_up(asked: list[dict[str, str]], tools: tuple[Any, ...], actor: Loop | None) -> Part:
-    """Answer several questions side by side; give the answers in the order of the questions."""
+def look_up(asked: list[dict[str, str]], tools: tuple[Any, ...], actor: Loop | None) -> Step:
+    """Make the step that answers several questions side by side."""
     if tools and actor is None:
-        calls = [to_call(each, number, tools) for number, each in enumerate(asked, 1)]
-        messages = yield Act(tuple(calls), role="follow_up")
-        return [message.text for message in messages]
+        return Act(tuple(to_call(each, number, tools) for number, each in enumerate(asked, 1)), role="follow_up")
     questions = [each.get("follow up") or each.get("tool input", "") for each in asked]
     if actor is None:
         parts: list[Any] = [Think(Chat.of(question), role="follow_up", choice="none") for question in questions]
     else:
         parts = [nested(actor, question, tools=tools) for question in questions]
-    answers = yield All(tuple(parts), role="follow_up")
-    return [answer.text if isinstance(answer, Answer) else answered(answer) for answer in answers]
+    return All(tuple(parts), role="follow_up")
+
+
+def text_of(result: Message | Answer | Reply) -> str:
+    """Give what a tool, an engine or the model answered."""
+    return answered(result) if isinstance(result, Reply) else result.text
 
 
 def follow_ups(text: str) -> list[dict[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.drafting import drafted
 from agentkit.messages import Chat, assistant
-from agentkit.prose import after, answered, asked, fill, fitted, said
+from agentkit.prose import after, answered, asked, fill, fitted, question, said
 from agentkit.steps import Answer, Conclude, Engine, Loop, Think
 
 PROMPTS = {
@@ -50,7 +50,8 @@ def self_refine(
         if not feedback or after("DONE", feedback) is not None:
             break
         history.append(f"Draft {number}:\n{draft}\nWhat was said about it:\n{feedback}")
-        again = Chat.of(fill(say["refine"], **words, history="\n\n".join(fitted(history))))
+        words = {"request": question(chat), "draft": draft, "history": "\n\n".join(fitted(history))}
+        again = chat + fill(say["refine"], **words)
         draft = answered((yield Think(again, role="revise", tags=tags, choice="none", hears=False))) or draft
     while more := (yield Conclude(draft)):  # something was injected: answer that first
         chat += (assistant(draft), more)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentkit.agent import Agent
+from agentkit.around.base import whole
 from agentkit.log import attach
 from agentkit.messages import Chat, system
 from agentkit.run import Run
@@ -16,7 +17,8 @@ class ReActWorkflow:
     """Think and call tools until no call is asked for; `step_count` and `tool_calls_count` are those of the last run.
 
     `engine` is a client with `complete(system_prompt, user_query, messages, tools)`; `get_tool_schemas` and `execute_tool`
-    are callables, asynchronous or not. The caller's list of messages is not changed.
+    are callables, asynchronous or not. The caller's list of messages is not changed: of a long one the last `retained_turns`
+    turns are shown, and each request is held to about `max_tokens`. Raises `ValueError` for a number out of range.
     """
 
     def __init__(
@@ -26,8 +28,13 @@ class ReActWorkflow:
         execute_tool: Callable[..., Any],
         max_tool_calls: int = 20,
         verbose: bool = False,
+        *,
+        max_tokens: int = 128_000,
+        retained_turns: int = 10,
     ) -> None:
-        self.agent = Agent(engine, [source(get_tool_schemas, execute_tool)], max_tool_calls=max_tool_calls, journal="memory")
+        limits = {"max_tool_calls": max_tool_calls, "compact": whole("max_tokens", max_tokens, 100)}
+        limits["window"] = whole("retained_turns", retained_turns) + 1  # those, and the one that begins
+        self.agent = Agent(engine, [source(get_tool_schemas, execute_tool)], journal="memory", **limits)
         self.verbose = verbose
         self.held: Run | None = None
         self.step_count = self.tool_calls_count = 0

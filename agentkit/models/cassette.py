@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from dataclasses import asdict, fields
@@ -45,6 +46,12 @@ class Cassette:
         self.abilities = Abilities(**{name: bool(self.tape.get("abilities", {}).get(name)) for name in _ABILITIES})
         self._played: dict[str, int] = {}
         self._lock = threading.Lock()
+
+    def rewound(self) -> Cassette:
+        """Give the same tape from its beginning, for one more run; what it holds by now is not recorded anew."""
+        other = copy.copy(self)
+        other.mode, other._played = "auto" if self.mode == "record" else self.mode, {}
+        return other
 
     @property
     def recordings(self) -> list[dict[str, Any]]:

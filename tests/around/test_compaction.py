@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Call, Reply, tool
+from agentkit import Agent, Call, Message, Reply, tool
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -85,6 +85,15 @@ def test_a_message_injected_in_turn_one_stands_word_by_word_in_the_last_request_
     last = [message["content"] for message in model.requests[-1]["messages"]]
     assert last.count("[USER INTERRUPT] The author's name is Zebedee Quux; never forget it.") == 1
     assert last[0] == "Read the book." and max(map(size, model.requests)) <= 2_000
+
+
+def test_a_pinned_message_of_the_conversation_stays_word_by_word_and_its_neighbours_give_way() -> None:
+    said = [Message("user", "one"), Message("assistant", "two")]
+    said += [Message("user", "three", pinned=True), Message("assistant", "four")]
+    model = reader(30)
+    assert agent(model, 30, compact=2_000).run([*said, Message("user", "Read the book.")]).answer == "done"
+    last = [message["content"] for message in model.requests[-1]["messages"]]
+    assert "three" in last and "Read the book." in last and not {"two", "four"} & {*last}
 
 
 def test_the_summary_is_a_step_of_the_trace_that_says_how_much_it_stands_for() -> None:
@@ -206,6 +215,14 @@ def test_a_window_of_two_keeps_the_last_two_turns_that_a_person_began() -> None:
     for request in model.requests:
         assert [message["content"] for message in request["messages"]][:4] == ["s", "u2", "a2", "u3"]
     assert [message["role"] for message in model.requests[1]["messages"]][4:] == ["assistant", "tool"]
+
+
+def test_what_an_engine_adds_to_a_question_is_no_turn_of_its_own() -> None:
+    said = [Message("user", "old"), Message("assistant", "a"), Message("user", "new")]
+    model = Scripted(["1. a", "A", "sum"])
+    assert Agent(model, engine="plan_and_execute", window=1, journal="memory").run(said).answer == "sum"
+    asked = [[message["content"] for message in request["messages"]] for request in model.requests]
+    assert [texts[0] for texts in asked] == ["new"] * 3 and [len(texts) for texts in asked] == [2] * 3
 
 
 def test_each_request_can_be_shown_again_as_it_was_sent() -> None:

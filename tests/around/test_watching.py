@@ -97,6 +97,23 @@ def test_a_success_in_between_or_another_error_begins_the_count_anew() -> None:
     assert result.answer == "three"
 
 
+def test_what_watches_over_react_watches_over_self_ask_too() -> None:
+    replies = ["Follow up: a?"] * 3 + ["So the final answer is: x"]
+    result = Agent(Scripted(replies), [fail], engine="self_ask", journal="memory", max_failures=3).run("q")
+    assert (result.reason, result.step_count) == ("failures", 3)
+
+    @tool(effect="pure")
+    def look(query: str) -> str:
+        """Look something up."""
+        return "found"
+
+    replies = ["Follow up: a?"] * 2 + ["in circles", "So the final answer is: x"]
+    model = Scripted(replies)
+    result = Agent(model, [look], engine="self_ask", journal="memory", warn_cycles=True, self_check=2).run("q")
+    assert roles(result) == ["thought", "thought", "self_check", "thought"]
+    assert "[Warning] look was called with these arguments 2 times" in str(model.requests[-1]["messages"])
+
+
 # -- completeness ----------------------------------------------------------------------------------------------------------
 
 
@@ -117,6 +134,13 @@ def test_completion_is_checked_against_what_was_asked_and_not_in_the_chat_of_a_j
     asked = [message["content"] for message in model.requests[2]["messages"]]
     assert asked[0] == "What is the sum?" and "two" in asked[-1] and "Judge an answer" not in "".join(asked)
     assert result.answer == "three" and "the sum" in model.requests[3]["messages"][-1]["content"]
+
+
+def test_completion_is_checked_where_all_thinking_was_done_side_by_side_too() -> None:
+    model = Scripted(["ANSWER: two", "b", "c", "INCOMPLETE: the sum", "three"])
+    result = Agent(model, engine="tree_of_thoughts", journal="memory", check_completion=True).run("What is the sum?")
+    assert (result.answer, roles(result)) == ("three", ["propose"] * 3 + ["check_completion", "answer"])
+    assert model.requests[3]["messages"][0]["content"] == "What is the sum?"
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,7 @@ def test_it_plans_again_three_times_at_most_with_what_is_known() -> None:
         ("ANSWER: Oslo\nACHIEVED: yes\nCONFIDENCE: 90%", "Oslo", 1),
         ("**ACHIEVED:** yes\n**CONFIDENCE:** high\n**ANSWER:**\nOslo\n\nand Rome", "Oslo\n\nand Rome", 1),
         ("ACHIEVED: false\nCONFIDENCE: 1\nANSWER: Oslo", "42", 2),
+        ("ACHIEVED: **no**\nCONFIDENCE: **1**\nANSWER: Oslo", "42", 2),
         ("ACHIEVED: no, the score: 9/10 is missing\nANSWER: Oslo", "42", 2),
     ],
 )

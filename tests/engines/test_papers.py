@@ -318,6 +318,8 @@ def test_auto_chooses() -> None:
     assert (run.answer, model.calls) == ("42", 2)
     run, model = play("auto", ["CHOICE: PLANNED", "1. a", "A", "ACHIEVED: yes\nCONFIDENCE: 1\nANSWER: 42"])
     assert (run.answer, model.calls) == ("42", 4)
+    run, model = play("auto", ["**PLANNED**", "1. a", "A", "ACHIEVED: **yes**\nANSWER: 42"])
+    assert (run.answer, model.calls) == ("42", 4)
     run, model = play("auto", ["hm", "42"])
     assert (run.answer, model.calls) == ("42", 2)
 

@@ -100,6 +100,7 @@ def test_what_follows_an_invented_observation_is_cut_and_kept() -> None:
         "```\nThought: a\nFinal Answer: 42\n```",
         "**Thought:** a\n**Final Answer:** 42",
         "Thought: a\r\nFINAL_ANSWER: 42\r\n",
+        "Thought: a\n**FINAL_ANSWER: 42**",
     ],
 )
 def test_a_final_answer_comes_before_an_action(text: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from loopback import Loopback, answer, calling, completion, cut, delta, fault, lines, message, parts, sse
 
-from agentkit import Agent, Usage, tool
+from agentkit import Agent, Chat, Message, Usage, tool
 from agentkit.errors import ContextOverflow, UsageError
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Abilities
@@ -20,6 +20,7 @@ from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.prices import PRICES, Price, price_of
 from agentkit.models.remote import Remote
+from agentkit.models.scripted import Scripted
 from agentkit.secrets import mask
 
 KEY = "sk-live-ABCDEFGH12345678ijklmnop"
@@ -330,6 +331,18 @@ def test_one_that_is_too_long_all_the_same_is_a_typed_error() -> None:
         run = Agent(model(host, "openai"), [page], journal=None).start("read")
         assert isinstance(run.wait().error, ContextOverflow) and len(host.got) == 3
         assert run.play().wait().answer == "done"
+
+
+def test_of_a_long_conversation_the_older_half_is_left_out_and_never_the_last_turn() -> None:
+    said = [Message("system", "s")]
+    said += [Message(role, f"{role} {n}") for n in range(4) for role in ("user", "assistant")]
+    chat = Chat.of([*said, Message("user", "now", pinned=True)])
+    scripted = Scripted([ContextOverflow("too long"), "done", ContextOverflow("too long")])
+    run = Agent(scripted, journal="memory").start(chat, paused=True)
+    assert run.drive().answer == "done" and "4 earlier messages were left out" in run.entries[1].reason
+    told = [message["content"] for message in scripted.requests[1]["messages"]]
+    assert told == ["s", "user 2", "assistant 2", "user 3", "assistant 3", "now"]
+    assert isinstance(Agent(scripted, journal="memory").run("now").error, ContextOverflow)
 
 
 # -- what it can -------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from agentkit.messages import Call
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.base import MOST_REFUSED, SECOND
 from agentkit.models.dialects.calls import from_text, refused, without_stray_fence
+from agentkit.prose import closed
 from agentkit.tools import names
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def read(text: str, tools: tuple[Tool, ...], finish: str = "") -> Reading:
 def _final(text: str, mark: Mark, pairs: list[Pair], finish: str) -> Reading:
     """Take the final answer, up to an action that follows it."""
     after = next((asked.start for asked, _, _ in pairs if asked.start > mark.start), None)
-    answer = text[mark.end : after].strip()
+    lead, _, tail = re.split(r"(?i)(final[ _]answer)", text[mark.start : mark.end], maxsplit=1)
+    answer = closed(lead, tail, text[mark.end : after].strip())
     if text.count("```", 0, mark.start) % 2:
         answer = without_stray_fence(answer)
     problems = [f"the final answer was given, so an action was not run: {_named(text, pairs)}"] if pairs else []
