@@ -217,6 +217,8 @@ def test_breakpoints_are_set_listed_and_removed(view: View) -> None:
     ("command", "more", "said"),
     [
         ("nonsense", {}, "unknown command"),
+        (["step"], {}, "unknown command"),
+        ({"step": 1}, {}, "unknown command"),
         ("edit", {"entry": "x", "base": 0, "change": {}}, "entry"),
         ("edit", {"entry": 999, "base": 0, "change": {"text": "x"}}, "no entry 999"),
         ("inject", {"text": "  "}, "needs some text"),
@@ -234,7 +236,7 @@ def test_breakpoints_are_set_listed_and_removed(view: View) -> None:
         ("play", {"surprise": 1}, "surprise"),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_a_sentence(view: View, command: str, more: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_done_is_refused_in_a_sentence(view: View, command: Any, more: dict[str, Any], said: str) -> None:
     viewed = view(paused("done", tools=[price]))
     with pytest.raises(LookupError, match=said):
         viewed.do(command, **more)
