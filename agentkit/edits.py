@@ -228,13 +228,17 @@ def _forecast(run: Run) -> str:
 
 
 def break_at(run: Run, condition: dict[str, Any]) -> Breakpoint:
-    """Set a breakpoint; one on a line is moved to the next line at which the engine can stand."""
+    """Set a breakpoint, or switch on the same one that is there; a line is moved to the next at which the engine can stand."""
     point = Breakpoint.of(condition)
     if point.line is not None:
         file = next((place.file for place in run.where() if place.file.endswith(point.file)), point.file)
         point.line = stands(file, point.line)
-    run.desk.breakpoints.append(point)
-    return point
+    points = run.desk.breakpoints
+    if point not in points:
+        points.append(point)
+    known = points[points.index(point)]
+    known.enabled = True
+    return known
 
 
 def branches(run: Run) -> list[list[Entry]]:

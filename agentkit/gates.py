@@ -126,8 +126,8 @@ class Breakpoint:
     repeat: bool = False
     when: Callable[[Any], bool] | None = None
     file: str = ""
-    enabled: bool = True
-    hits: int = 0
+    enabled: bool = field(default=True, compare=False)
+    hits: int = field(default=0, compare=False)
     number: int = field(default_factory=itertools.count(1).__next__, repr=False, compare=False)
 
     @classmethod

@@ -126,6 +126,15 @@ def test_a_breakpoint_on_a_line_moves_to_where_the_engine_can_stand() -> None:
     assert len(run.desk.breakpoints) == 1
 
 
+def test_a_breakpoint_that_is_there_is_switched_on_and_not_set_twice() -> None:
+    run = begin("done")
+    point = run.break_at(line=line_of("if thought.calls"))
+    point.enabled = False
+    assert run.break_at(line=line_of("yield Act")) is point and point.enabled
+    run.break_at(line=line_of("yield Act"), file=module.__file__)
+    assert len(run.desk.breakpoints) == 2
+
+
 def test_a_breakpoint_in_the_file_of_an_around_pauses_there() -> None:
     run = begin("done")
     around = next(place for place in run.where() if place.around)
