@@ -160,6 +160,15 @@ def test_a_run_is_paused_and_spoken_to_while_a_tool_is_out(view: View) -> None:
     assert viewed.screen.head["injections"][0]["seen"]
 
 
+def test_a_run_that_was_closed_goes_neither_back_nor_forth(view: View) -> None:
+    viewed = view(paused("done"))
+    viewed.settle("step", "undo")
+    assert viewed.screen.head["can"] == {"undo": True, "redo": True}
+    viewed.run.close()
+    viewed.until(lambda: viewed.screen.head["status"] == "readonly")
+    assert viewed.screen.head["can"] == {"undo": False, "redo": False}
+
+
 def test_a_message_is_taken_back(view: View) -> None:
     viewed = view(paused("done"))
     receipt = viewed.do("inject", text="Never mind.")
@@ -174,6 +183,15 @@ def test_a_fork_is_a_run_of_its_own(view: View) -> None:
     made = viewed.do("fork", entry=viewed.screen.cards[1]["id"])
     (other,) = viewed.screen.shown
     assert other.id == made["run"] and len(other) == 2 and len(viewed.run) == 5
+
+
+def test_what_a_fork_does_in_python_adds_to_the_branches_that_are_offered(view: View) -> None:
+    viewed = view(paused(asks("price", item="tea"), "done", tools=[price]))
+    viewed.settle("step", "step")
+    viewed.until(lambda: len(viewed.screen.cards) == 3)
+    viewed.run.fork(2).edit(2, text="7.7")
+    viewed.until(lambda: viewed.screen.head["branches"] == 2)
+    assert len(viewed.screen.cards[2]["siblings"]) == len(viewed.do("branches")) == 2
 
 
 def test_a_step_is_tried_again_and_both_are_kept(view: View) -> None:
