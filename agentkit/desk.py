@@ -13,7 +13,7 @@ from typing import Any
 from agentkit import lines
 from agentkit.errors import JournalError, UsageError
 from agentkit.events import Event, event_of, place
-from agentkit.gates import Breakpoint, Gate, Verdict, ask_all, question, uncertain
+from agentkit.gates import Breakpoint, Gate, Verdict, ask_all, met, question, uncertain
 from agentkit.history import History
 from agentkit.host import Host, Job
 from agentkit.journal.base import Entry, Row
@@ -111,11 +111,8 @@ class Desk:
         verdict = ask_all(self.gates[pending.step.kind], pending, self)
         if verdict is not None:
             return verdict
-        for point in self.breakpoints if not stepping else ():
-            if point.enabled and (why := point.before(pending, self)):
-                point.hits += 1
-                return Verdict("pause", f"breakpoint: {mask(why)}")
-        return None
+        why = "" if stepping else met(self.breakpoints, lambda point: point.before(pending, self))
+        return Verdict("pause", why) if why else None
 
     def effect(self, pending: Pending) -> str:
         """Give the effect of the tool that a one-call Act asks for; a call that will not run has none ("pure")."""
@@ -228,10 +225,7 @@ class Desk:
         history.advance(pending, entry.result)
         if history.behind.waiting or history.stepper.answer or history.stepper.error:
             self.settle()
-        for point in self.breakpoints:
-            if point.enabled and (why := point.after(entry)):
-                point.hits += 1
-                self.hold = f"breakpoint: {mask(why)}"
+        self.hold = met(self.breakpoints, lambda point: point.after(entry)) or self.hold
         return entry
 
     def settle(self) -> None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from agentkit import budget, changes, show
 from agentkit.errors import Ended, Fenced, JournalError, Unknown, UsageError
 from agentkit.events import Event, event_of
-from agentkit.gates import forked
+from agentkit.gates import Breakpoint, forked
 from agentkit.journal.base import Entry, Row, RunInfo
 from agentkit.messages import Call
+from agentkit.places import stands
 from agentkit.progress import Progress
 from agentkit.result import Receipt
 from agentkit.secrets import mask
@@ -224,6 +225,20 @@ def _forecast(run: Run) -> str:
     following = ", ".join(show.pending(pending, run) for pending in run.pending) or "nothing: the run is over"
     steps = "1 recorded step is" if len(reused) == 1 else f"{len(reused)} recorded steps are"
     return f"{steps} re-used, no call is made for that; next: {following}"
+
+
+def break_at(run: Run, condition: dict[str, Any]) -> Breakpoint:
+    """Set a breakpoint, or switch on the same one that is there; a line is moved to the next at which the engine can stand."""
+    point = Breakpoint.of(condition)
+    if point.line is not None:
+        file = next((place.file for place in run.where() if place.file.endswith(point.file)), point.file)
+        point.line = stands(file, point.line)
+    points = run.desk.breakpoints
+    if point not in points:
+        points.append(point)
+    known = points[points.index(point)]
+    known.enabled = True
+    return known
 
 
 def branches(run: Run) -> list[list[Entry]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -126,10 +126,9 @@ class Breakpoint:
     repeat: bool = False
     when: Callable[[Any], bool] | None = None
     file: str = ""
-    enabled: bool = True
-    hits: int = 0
+    enabled: bool = field(default=True, compare=False)
+    hits: int = field(default=0, compare=False)
     number: int = field(default_factory=itertools.count(1).__next__, repr=False, compare=False)
-    _seen: set[str] = field(default_factory=set, repr=False)
 
     @classmethod
     def of(cls, condition: dict[str, Any]) -> Breakpoint:
@@ -155,12 +154,12 @@ class Breakpoint:
             call = step.calls[0]
             if self.tool is not None and call.name == self.tool:
                 return f"tool {self.tool}"
-            if self.repeat and self._again(f"{call.name}{call.arguments}"):
+            if self.repeat and any((call.name, call.arguments) == known for known in _called(pending, desk)):
                 return f"{call.name} is called again with the same arguments"
         return ""
 
     def _is_at(self, place: Place) -> bool:
-        return place.line == self.line and place.file.endswith(self.file) and not place.around
+        return place.line == self.line and (place.file.endswith(self.file) if self.file else not place.around)
 
     def after(self, entry: Entry) -> str:
         """Say why to pause after a step, or nothing."""
@@ -173,8 +172,20 @@ class Breakpoint:
         except BaseException as error:
             return f"the condition raised {lines.error(error)}"
 
-    def _again(self, key: str) -> bool:
-        if key in self._seen:
-            return True
-        self._seen.add(key)
-        return False
+
+def _called(pending: Pending, desk: Desk) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give the calls of the present line, and those that stand beside a pending one and come before it."""
+    beside = itertools.takewhile(lambda each: each is not pending, desk.history.stepper.pending)
+    for step in (each.step for each in (*desk.history.visible, *beside)):
+        if type(step) is Act:
+            yield step.calls[0].name, step.calls[0].arguments
+
+
+def met(points: Iterable[Breakpoint], look: Callable[[Breakpoint], str]) -> str:
+    """Say why breakpoints pause the run, or nothing; each one that is met counts it. `look` asks one of them."""
+    whys = []
+    for point in list(points):
+        if point.enabled and (why := look(point)):
+            point.hits += 1
+            whys.append(why)
+    return f"breakpoint: {mask(', '.join(whys))}" if whys else ""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from agentkit.errors import UsageError
 
 
 @dataclass(slots=True, eq=False)
@@ -33,11 +36,31 @@ def places(lane: Any) -> Iterator[Place]:
     held = [(g, g is not outer) for _, outer in lane.around for g in _chain(outer)]
     for generator, inner in [(f.generator, True) for f in lane.frames] + held:
         frame, around = generator.gi_frame, not inner
-        if frame is None:
+        if frame is None or frame.f_code is single.__code__:
             continue
         code = frame.f_code
         source = linecache.getline(code.co_filename, frame.f_lineno).strip()
         yield Place(code.co_name, code.co_filename, frame.f_lineno, source, dict(frame.f_locals), lane.path, around)
+
+
+def single(step: Any) -> Generator[Any, Any, Any]:
+    """Be the engine of one step that is done beside others; nobody wrote it, so it stands nowhere."""
+    return (yield step)
+
+
+def stands(file: str, line: int) -> int:
+    """Give the line at which a breakpoint on `line` pauses: an engine is only ever held where it yields.
+
+    Raises `UsageError` where no `yield` comes any more. A file that cannot be read is not judged.
+    """
+    try:
+        module = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return line
+    yields = [node.lineno for node in ast.walk(module) if isinstance(node, ast.Yield | ast.YieldFrom)]
+    if yields and line > max(yields):
+        raise UsageError(f"no step is asked for from line {line} on: an engine is only held where it yields")
+    return min((each for each in yields if each >= line), default=line)
 
 
 def _chain(generator: Any) -> Iterator[Any]:

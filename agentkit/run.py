@@ -244,8 +244,7 @@ class Run:
 
     def break_at(self, **condition: Any) -> Breakpoint:
         """Set a breakpoint: `tool=`, `role=`, `line=`, `error=True`, `repeat=True` or `when=predicate`."""
-        self.desk.breakpoints.append(Breakpoint.of(condition))
-        return self.desk.breakpoints[-1]
+        return edits.break_at(self, condition)
 
     # -- decisions ---------------------------------------------------------------------------------------------------
 

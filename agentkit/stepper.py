@@ -10,7 +10,7 @@ parallel step with index i is "[i.k]"; so "[3.0].1" is the first sub-generator w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from agentkit.around.base import Around
 from agentkit.errors import EngineError, Finish, OutputValidationError
 from agentkit.lanes import Frame, Lane
 from agentkit.messages import EMPTY
-from agentkit.places import Place, places
+from agentkit.places import Place, places, single
 from agentkit.steps import Act, Answer, Engine, Step, problem
 
 Recorded = dict[tuple[str, int], Any]
@@ -98,7 +98,7 @@ class Stepper:
         parts = tuple(Act((call,), step.role, step.tags) for call in step.calls) if type(step) is Act else step.parts  # type: ignore[union-attr]
         wrapped = type(step) is not Act
         lane.pending = None
-        engines: list[Any] = [part if hasattr(part, "send") else _single(part) for part in parts]
+        engines: list[Any] = [part if hasattr(part, "send") else single(part) for part in parts]
         place = f"{pending.path}[{pending.index}."
         lane.branches = [Lane(e, f"{place}{k}]", lane, wrapped=wrapped, within=lane.asker) for k, e in enumerate(engines)]
         for i, around in self._arounds["all"] if wrapped else ():
@@ -257,10 +257,6 @@ def _difference(pending: Pending, entry: Any) -> str:
         f"the engine now asks for {now.kind} ({now.role}) at {pending.path or 'the engine'} step {pending.index}, "
         f"where {getattr(then, 'kind', None)} ({getattr(then, 'role', None)}) was recorded"
     )
-
-
-def _single(step: Step) -> Generator[Step, Any, Any]:
-    return (yield step)
 
 
 def _follow(lane: Lane) -> None:

@@ -84,6 +84,71 @@ def test_a_predicate_of_the_entry_pauses_the_run_and_one_that_raises_says_so() -
     assert "AttributeError" in other.hold and len(other) == 2
 
 
+def test_all_breakpoints_that_are_met_say_so_and_count_it() -> None:
+    run = begin(call("Oslo", 1), call("Oslo", 2), "done")
+    points = [run.break_at(**condition) for condition in ({"tool": "look"}, {"line": line_of("yield Act")}, {"repeat": True})]
+    run.drive()
+    assert "tool look" in run.hold and "line" in run.hold
+    run.drive()
+    assert [point.hits for point in points] == [2, 2, 1]
+
+
+def test_a_call_is_repeated_whoever_performed_the_first_one_and_not_when_that_was_undone() -> None:
+    run = begin(call("Oslo", 1), call("Oslo", 2), "done")
+    next(run)
+    next(run)
+    point = run.break_at(repeat=True)
+    run.drive()
+    assert point.hits == 1 and len(run) == 4
+    undone = begin(call("Oslo"), "done")
+    other = undone.break_at(repeat=True)
+    next(undone)
+    next(undone)
+    undone.undo()
+    assert undone.drive().answer == "done" and other.hits == 0
+
+
+def test_the_same_call_twice_at_a_time_is_a_repeated_one() -> None:
+    run = begin(Reply("", (*call("Oslo", 1).calls, *call("Oslo", 2).calls)), "done")
+    point = run.break_at(repeat=True)
+    run.drive()
+    assert point.hits == 1 and "same arguments" in run.hold
+
+
+def test_a_breakpoint_on_a_line_moves_to_where_the_engine_can_stand() -> None:
+    run = begin(call("Oslo"), "done")
+    point = run.break_at(line=line_of("if thought.calls"))
+    assert point.line == line_of("yield Act")
+    run.drive()
+    assert point.hits == 1 and run.pending[0].step.kind == "act"
+    with pytest.raises(UsageError, match="where it yields"):
+        run.break_at(line=100_000)
+    assert len(run.desk.breakpoints) == 1
+
+
+def test_a_breakpoint_that_is_there_is_switched_on_and_not_set_twice() -> None:
+    run = begin("done")
+    point = run.break_at(line=line_of("if thought.calls"))
+    point.enabled = False
+    assert run.break_at(line=line_of("yield Act")) is point and point.enabled
+    run.break_at(line=line_of("yield Act"), file=module.__file__)
+    assert len(run.desk.breakpoints) == 2
+
+
+def test_a_breakpoint_in_the_file_of_an_around_pauses_there() -> None:
+    run = begin("done")
+    around = next(place for place in run.where() if place.around)
+    point = run.break_at(line=around.line, file=around.file)
+    run.drive()
+    assert point.hits == 1 and len(run) == 1
+
+
+def test_calls_side_by_side_show_no_code_that_nobody_wrote() -> None:
+    run = begin(Reply("", (*call("Oslo", 1).calls, *call("Rome", 2).calls)), "done")
+    next(run)
+    assert [place.function for place in run.where() if not place.around] == ["react"]
+
+
 def test_own_steps_pass_over_breakpoints_and_a_for_loop_ends_at_them() -> None:
     run = begin(call("Oslo"), "done")
     run.break_at(tool="look")

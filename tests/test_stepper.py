@@ -112,7 +112,6 @@ def test_where_names_every_frame_of_every_lane_with_its_line_and_locals() -> Non
     assert [(place.lane, place.function) for place in places] == [
         ("", "outer"),
         ("[0.0]", "sub"),
-        ("[0.1]", "_single"),
         ("[0.2]", "sub"),
     ]
     assert places[1].locals["name"] == "l0" and "yield Think" in places[1].source

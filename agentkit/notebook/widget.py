@@ -102,14 +102,16 @@ class View:
     def _received(self, message: Any) -> None:
         kind = message.get("t") if isinstance(message, dict) else None
         if kind == "hello":
-            self._can |= {name for name, can in dict(message.get("can", {})).items() if can}
+            can = message.get("can")
+            self._can |= {name for name in ("insert", "freeze") if isinstance(can, dict) and can.get(name) is True}
             self.feed.hello()
             for _, asked in list(self._asked.values()):
                 self.feed.reply(asked)  # whoever was asked before may be gone
         elif kind == "cmd":
             self.hand.take(message)
         elif kind == "did" and (waiting := self._asked.pop(str(message.get("cid")), None)):
-            waiting[0](int(message.get("count", 0)))
+            count = message.get("count")
+            waiting[0](count if isinstance(count, int) else 0)
 
     def _ask(self, then: Callable[[int], None], message: Data) -> None:
         cid = uuid.uuid4().hex[:12]

@@ -141,7 +141,7 @@ class Feed:
         old = {str(entry): among for entry, among in siblings.items()}
         if old:
             found.append({"k": "siblings", "of": old})
-        seen = glance(self.run), self.page.variable(self.run)
+        seen = glance(self.run), self.page.variable(self.run), self.family.steps  # a fork adds to the tree too
         if seen != self._glance:
             self._glance = seen
             found += self._if_new("head", head(self.run, self.family, seen[1]))

@@ -38,7 +38,7 @@ class Hand:
 
     def take(self, message: Data) -> None:
         """Take a command, and return at once."""
-        name = message.get("cmd")
+        name = str(message.get("cmd"))
         if name in AT_ONCE:
             self._do(message)
         elif name in IN_ORDER:
@@ -62,11 +62,11 @@ class Hand:
             self._do(message)
 
     def _do(self, message: Data) -> None:
-        name = message.get("cmd")
+        name = str(message.get("cmd"))
         answer: Data = {"cid": message.get("cid", "")}
         try:
             if name not in _COMMANDS:
-                raise Unknown("command", str(name), list(_COMMANDS))
+                raise Unknown("command", name, list(_COMMANDS))
             given = {key: value for key, value in message.items() if key not in _ENVELOPE}
             answer.update(t="ack", result=_COMMANDS[name](self._feed, **given))
         except BaseException as error:

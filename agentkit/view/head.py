@@ -49,7 +49,7 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "tool_calls": desk.tool_calls,
         "breakpoints": [breakpoint_of(point) for point in list(desk.breakpoints)],
         "injections": _injections(run),
-        "can": {"undo": family.steps > 0 and status != "readonly", "redo": bool(history.moves.undone)},
+        "can": {"undo": family.steps > 0 and status != "readonly", "redo": bool(history.moves.undone) and status != "readonly"},
         "pace": desk.pace,
         "tools": [tool.name for tool in desk.host.tools.tools],
         "roles": sorted(family.roles),

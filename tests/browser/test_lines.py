@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 import pytest
-from browser.pages import Notebook
+from browser.pages import LONG_ENOUGH, Notebook
 from browser.views import SHOP, View
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 
 class Line:
@@ -20,6 +21,13 @@ class Line:
     def lose(self, text: bytes, count: int) -> None:
         """Lose so many messages from now on."""
         self.loses, self.count, self.lost = text, count, 0
+
+    def wait(self, page: Page) -> None:
+        """Wait until all of them are lost."""
+        end = time.monotonic() + LONG_ENOUGH
+        while self.lost < self.count:
+            assert time.monotonic() < end, "nothing was lost"
+            page.wait_for_timeout(20)
 
     def connect(self, page: WebSocketRoute) -> None:
         """Stand between a page and its server."""
@@ -46,20 +54,21 @@ def line(lab: Notebook) -> Line:
 
 def test_a_lost_message_is_noticed_by_the_next_and_healed(lab: Notebook, line: Line) -> None:
     shop = View(lab.open(SHOP, "run"), 1)
-    line.lose(b'"events"', 1)
+    line.lose(b'"seq"', 2)  # the step, and the trait that says how far it came
     shop.do("next(run)")
-    lab.page.wait_for_timeout(300)
+    line.wait(lab.page)
+    expect(shop.card(1)).to_have_count(0)
     shop.do("next(run)")
     expect(shop.card(1)).to_contain_text("I look at the tea.")
     expect(shop.card(2)).to_contain_text("3.2")
-    assert line.lost == 1
+    assert line.lost == 2
 
 
 def test_the_last_message_of_all_may_be_lost_too(lab: Notebook, line: Line) -> None:
     shop = View(lab.open(SHOP, "run"), 1)
     line.lose(b'"events"', 1)
     shop.do("next(run)")
-    lab.page.wait_for_timeout(300)
+    line.wait(lab.page)
     shop.do("run.play(until=lambda: 'pause').wait()")  # it comes to rest, and the traits say how far it came
     expect(shop.card(1)).to_contain_text("I look at the tea.")
     assert line.lost == 1

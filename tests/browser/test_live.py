@@ -177,6 +177,16 @@ def test_the_end_of_a_trace_is_followed_however_fast_it_grows(lab: Notebook) -> 
     expect(shop.root.get_by_role("button", name="latest")).to_have_count(0)
 
 
+def test_whoever_goes_to_the_start_of_a_trace_stays_there(lab: Notebook) -> None:
+    many = "replies = [Reply('I look.', (Call('price', {'item': 'tea'}, '1'),)) for _ in range(30)]"
+    start = "run = Agent(Scripted(replies, abilities=Abilities(tools=True)), [price], max_iterations=30).start('x', paused=True)"
+    shop = View(lab.open(SHOP, f"{many}\n{start}\n[next(run) for _ in range(50)]\nrun"), 1)
+    where = shop.root.get_by_role("slider", name="Map of the trace")
+    expect(where).not_to_have_attribute("aria-valuetext", "entry 0 of 50, task")  # it is at the end
+    where.click(position={"x": 2, "y": 4})
+    expect(where).to_have_attribute("aria-valuetext", "entry 0 of 50, task")
+
+
 def test_any_of_several_pending_calls_is_edited_and_the_focus_stays(lab: Notebook) -> None:
     calls = "Reply('Both.', (Call('price', {'item': 'tea'}, '1'), Call('price', {'item': 'cake'}, '2')))"
     start = f"run = Agent(Scripted([{calls}, 'Yes.'], abilities=Abilities(tools=True)), [price]).start('Both?', paused=True)"

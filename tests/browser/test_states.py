@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from browser.conftest import SHOTS
 from browser.servers import dev_page
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 NARROW, WIDE = 400, 1100
+A_WHILE = 5_000
+"""Milliseconds on the page's clock after which every state has come about, that of a kernel which does not answer too."""
+SAID = {"connecting": "no answer", "late": "disconnected", "gone": "kernel gone"}
 AMISS = Path(__file__).with_name("looks.js").read_text()
 
 
@@ -28,6 +31,7 @@ def test_every_state_fits_and_keeps_its_keys_to_itself(page: Page, states: str, 
     SHOTS.mkdir(exist_ok=True)
     page.set_viewport_size({"width": width + 24, "height": 900})
     page.goto(states)
+    page.clock.install()
     names = [re.sub(".*state=", "", link.get_attribute("href") or "") for link in page.locator("nav a").all()]
     assert len(names) > 15
     found = {}
@@ -35,7 +39,8 @@ def test_every_state_fits_and_keeps_its_keys_to_itself(page: Page, states: str, 
         page.goto(f"{states}?state={name}&theme={theme}&width={width}&shot")
         root = page.locator(".ak-root")
         root.wait_for()
-        page.wait_for_timeout(150)  # some states come about after the first answer
+        page.clock.run_for(A_WHILE)
+        expect(page.locator(".ak-status")).to_have_text(SAID.get(name, re.compile(".")))
         page.screenshot(path=SHOTS / f"state-{name}-{theme}-{width}.png", full_page=True)
         assert page.evaluate("window.hostile") is None
         if amiss := root.evaluate(AMISS):

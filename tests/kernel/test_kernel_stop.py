@@ -32,8 +32,8 @@ def test_an_interrupt_while_a_cell_waits_pauses_the_run(shared: Any, lesson: Les
     shared.run(lesson("asks('Bern')", "'done'"))
     shared.run("run = agent.start('A room.')")
     shared.eventually("began.is_set()")
-    waiting = shared.send("print('here', flush=True); run.wait()")
-    shared.until_it_says(waiting, "here")
+    waiting = shared.send("tell_inside('/agentkit/background.py'); run.wait()")
+    shared.until_it_says(waiting, "inside")
     assert shared.interrupt(waiting).error == "KeyboardInterrupt"
     shared.run("time.sleep(1.2); bell.set(); run.wait()")  # the tool takes its time, and is waited for
     assert shared.run("print(run.status, len(run), run[2].result[0].text)") == "paused 3 a room in Bern"
@@ -48,8 +48,9 @@ def test_an_interrupt_of_an_awaiting_cell_loses_and_repeats_nothing(
 ) -> None:
     shared.run(lesson("asks('Bern')", "'done'"))
     shared.run("run = agent.start('A room.', paused=True)")
-    waiting = shared.send(cell)
+    waiting = shared.send(f"tell_inside('/selectors.py')\n{cell}")
     _wait_for(effects, 1)
+    shared.until_it_says(waiting, "inside")
     assert shared.interrupt(waiting).error in ("KeyboardInterrupt", "CancelledError")
     shared.run("bell.set(); run.wait()")
     assert shared.run("print(run.status in ('paused', 'stopped'), len(run), model.calls)") == "True 3 1"

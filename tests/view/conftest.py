@@ -103,7 +103,7 @@ class Viewed:
         self.feed.hello()
         self.until(lambda: self.screen.head)
 
-    def do(self, cmd: str, **more: Any) -> Any:
+    def do(self, cmd: Any, **more: Any) -> Any:
         """Give a command, and its result once it is there; a refusal is raised as text."""
         cid = f"{cmd}-{len(self.screen.messages)}-{time.monotonic()}"
         self.hand.take({"t": "cmd", "v": 1, "cid": cid, "cmd": cmd, **more})

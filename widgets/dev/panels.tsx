@@ -93,7 +93,7 @@ function Gallery() {
         ))}
       </Shown>
       <Shown name="export">
-        <ExportMenu store={quiet} />
+        <ExportMenu store={quiet} say={go} />
       </Shown>
       <Shown name="plan and episodes">
         <PicturesPanel store={pictures} go={go} />

@@ -77,7 +77,7 @@ const request: RequestView = {
 const breakpoints: Breakpoint[] = [
   { id: 0, kind: "tool", value: "book_train", enabled: true, hits: 2 },
   { id: 1, kind: "line", value: "22", enabled: true, hits: 14 },
-  { id: 2, kind: "line", value: "25", enabled: false, hits: 0 },
+  { id: 2, kind: "line", value: "25", file: "/agents/react.py", enabled: false, hits: 0 },
   { id: 3, kind: "error", value: "", enabled: true, hits: 1 },
   { id: 4, kind: "when", value: 'entry.kind == "act" and "snow" in entry.result[0].text', enabled: true, hits: 0 },
 ];

@@ -55,7 +55,7 @@ const question: Pending = {
   lane: "",
   question: "Which day suits you better?",
   choices: ["Saturday", "Sunday"],
-  why: "the engine asks you",
+  why: "Which day suits you better?",
   which: "a",
 };
 

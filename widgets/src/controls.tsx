@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { QUIET } from "./panels/parts";
+import { plain } from "./plain";
 
 export { Button, QUIET } from "./panels/parts";
 
@@ -55,7 +56,7 @@ interface AreaProps {
   onInput: (text: string) => void;
 }
 
-/** A text box as high as its text, up to a bound. */
+/** A text box as high as its text, up to a bound. What a box cannot show of its text is written out below it. */
 export function Area({ label, value, mono = false, invalid = false, placeholder, least = 2, onInput }: AreaProps): JSX.Element {
   const rows = Math.min(
     16,
@@ -65,17 +66,20 @@ export function Area({ label, value, mono = false, invalid = false, placeholder,
     ),
   );
   return (
-    <textarea
-      {...QUIET}
-      class={`ak-field ak-area ${mono ? "ak-mono" : ""}`}
-      aria-label={label}
-      aria-invalid={invalid}
-      placeholder={placeholder}
-      rows={rows}
-      spellcheck={!mono}
-      value={value}
-      onInput={(event) => onInput(event.currentTarget.value)}
-    />
+    <>
+      <textarea
+        {...QUIET}
+        class={`ak-field ak-area ${mono ? "ak-mono" : ""}`}
+        aria-label={label}
+        aria-invalid={invalid}
+        placeholder={placeholder}
+        rows={rows}
+        spellcheck={!mono}
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      {plain(value) !== value && <p class="ak-words ak-dim">{value}</p>}
+    </>
   );
 }
 

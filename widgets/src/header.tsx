@@ -2,7 +2,6 @@
 
 import type { JSX } from "preact";
 import { count, thousands } from "./panels/parts";
-import { plain } from "./plain";
 import { said } from "./status";
 import type { Store } from "./store";
 import { useOf } from "./use";
@@ -25,7 +24,7 @@ export function Header({ store }: { store: Store }): JSX.Element {
         <i aria-hidden="true" />
         {word}
       </span>
-      <h2 class="ak-task" title={plain(head.task)}>
+      <h2 class="ak-task" title={head.task}>
         {head.task || "agentkit"}
       </h2>
       <p class="ak-names">

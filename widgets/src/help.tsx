@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./controls";
 import { KEYS } from "./keys";
+import { Note } from "./panels/parts";
 import type { Ui } from "./ui";
 import { useOf } from "./use";
 
@@ -33,9 +34,7 @@ function Overlay({ ui }: { ui: Ui }): JSX.Element {
           Close
         </Button>
       </div>
-      <p class="ak-dim">
-        They act while the view has the focus and nothing is being typed. In a form, Ctrl+Enter sends and Escape leaves.
-      </p>
+      <Note>They act while the view has the focus and nothing is being typed. In a form, Ctrl+Enter sends and Escape leaves.</Note>
       <dl>
         {KEYS.map(({ verb, shown, help }) => (
           <div key={verb}>
@@ -46,10 +45,10 @@ function Overlay({ ui }: { ui: Ui }): JSX.Element {
           </div>
         ))}
       </dl>
-      <p class="ak-dim">
+      <Note>
         A stripe marks what follows a human edit. Under a card: <b>edit</b> keeps the original, <b>retry</b> and <b>rewind</b> keep
         what followed as a branch, <b>fork</b> begins a second run.
-      </p>
+      </Note>
     </div>
   );
 }

@@ -35,12 +35,12 @@ export function Inject({ store, ui }: { store: Store; ui: Ui }): JSX.Element | n
           ))}
         </ul>
       )}
-      {open && <Box store={store} ui={ui} />}
+      {open > 0 && <Box store={store} ui={ui} open={open} />}
     </section>
   );
 }
 
-function Box({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
+function Box({ store, ui, open }: { store: Store; ui: Ui; open: number }): JSX.Element {
   const head = useOf(store, (s) => s.head);
   const [text, redraw] = useState(ui.saying);
   const [to, setTo] = useState("");
@@ -61,7 +61,7 @@ function Box({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
     }
   };
   return (
-    <Form label="Inject" begin="it" send={send} cancel={() => ui.set({ injecting: false })}>
+    <Form label="Inject" begin={open} send={send} cancel={() => ui.set({ injecting: 0 })}>
       <Area
         label="Message to the model"
         placeholder="Say something to the model: it is part of its next request"
@@ -81,7 +81,7 @@ function Box({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
             ))}
           </Choice>
         )}
-        <Tool label="Close" hint="Escape" onPress={() => ui.set({ injecting: false })} />
+        <Tool label="Close" hint="Escape" onPress={() => ui.set({ injecting: 0 })} />
       </div>
     </Form>
   );

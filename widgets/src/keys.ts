@@ -72,5 +72,8 @@ export function verbOf(event: KeyboardEvent): Verb | undefined {
   const enters = event.key === "Enter" || event.key === " ";
   if (enters && (event.shiftKey || event.repeat || at.closest(PRESSED))) return undefined;
   if (/^(Arrow|Home|End)/.test(event.key) && at.closest(MOVING)) return undefined;
-  return KEYS.find((key) => key.keys.includes(event.key))?.verb;
+  // Shift alone tells large letters: with Caps Lock on they are keys like any other
+  const { key, shiftKey } = event;
+  const pressed = key.length > 1 ? key : shiftKey ? key.toUpperCase() : key.toLowerCase();
+  return KEYS.find(({ keys }) => keys.includes(pressed))?.verb;
 }

@@ -9,9 +9,21 @@ export function plain(text: string): string {
   return text.replace(HIDDEN, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
 }
 
-/** Every text node is made here, so that none can be forgotten. A box that is written in shows what it holds: that goes back. */
+/** What is read of an element beside the texts in it. */
+const LABELS = ["aria-label", "aria-valuetext", "title"];
+
+/**
+ * Every text node and every label is made here, so that none can be forgotten. A box that is written in holds what it shows,
+ * since that goes back: where that is not plain, it is written out below.
+ */
 export function drawPlainly(): void {
-  options.vnode = (node: { props: unknown }) => {
-    if (typeof node.props === "string") node.props = plain(node.props);
+  options.vnode = (node: { props: string | { [name: string]: unknown } }) => {
+    const { props } = node;
+    if (typeof props === "string") node.props = plain(props);
+    else
+      for (const name of LABELS) {
+        const label = props[name];
+        if (typeof label === "string") props[name] = plain(label);
+      }
   };
 }

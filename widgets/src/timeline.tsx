@@ -119,7 +119,8 @@ function useFollowing(box: Ref, follows: boolean, changes: number): [atEnd: bool
       soon();
     };
     const grown = new ResizeObserver(() => {
-      if (near.current && following.current) scroller.scrollTop = scroller.scrollHeight;
+      // who was taken upwards has left the end, and is heard of only after this
+      if (near.current && following.current && scroller.scrollTop >= top) scroller.scrollTop = scroller.scrollHeight;
       soon();
     });
     grown.observe(scroller);

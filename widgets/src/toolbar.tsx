@@ -66,10 +66,10 @@ export function Toolbar({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
           hint={hint("inject")}
           title="Say something to the model"
           off={!now("inject")}
-          pressed={injecting}
-          onPress={() => ui.perform("inject")}
+          pressed={injecting > 0}
+          onPress={() => (injecting ? ui.set({ injecting: 0 }) : ui.perform("inject"))}
         />
-        <ExportMenu store={store} />
+        <ExportMenu store={store} say={(notice) => ui.set({ notice })} />
         <Tool
           label="Freeze"
           title="Put a static picture in the place of this view: it needs no kernel, and is saved with the notebook"

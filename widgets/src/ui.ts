@@ -1,7 +1,7 @@
 /** What only one view of a run knows: where its reader is, what is open, what is being written. And its verbs. */
 
 import type { Verb } from "./keys";
-import { copy, said, textOf } from "./panels/parts";
+import { copied, said, textOf } from "./panels/parts";
 import type { Card, Command, Json, Pending } from "./protocol";
 import { able, driving } from "./status";
 import type { Store } from "./store";
@@ -23,7 +23,8 @@ interface State {
   /** The id of the entry that the reader is at, or 0. */
   current: number;
   editing: Editing | null;
-  injecting: boolean;
+  /** How often the box for a message was asked for since it was closed. */
+  injecting: number;
   helping: boolean;
   /** Null: as the width has it. */
   panels: boolean | null;
@@ -42,7 +43,7 @@ interface State {
 export class Ui implements State {
   current = 0;
   editing: Editing | null = null;
-  injecting = false;
+  injecting = 0;
   helping = false;
   panels: boolean | null = null;
   tab: Tab = "source";
@@ -126,7 +127,7 @@ export class Ui implements State {
     }
     if (verb === "help") this.set({ helping: !this.helping });
     else if (verb === "panels") this.set({ panels: !this.beside });
-    else if (verb === "inject") this.set({ injecting: !this.injecting });
+    else if (verb === "inject") this.set({ injecting: this.injecting + 1 });
     else if (verb === "edit" && !card) this.editNext();
     else if (card) this.performOn(verb, card);
     else return false;
@@ -153,7 +154,7 @@ export class Ui implements State {
 
   private async copy(card: Card): Promise<void> {
     const whole = await this.whole(card);
-    if (whole) this.inform((await copy(textOf(whole))) ? "Copied." : "The browser does not allow to copy.");
+    if (whole) this.inform(await copied(textOf(whole)));
   }
 
   private async fork(card: Card): Promise<void> {

@@ -9,6 +9,7 @@ import { Inject } from "./inject";
 import { type Verb, verbOf } from "./keys";
 import { Notices } from "./notices";
 import { Compare } from "./panels/compare";
+import { QUIET } from "./panels/parts";
 import { Side } from "./side";
 import type { Store } from "./store";
 import { Timeline } from "./timeline";
@@ -47,6 +48,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
       save();
       return;
     }
+    if (event.key === "Escape" && comparing) ui.set({ comparing: 0 });
     const verb = verbOf(event);
     if (verb) {
       act(verb, ui, root.current as HTMLElement);
@@ -57,15 +59,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
   };
   return (
     // a click anywhere in the view gives it the focus, and with it the keys
-    <div
-      class="ak-root"
-      ref={root}
-      tabIndex={-1}
-      data-lm-suppress-shortcuts="true"
-      role="region"
-      aria-label="Agent run"
-      onKeyDown={onKeyDown}
-    >
+    <div class="ak-root" ref={root} tabIndex={-1} {...QUIET} role="region" aria-label="Agent run" onKeyDown={onKeyDown}>
       <Header store={store} />
       <Toolbar store={store} ui={ui} />
       <Notices store={store} ui={ui} />

@@ -138,6 +138,16 @@ test("what is being written to the model outlives its box", async () => {
   expect(shown.root.querySelector(".ak-inject textarea")).toHaveProperty("value", "half a sentence");
 });
 
+test("the key of the message box goes back into it, and never closes it under somebody's words", async () => {
+  const shown = await show("paused");
+  await shown.key("i");
+  shown.button("Step").focus();
+  await shown.key("i");
+  expect(document.activeElement).toBe(shown.root.querySelector("[aria-label='Message to the model']"));
+  await shown.press("Inject");
+  expect(shown.root.querySelector("[aria-label='Message to the model']")).toBeNull();
+});
+
 test("a text that was cut is edited and copied whole", async () => {
   const copied: string[] = [];
   vi.stubGlobal("navigator", { clipboard: { writeText: async (text: string) => void copied.push(text) } });
@@ -195,6 +205,12 @@ test("a question is answered by a choice or in words", async () => {
   await shown.type("Answer", "Neither.");
   await shown.press("Answer");
   expect(last(shown)).toEqual({ cmd: "respond", which: "a", value: "Neither." });
+});
+
+test("a question stands on its card once", async () => {
+  const shown = await show("question");
+  const waits = shown.root.querySelector(".ak-waits")?.textContent ?? "";
+  expect(waits.split(shown.reset.head.pending[0]?.question ?? "none").length).toBe(2);
 });
 
 test("a message is injected, its receipt shown, and taken back while no model has seen it", async () => {

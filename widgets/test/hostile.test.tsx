@@ -112,6 +112,22 @@ test("what turns letters around or cannot be seen is written out, and a call is 
   expect(shown.root.innerHTML).not.toMatch(/[\u202a-\u202e]/);
 });
 
+test("labels write it out too, and a box whose text cannot be seen as it is has it written out below", async () => {
+  const recorded = state("waiting");
+  const reset = recorded.messages[0] as Extract<FromKernel, { t: "reset" }>;
+  const [step] = reset.head.pending;
+  const call = { id: "1", name: "pay", arguments: { "to\u202eyou": "3\u202e.2", plainly: "\u05e9\n" } };
+  const pending = [{ ...step, schema: {}, call } as (typeof reset.head.pending)[0]];
+  const cards = reset.cards.map((card) => ({ ...card, role: "wri\u202eter", tags: { "no\u202ete": "a\u202eb" } }));
+  const shown = await show({ ...recorded, messages: [{ ...reset, cards, head: { ...reset.head, task: "a \u202e b", pending } }] });
+  await shown.press("Edit…");
+  const form = shown.root.querySelector("[aria-label=Approval]") as HTMLElement;
+  expect([...form.querySelectorAll("textarea")].map((box) => box.value)).toEqual(["3\u202e.2", "\u05e9\n"]);
+  expect([...form.querySelectorAll("textarea + p")].map((text) => text.textContent)).toEqual(["3\\u{202e}.2"]);
+  for (const element of shown.root.querySelectorAll("*"))
+    for (const { name, value } of element.attributes) expect(value, `${element.tagName} ${name}`).not.toMatch(/[\u202a-\u202e]/);
+});
+
 test("a picture of an unknown kind is not shown", async () => {
   const recorded = state("full");
   const reset = recorded.messages[0] as Extract<FromKernel, { t: "reset" }>;

@@ -1,7 +1,7 @@
 import { act } from "@testing-library/preact";
 import { expect, test, vi } from "vitest";
 import { AGAIN, PATIENCE, SHORT } from "../src/exchange";
-import { show } from "./shown";
+import { settled, show } from "./shown";
 
 test("each verb of the run is a button and a key", async () => {
   const shown = await show("paused");
@@ -18,6 +18,34 @@ test("each verb of the run is a button and a key", async () => {
     "step_over",
     "undo",
   ]);
+});
+
+test("keys are told by Shift, whatever Caps Lock makes of them", async () => {
+  const shown = await show("edited");
+  const { root } = shown;
+  await shown.head({ can: { undo: true, redo: true } });
+  for (const [key, shiftKey] of [
+    ["Z", false],
+    ["z", true],
+    ["Z", true],
+    ["R", true],
+  ] as const)
+    await shown.key(key, root.querySelector(".ak-root") as Element, { shiftKey });
+  expect(shown.told.map(({ cmd }) => cmd).filter((cmd) => ["undo", "redo", "play"].includes(cmd))).toEqual([
+    "undo",
+    "redo",
+    "redo",
+  ]);
+});
+
+test("Escape leaves a comparison", async () => {
+  const shown = await show("edited");
+  await shown.press(`Branches${shown.reset.head.branches}`);
+  await act(settled); // the list is asked for when the panel is there
+  await shown.press("Compare with branch 1");
+  expect(shown.root.querySelector(".ak-compare")).not.toBeNull();
+  await shown.key("Escape");
+  expect(shown.root.querySelector(".ak-compare")).toBeNull();
 });
 
 test("a verb that makes no sense now is said to be off, keeps the focus, and sends nothing", async () => {

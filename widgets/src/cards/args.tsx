@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Area, Button, Choice, Field } from "../controls";
+import { Dim } from "../panels/parts";
 import type { Call, Json } from "../protocol";
 import { JsonTree } from "./json";
 
@@ -118,15 +119,15 @@ export function ArgumentsForm({ schema, given, draft, id, onDraft }: FormProps):
           onInput={(text) => put(WHOLE, text)}
         />
       ) : (
-        fields.map((field) => (
+        fields.map((field, index) => (
           <div class="ak-form-row" key={field.name}>
-            <label for={`${id}-${field.name}`}>
+            <label for={`${id}-${index}`}>
               {field.name}
-              {!field.required && schema?.properties ? <span class="ak-dim"> optional</span> : null}
+              {!field.required && schema?.properties ? <Dim> optional</Dim> : null}
             </label>
             <Box
               field={field}
-              id={`${id}-${field.name}`}
+              id={`${id}-${index}`}
               text={draft[field.name] ?? textOf(field, given[field.name])}
               bad={!!problems[field.name]}
               put={(text) => put(field.name, text)}

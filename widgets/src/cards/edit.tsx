@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Area, Button, Field, Fold, Tool } from "../controls";
-import { Refusal, said, textOf, useAsked, WordDiff } from "../panels/parts";
+import { Dim, Note, Refusal, said, textOf, useAsked, WordDiff } from "../panels/parts";
 import type { Call, Card, Command, Json } from "../protocol";
 import type { Store } from "../store";
 import type { Editing, Ui } from "../ui";
@@ -80,7 +80,7 @@ export function EditForm({ store, ui, editing }: { store: Store; ui: Ui; editing
         send={send}
         cancel={() => ui.set({ editing: null })}
       >
-        {problem && <span class="ak-dim">{problem}</span>}
+        {problem && <Dim>{problem}</Dim>}
       </Buttons>
     </Form>
   );
@@ -106,7 +106,7 @@ function What({ ui, editing }: { ui: Ui; editing: Editing }): JSX.Element {
 interface FormProps {
   label: string;
   /** Whether the cursor goes into its first box; and again whenever this changes. */
-  begin?: string;
+  begin?: string | number;
   send: () => void;
   cancel?: (() => void) | undefined;
   children: ComponentChildren;
@@ -220,7 +220,7 @@ export function Original({ store, card }: { store: Store; card: Card }): JSX.Ele
 function Difference({ store, card }: { store: Store; card: Card }): JSX.Element {
   const { value, error } = useAsked<Card>(store, String(card.id), { cmd: "original", entry: card.id });
   if (error) return <p class="ak-refusal">{error}</p>;
-  if (!value) return <p class="ak-dim">Asking…</p>;
+  if (!value) return <Note>Asking…</Note>;
   return (
     <div class="ak-words ak-difference">
       <WordDiff from={textOf(value)} to={textOf(card)} />

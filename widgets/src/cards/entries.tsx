@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { Fold } from "../controls";
-import { thousands } from "../panels/parts";
+import { Dim, Note, thousands } from "../panels/parts";
 import type { ActEntry, AskEntry, Call, Card, ConcludeEntry, TaskEntry, ThinkEntry } from "../protocol";
 import type { Store } from "../store";
 import type { Ui } from "../ui";
@@ -24,7 +24,7 @@ export function Task(props: EntryProps<TaskEntry>): JSX.Element {
     <Frame {...props} kind="task" title="Task" spent="">
       {card.messages.map((message, index) => (
         <div key={index} class="ak-said">
-          {card.messages.length > 1 && <span class="ak-dim">{message.role} </span>}
+          {card.messages.length > 1 && <Dim>{message.role} </Dim>}
           <LongText store={store} entry={card} field={`message${index}`} text={message.text} />
         </div>
       ))}
@@ -47,7 +47,7 @@ export function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
     >
       {card.heard.map((text, index) => (
         <p key={index} class="ak-heard">
-          <span class="ak-dim">carried your message: </span>
+          <Dim>carried your message: </Dim>
           {text}
         </p>
       ))}
@@ -60,10 +60,10 @@ export function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
       {card.answer !== null && (
         <LongText store={store} entry={card} field="answer" text={card.answer} class={final ? "ak-answer" : ""} />
       )}
-      {!card.text && card.answer === null && !asks && <p class="ak-dim">It said nothing.</p>}
+      {!card.text && card.answer === null && !asks && <Note>It said nothing.</Note>}
       {card.cut && (
         <div class="ak-cut">
-          <p class="ak-dim">The model went on and invented an observation. This was cut off and not believed:</p>
+          <Note>The model went on and invented an observation. This was cut off and not believed:</Note>
           <del>
             <LongText store={store} entry={card} field="cut" text={card.cut} />
           </del>
@@ -111,7 +111,7 @@ export function Action(props: EntryProps<ActEntry>): JSX.Element {
       spent={seconds(card.seconds)}
     >
       <Arguments call={call} />
-      {call.coerced?.length ? <p class="ak-dim">changed to fit the tool: {call.coerced.join(", ")}</p> : null}
+      {call.coerced?.length ? <Note>changed to fit the tool: {call.coerced.join(", ")}</Note> : null}
       <div
         class={ok ? "ak-observation" : "ak-observation ak-error"}
         role="group"
@@ -139,7 +139,7 @@ export function Question(props: EntryProps<AskEntry>): JSX.Element {
     <Frame {...props} kind="question" title="Question" spent="">
       <LongText store={store} entry={card} field="question" text={card.question} />
       <div class="ak-reply">
-        <span class="ak-dim">answered </span>
+        <Dim>answered </Dim>
         <LongText store={store} entry={card} field="text" text={card.text} />
       </div>
     </Frame>
@@ -153,13 +153,13 @@ export function Conclusion(props: EntryProps<ConcludeEntry>): JSX.Element {
   return (
     <Frame {...props} kind="conclusion" title={card.more === null ? "Conclusion" : "Not over yet"} spent="">
       {same && card.more === null ? (
-        <p class="ak-dim">The answer above stands.</p>
+        <Note>The answer above stands.</Note>
       ) : (
         <LongText store={store} entry={card} field="answer" text={card.answer} class="ak-answer" />
       )}
       {card.more !== null && (
         <p class="ak-heard">
-          <span class="ak-dim">but your message had to be answered first: </span>
+          <Dim>but your message had to be answered first: </Dim>
           {card.more}
         </p>
       )}

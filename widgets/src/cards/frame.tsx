@@ -113,7 +113,7 @@ function Marks({ card }: { card: Card }): JSX.Element {
       )}
       {tags.map(([name, value]) => (
         <span key={name} class="ak-mark" title={`${name}: ${shown(value)}`}>
-          {`${name} ${shown(value)}`.slice(0, 40)}
+          {(typeof value === "object" ? name : `${name} ${value}`).slice(0, 40)}
         </span>
       ))}
     </>

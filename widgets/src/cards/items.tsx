@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { Fold, QUIET } from "../controls";
-import { count } from "../panels/parts";
+import { count, Note } from "../panels/parts";
 import type { Item } from "../protocol";
 import { JsonTree } from "./json";
 
@@ -67,13 +67,13 @@ function Table({ item }: { item: Extract<Item, { type: "table" }> }): JSX.Elemen
           ))}
         </tbody>
       </table>
-      {item.more > 0 && <p class="ak-dim">{count(item.more, "more row")}</p>}
+      {item.more > 0 && <Note>{count(item.more, "more row")}</Note>}
     </div>
   );
 }
 
 /** Only data: a picture from elsewhere would tell that elsewhere what was looked at. */
 function Image({ item }: { item: Extract<Item, { type: "image" }> }): JSX.Element {
-  if (!IMAGES.test(item.mime)) return <p class="ak-dim">A picture of a kind that is not shown: {item.mime}</p>;
+  if (!IMAGES.test(item.mime)) return <Note>A picture of a kind that is not shown: {item.mime}</Note>;
   return <img class="ak-picture-shown" alt="Made by the tool" src={`data:${item.mime};base64,${item.data}`} />;
 }

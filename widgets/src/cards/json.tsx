@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Button, QUIET } from "../controls";
-import { count } from "../panels/parts";
+import { count, Dim } from "../panels/parts";
 import type { Json } from "../protocol";
 
 /** Members drawn at a time; the rest comes on demand. */
@@ -42,7 +42,7 @@ function Node({ name, value, open }: { name: string | null; value: Json; open: n
     <details open={unfolded} onToggle={(event) => setUnfolded(event.currentTarget.open)}>
       <summary {...QUIET}>
         {key}
-        <span class="ak-dim">{list ? `[${count(members.length, "item")}]` : `{${count(members.length, "field")}}`}</span>
+        <Dim>{list ? `[${count(members.length, "item")}]` : `{${count(members.length, "field")}}`}</Dim>
       </summary>
       {unfolded && <Members members={members} open={open - 1} />}
     </details>

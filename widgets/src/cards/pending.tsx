@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { Button, Tool } from "../controls";
 import { hint } from "../keys";
-import { thousands } from "../panels/parts";
+import { Dim, thousands } from "../panels/parts";
 import type { Pending, Status } from "../protocol";
 import { able, driving } from "../status";
 import type { Store } from "../store";
@@ -35,7 +35,7 @@ export function PendingSteps({ store, ui }: { store: Store; ui: Ui }): JSX.Eleme
               <span class="ak-title">{titleOf(step)}</span>
               {step.effect && <Effect effect={step.effect} />}
               {step.lane && <span class="ak-mark">lane {step.lane}</span>}
-              <span class="ak-dim">{stateOf(step, status)}</span>
+              <Dim>{stateOf(step, status)}</Dim>
               {!edited(step) && <Verbs store={store} ui={ui} step={step} />}
             </div>
             {editing && edited(step) ? (
@@ -134,7 +134,7 @@ function titleOf(step: Pending): JSX.Element | string {
 }
 
 function stateOf(step: Pending, status: Status): string {
-  if (step.why) return step.why;
+  if (step.why) return step.why === step.question ? "" : step.why; // the question stands below
   if (step.busy)
     return status === "pausing" ? "is still out; then it pauses" : step.kind === "think" ? "the model is at work" : "runs";
   return "";
@@ -158,7 +158,7 @@ export function Failure({ store, ui }: { store: Store; ui: Ui }): JSX.Element | 
           onPress={() => ui.perform("play")}
         />
         <Tool label="Try one step" off={!able(store, "step")} onPress={() => ui.perform("step")} />
-        <span class="ak-dim">or answer in its place, or edit an entry before it.</span>
+        <Dim>or answer in its place, or edit an entry before it.</Dim>
       </div>
     </section>
   );

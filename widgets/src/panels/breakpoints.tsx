@@ -37,6 +37,7 @@ export function Breakpoints({ store }: { store: Store }): JSX.Element {
                 />
                 <span>
                   {KINDS[point.kind][0]} {point.value && <code>{point.value}</code>}
+                  {point.file && <Dim> of {point.file.replace(/.*[\\/]/, "")}</Dim>}
                 </span>
               </label>
               <Dim>{count(point.hits, "hit")}</Dim>

@@ -23,6 +23,8 @@ export function Compare({ store, branch, onClose }: { store: Store; branch: numb
 function Columns({ found }: { found: Comparison }): JSX.Element {
   const { first, here, there, branch, totals } = found;
   const places = Array.from({ length: Math.max(here.length, there.length) }, (_, index) => index);
+  // the lines part where a step was taken again, which may have given the same
+  const differs = places.find((index) => told(here[index]) !== told(there[index]));
   if (!places.length) return <Note>Both lines are the same.</Note>;
   return (
     <ol class="ak-columns" aria-label="Entries side by side">
@@ -32,9 +34,9 @@ function Columns({ found }: { found: Comparison }): JSX.Element {
       </li>
       {places.map((index) => (
         <li key={index}>
-          <h4 class={index ? undefined : "ak-first"}>
+          <h4 class={index === differs ? "ak-first" : undefined}>
             {first + index}
-            {!index && <span class="ak-badge">first difference</span>}
+            {index === differs && <span class="ak-badge">first difference</span>}
           </h4>
           <Cell card={here[index]} other={there[index]} side="-" name="here" />
           <Cell card={there[index]} other={here[index]} side="+" name={`branch ${branch}`} />
@@ -46,6 +48,11 @@ function Columns({ found }: { found: Comparison }): JSX.Element {
       </li>
     </ol>
   );
+}
+
+/** What tells an entry from another one at its place. */
+function told(card: Card | undefined): string {
+  return card ? `${titleOf(card)} ${textOf(card)}` : "";
 }
 
 function Cell(props: { card: Card | undefined; other: Card | undefined; side: "-" | "+"; name: string }): JSX.Element {

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Store } from "../store";
-import { Button, copy, count, DENIED, moved, said, useHead } from "./parts";
+import { Button, copied, count, moved, said, useHead } from "./parts";
 
 type Format = "cells" | "ipynb" | "markdown" | "html" | "json";
 type File = { name: string; mime: string; text: string };
@@ -16,10 +16,9 @@ const FILES: [label: string, format: Format][] = [
   ["JSON", "json"],
 ];
 
-export function ExportMenu({ store }: { store: Store }): JSX.Element {
+export function ExportMenu({ store, say }: { store: Store; say: (what: string) => void }): JSX.Element {
   const { answer } = useHead(store);
   const [open, setOpen] = useState(false);
-  const [what, setWhat] = useState("");
   const root = useRef<HTMLDivElement>(null);
   const id = useId();
   const ask = async (format: Format): Promise<File & Added> =>
@@ -38,8 +37,7 @@ export function ExportMenu({ store }: { store: Store }): JSX.Element {
   const perform = async (act: (() => Promise<string>) | null): Promise<void> => {
     if (!act) return;
     close();
-    setWhat("…");
-    setWhat(await act().catch(said));
+    say(await act().catch(said));
   };
   useEffect(() => {
     if (open) buttons()[0]?.focus();
@@ -80,9 +78,6 @@ export function ExportMenu({ store }: { store: Store }): JSX.Element {
           ))}
         </div>
       )}
-      <span class="ak-dim" role="status">
-        {what}
-      </span>
     </div>
   );
 }
@@ -90,10 +85,6 @@ export function ExportMenu({ store }: { store: Store }): JSX.Element {
 function added({ inserted, fallback }: Added): string {
   if (inserted) return `${count(inserted, "cell")} ${inserted === 1 ? "was" : "were"} added below`;
   return `This notebook takes no cells from a view. They were written to ${fallback}`;
-}
-
-async function copied(text: string): Promise<string> {
-  return (await copy(text)) ? "Copied" : DENIED;
 }
 
 function download({ name, mime, text }: File): string {

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Json, RequestView } from "../protocol";
 import { diff, words } from "./diff";
-import { Button, callText, count, cut, Dim, Note, Scrolled, WordDiff } from "./parts";
+import { Button, callText, count, cut, Dim, Note, QUIET, Scrolled, WordDiff } from "./parts";
 
 interface Shown {
   role: string;
@@ -57,7 +57,7 @@ function Beside({ name, value }: { name: string; value: Json | undefined }): JSX
   return (
     <li>
       <details class="ak-figures">
-        <summary data-lm-suppress-shortcuts="true">
+        <summary {...QUIET}>
           {name}
           {Array.isArray(value) && `: ${value.map((each) => within(each)?.name ?? "?").join(", ")}`}
         </summary>

@@ -152,15 +152,14 @@ export function WordDiff(props: { from: string; to: string; side?: "" | "-" | "+
   );
 }
 
-export const DENIED = "The browser does not allow it";
-
-export async function copy(text: string): Promise<boolean> {
+/** Copy a text; gives what came of it. */
+export async function copied(text: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);
-    return true;
   } catch {
-    return copyBySelection(text);
+    if (!copyBySelection(text)) return "The browser does not allow it";
   }
+  return "Copied";
 }
 
 /** Pages that are not served securely have no clipboard object; the old way still works there. */
@@ -184,7 +183,7 @@ function copyBySelection(text: string): boolean {
 
 export function Copy({ text, label = "Copy" }: { text: () => string; label?: string }): JSX.Element {
   const [done, setDone] = useState("");
-  const onClick = async (): Promise<void> => setDone((await copy(text())) ? "Copied" : DENIED);
+  const onClick = async (): Promise<void> => setDone(await copied(text()));
   return (
     <span class="ak-copy">
       <Button onClick={onClick}>{label}</Button> <span role="status">{done}</span>

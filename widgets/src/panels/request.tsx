@@ -5,7 +5,7 @@ import type { Json, RequestView, ThinkEntry } from "../protocol";
 import type { Store } from "../store";
 import { diff, type Hunk } from "./diff";
 import { Messages } from "./messages";
-import { Copy, count, Note, Panel, Refusal, Tabs, useAsked, WordDiff } from "./parts";
+import { Copy, count, Note, Panel, QUIET, Refusal, Tabs, useAsked, WordDiff } from "./parts";
 import { Tokens } from "./tokens";
 
 /** Lines compared, lines drawn, and characters of JSON drawn: a body may have megabytes. */
@@ -102,7 +102,7 @@ function changed(op: "-" | "+", line: string, other: string | undefined): JSX.El
 function Box({ label, children }: { label: string; children: JSX.Element["props"]["children"] }): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
-    <pre class="ak-box" tabIndex={0} role="region" aria-label={label} data-lm-suppress-shortcuts="true">
+    <pre class="ak-box" tabIndex={0} role="region" aria-label={label} {...QUIET}>
       {children}
     </pre>
   );

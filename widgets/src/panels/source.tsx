@@ -184,7 +184,7 @@ function show(box: HTMLElement, row: HTMLElement): void {
 function Locals({ place }: { place: Place }): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
-    <div class="ak-locals" tabIndex={0} role="region" aria-label="Local variables" data-lm-suppress-shortcuts="true">
+    <div class="ak-locals" tabIndex={0} role="region" aria-label="Local variables" {...QUIET}>
       <table>
         <caption>
           Local variables of <code>{place.function}</code>

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import type { RequestView } from "../protocol";
-import { Dim, Note, spent, thousands } from "./parts";
+import { Dim, Note, QUIET, spent, thousands } from "./parts";
 
 type Segment = RequestView["segments"][number];
 
@@ -52,7 +52,7 @@ export function Tokens({ request }: { request: RequestView }): JSX.Element {
         )}
       </ul>
       <details class="ak-figures">
-        <summary data-lm-suppress-shortcuts="true">Tokens by segment</summary>
+        <summary {...QUIET}>Tokens by segment</summary>
         <Table segments={segments} total={total} />
       </details>
       {usage && <Note>{spent(usage)}</Note>}

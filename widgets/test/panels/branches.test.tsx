@@ -72,6 +72,14 @@ test("two lines stand side by side from the first difference on, their words com
   expect(onClose).toHaveBeenCalled();
 });
 
+test("what was done again and gave the same is no difference", async () => {
+  const again = { ...action, id: 99 };
+  const page = await compared({ here: [action], there: [again, thought] }).drawn;
+  expect(texts(page, "h4")).toEqual(["2", "3first difference"]);
+  const same = await compared({ here: [action], there: [again] }).drawn;
+  expect(same.querySelector(".ak-first")).toBeNull();
+});
+
 test("entries of different kinds are not compared by words", async () => {
   const page = await compared({ here: [action], there: [thought] }).drawn;
   expect(page.querySelectorAll("mark").length).toBe(0);

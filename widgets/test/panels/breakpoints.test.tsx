@@ -15,7 +15,7 @@ test("each breakpoint is listed with how often it was hit", async () => {
   expect(texts(page, ".ak-list li")).toEqual([
     "a tool is called book_train2 hits×",
     "the engine is at a line 2214 hits×",
-    "the engine is at a line 250 hits×",
+    "the engine is at a line 25 of react.py0 hits×",
     "a tool fails 1 hit×",
     'a Python condition holds entry.kind == "act" and "snow" in entry.result[0].text0 hits×',
   ]);

@@ -1,9 +1,10 @@
 /** What the tests of the panels share: recorded runs, and ways to look at and act on what was drawn. */
 
-import { cleanup, render } from "@testing-library/preact";
+import { act, cleanup, render } from "@testing-library/preact";
 import type { ComponentChild } from "preact";
 import { afterEach, expect } from "vitest";
 import edited from "../../dev/recorded/edited.json";
+import { settled as answered } from "../shown";
 import type { Recorded } from "./fake";
 
 export const record = edited as unknown as Recorded;
@@ -19,7 +20,8 @@ export async function draw(node: ComponentChild): Promise<HTMLElement> {
 }
 
 export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setTimeout(resolve, 5));
+  // an answer may be drawn, and what is drawn may ask again
+  for (let turn = 0; turn < 2; turn++) await act(answered);
 }
 
 export function unleaked(container: Element): void {

@@ -1,18 +1,22 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { ExportMenu } from "../../src/panels/export";
 import type { Head } from "../../src/protocol";
-import { button, click, draw, one, press, record, settled, texts, unleaked } from "./draw";
+import { button, click, draw, press, record, settled, texts, unleaked } from "./draw";
 import { fake } from "./fake";
 
 afterEach(() => vi.restoreAllMocks());
 
 async function menu(answers: Parameters<typeof fake>[1] = {}, head: Partial<Head> = { answer: "Chur" }) {
   const { store, told } = fake(record, answers, head);
-  const page = await draw(<ExportMenu store={store} />);
+  let heard = "";
+  const say = (what: string): void => {
+    heard = what;
+  };
+  const page = await draw(<ExportMenu store={store} say={say} />);
   const opener = button(page, /Export/);
   await click(opener);
   unleaked(page);
-  return { page, told, opener, said: () => one(page, "[role=status]").textContent };
+  return { page, told, opener, said: () => heard };
 }
 
 function clipboard(writeText: (text: string) => Promise<void>): void {
