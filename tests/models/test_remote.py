@@ -13,7 +13,7 @@ import pytest
 from loopback import Loopback, answer, calling, completion, cut, delta, fault, lines, message, parts, sse
 
 from agentkit import Agent, Usage, tool
-from agentkit.errors import ContextOverflow, UsageError
+from agentkit.errors import UsageError
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Abilities
 from agentkit.models.ollama import Ollama
@@ -29,12 +29,6 @@ KEY = "sk-live-ABCDEFGH12345678ijklmnop"
 def add(a: int, b: int) -> int:
     """Add two numbers — “Grüße”."""
     return a + b
-
-
-@tool(effect="pure")
-def page(n: int) -> str:
-    """Give a long page."""
-    return f"page {n} " + "x" * 5000
 
 
 def ollama_call(name: str, arguments: dict[str, Any]) -> bytes:
@@ -307,29 +301,6 @@ def test_the_usual_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch)
         Agent("openai:m", journal=None).run("q")
         sent = [got.headers.get("authorization") for got in host.got]
     assert sent == [None, "Bearer gateway-key-0001", f"Bearer {KEY}"]
-
-
-# -- a chat that is too long ---------------------------------------------------------------------------------------------
-
-OVERFLOW = fault("400 Bad Request", "This model's maximum context length is 100 tokens")
-
-
-def test_a_chat_that_is_too_long_is_shortened_once_in_the_request_alone() -> None:
-    calls = [answer(calling("page", f'{{"n": {n}}}', f"c{n}")) for n in range(4)]
-    with Loopback([*calls, OVERFLOW, answer(completion("done"))]) as host:
-        result = Agent(model(host, "openai"), [page], journal="memory").run("read")
-        assert (result.answer, len(host.got)) == ("done", 6)
-        last = [entry for entry in result.run.entries if entry.kind == "think"][-1]
-        assert host.got[5].json == result.run.request(last) and len(host.got[5].body) < len(host.got[4].body) - 9000
-    assert "was left out: the chat is too long" in host.got[5].body.decode() and "too long" in last.reason
-    assert all(len(entry.result[0].text) > 5000 for entry in result.run.entries if entry.kind == "act")
-
-
-def test_one_that_is_too_long_all_the_same_is_a_typed_error() -> None:
-    with Loopback([answer(calling("page", '{"n": 1}')), OVERFLOW, OVERFLOW, answer(completion("done"))]) as host:
-        run = Agent(model(host, "openai"), [page], journal=None).start("read")
-        assert isinstance(run.wait().error, ContextOverflow) and len(host.got) == 3
-        assert run.play().wait().answer == "done"
 
 
 # -- what it can -------------------------------------------------------------------------------------------------------------
