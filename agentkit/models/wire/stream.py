@@ -47,9 +47,7 @@ class Stream:
 
         self._end = time.monotonic() + self._timeout
         while True:
-            turn = self.model.turns.take()
-            self._end += turn  # the host is not to blame for our own patience
-            await asyncio.sleep(turn)
+            self._end += await self.model.turns.wait()  # the host is not to blame for our own patience
             try:
                 async with contextlib.aclosing(await self._answer()) as response:
                     reader = self._open(response)

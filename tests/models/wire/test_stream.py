@@ -250,15 +250,45 @@ def test_requests_are_spaced_when_they_are_limited() -> None:
     with Loopback([answer(completion("ok"))]) as host:
         turns = Turns(600)
         models = [OpenAI("m", base_url=host.url, per_minute=turns) for _ in range(2)]
+        began = time.monotonic()
         for model in models * 2:
             collect(model(ask()))
-        assert len(host.got) == 4 and host.got[3].at - host.got[0].at > 0.25
+        assert len(host.got) == 4 and host.got[3].at - began >= 0.3
+
+
+def test_lanes_that_wait_for_turns_all_get_theirs() -> None:
+    with Loopback([answer(completion("ok"))]) as host:
+        model, began = OpenAI("m", base_url=host.url, per_minute=1200), time.monotonic()
+        runs = [Agent(model, journal=None).start("q") for _ in range(8)]
+        assert [run.wait().answer for run in runs] == ["ok"] * 8
+        assert max(got.at for got in host.got) - began >= 0.35
 
 
 def test_waiting_for_a_turn_is_no_part_of_the_time_that_a_host_has() -> None:
     with Loopback([answer(completion("ok"))]) as host:
-        model = OpenAI("m", base_url=host.url, per_minute=120, timeout=0.4)
-        assert [collect(model(ask())).text for _ in range(3)] == ["ok"] * 3
+        model = OpenAI("m", base_url=host.url, per_minute=24, timeout=2)
+        assert [collect(model(ask())).text for _ in range(2)] == ["ok"] * 2
+
+
+class Watched(Turns):
+    """Turns that say when somebody waits for one."""
+
+    waited = threading.Semaphore(0)
+
+    async def wait(self) -> float:
+        self.waited.release()
+        return await super().wait()
+
+
+def test_who_is_stopped_before_its_turn_has_taken_none() -> None:
+    with Loopback([answer(completion("ok"))]) as host:
+        turns = Watched(0.001)
+        agent = Agent(OpenAI("m", base_url=host.url, per_minute=turns), journal=None)
+        assert agent.run("q").answer == "ok" and turns.waited.acquire(timeout=10)
+        before, run = turns._next, agent.start("q")
+        assert turns.waited.acquire(timeout=10)
+        run.stop()
+        assert run.wait().run.status == "stopped" and turns._next == before and len(host.got) == 1
 
 
 def test_what_is_cut_is_not_accepted_without_retries_either() -> None:
