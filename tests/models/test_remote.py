@@ -260,6 +260,20 @@ def test_headers_and_a_query_of_ones_own_are_sent_and_hidden() -> None:
     assert KEY not in repr(vars(made)) and "api-version" not in made.name
 
 
+@WIRES
+def test_a_key_in_the_query_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
+    key, ends, heard = "plain4words-in2a5query", {"openai": "v1", "anthropic": "v1/messages", "ollama": "api"}, []
+    with Loopback([fault("404 Not Found", f"no such page for {key}")]) as host:
+        make, base = {"openai": OpenAI, "anthropic": Anthropic, "ollama": Ollama}[wire], f"{host.url}/{ends[wire]}?key={key}"
+        made = make("m", base_url=base)
+        result = Agent(made, journal=str(tmp_path / "runs.db"), on_event=heard.append).run("q")
+        assert host.got[0].line.count("/v1") == (wire != "ollama") and f"?key={key}" in host.got[0].line
+        assert "no such page" in str(result.error)
+    shown = [repr(made), repr(result.error), repr(heard), repr(result.run), json.dumps(result.run.to_json())]
+    assert not [text for text in shown if key in text]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
+
+
 def test_a_key_can_stay_in_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str]] = []
 

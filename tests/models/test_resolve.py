@@ -57,6 +57,16 @@ def test_a_url_is_a_server_that_speaks_like_openai_and_its_first_model_that_talk
         resolve.find(host.url)
 
 
+def test_the_query_of_a_url_is_sent_and_not_shown() -> None:
+    with Loopback([answer(completion("hi"))]) as host:
+        model = resolve.find(f"{host.url}?key=abc123def456#m")
+        assert model.name == f"{host.url}/v1#m" and Agent(model, journal=None).run("q").answer == "hi"
+        assert host.got[0].line == "POST /v1/chat/completions?key=abc123def456 HTTP/1.1"
+    with pytest.raises(UsageError) as refused:
+        resolve.find(f"{host.url}/v1?key=abc123def456")
+    assert "abc123def456" not in str(refused.value)
+
+
 def test_ollama_says_what_its_model_can(monkeypatch: pytest.MonkeyPatch) -> None:
     can = answer(json.dumps({"capabilities": ["completion", "thinking"]}), kind="application/json")
     with Loopback([can]) as host:
