@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -87,6 +88,17 @@ def test_no_secret_reaches_the_tape_among_bytes_that_are_no_text(tmp_path: Path)
     with Loopback([answer(b"\xff\xfe " + KEY.encode())]) as host, Tape(path, "record") as tape:
         agent(host.url).run("q")
     assert b"[secret" in (kept := b"".join(pieces_of(tape.exchanges[0]["response"]))) and KEY.encode() not in kept
+
+
+def test_no_secret_reaches_the_tape_in_a_packed_answer(tmp_path: Path) -> None:
+    path = tmp_path / "tape.json"
+    packed = [gzip.compress(completion(said)) for said in (f"it is {KEY}, really", "nothing to hide")]
+    with Loopback([answer(each, content_encoding="gzip") for each in packed]) as host, Tape(path, "record") as tape:
+        first = [agent(host.url).run(task).answer for task in "ab"]
+        kept = [b"".join(pieces_of(exchange["response"])) for exchange in tape.exchanges]
+    assert KEY.encode() not in kept[0] and b"[secret" in kept[0] and kept[1] == packed[1]
+    with Tape(path):
+        assert [agent("http://127.0.0.1:9").run(task).answer for task in "ab"] == first
 
 
 def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
