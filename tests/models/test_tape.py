@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -124,14 +125,12 @@ def test_auto_asks_only_for_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_what_was_stopped_is_not_kept(tmp_path: Path) -> None:
-    import time
-
-    path = tmp_path / "tape.json"
-    with Loopback([stall([sse(delta(content="half"))])]) as host, Tape(path, "record") as tape:
-        run = agent(host.url).start("q")
-        while not host.got:
-            time.sleep(0.005)
-        time.sleep(0.05)
+    path, begun = tmp_path / "tape.json", threading.Event()
+    with Loopback([stall([sse(delta(content="half a "))])]) as host, Tape(path, "record") as tape:
+        run = agent(host.url).start("q", paused=True)
+        run.on_event(lambda event: begun.set() if event.kind == "model_chunk" else None)
+        run.play()
+        assert begun.wait(10)
         run.stop()
         run.wait()
         assert host.wait_closed() and tape.exchanges == []

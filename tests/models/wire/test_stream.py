@@ -47,7 +47,7 @@ def test_stop_closes_the_socket_at_once_while_a_run_plays_in_the_background(midw
         run = Agent(OpenAI("m", base_url=host.url), journal=None).start("q")
         assert soon(lambda: host.got) and host.open == 1
         run.stop()
-        assert host.wait_closed(3.0), "the socket waits for the host"
+        assert host.wait_closed(), "the socket waits for the host"
         run.wait()
         assert run.status == "stopped" and run.desk.error is None and len(run.pending) == 1
         host.acts[:] = [answer(completion("later"))]
@@ -62,7 +62,7 @@ def test_stop_closes_the_socket_at_once_while_a_thread_drives(midway: bool) -> N
         driver.start()
         assert soon(lambda: host.got) and host.open == 1
         run.stop()
-        assert host.wait_closed(3.0), "the socket waits for the host"
+        assert host.wait_closed(), "the socket waits for the host"
         driver.join(2)
         assert not driver.is_alive() and run.status == "stopped" and run.desk.error is None and len(run.pending) == 1
         host.acts[:] = [answer(completion("later"))]
@@ -73,7 +73,7 @@ def test_stop_ends_a_loop_over_the_run_quietly() -> None:
     with Loopback([stall(HALF)]) as host:
         run = Agent(OpenAI("m", base_url=host.url), journal=None).start("q", paused=True)
         threading.Thread(target=lambda: soon(lambda: host.got) and run.stop()).start()
-        assert list(run) == [] and host.wait_closed(1.0)
+        assert list(run) == [] and host.wait_closed()
 
 
 def test_leaving_the_loop_over_the_chunks_closes_the_socket() -> None:
@@ -81,7 +81,7 @@ def test_leaving_the_loop_over_the_chunks_closes_the_socket() -> None:
         for chunk in OpenAI("m", base_url=host.url)(ask()):
             assert chunk.text == "half"
             break
-        assert host.wait_closed(1.0)
+        assert host.wait_closed()
 
 
 def test_a_cancelled_task_closes_the_socket() -> None:
@@ -92,7 +92,7 @@ def test_a_cancelled_task_closes_the_socket() -> None:
 
     with Loopback([stall(HALF)]) as host:
         asyncio.run(main(OpenAI("m", base_url=host.url)))
-        assert host.wait_closed(1.0)
+        assert host.wait_closed()
 
 
 # -- by for and by async for --------------------------------------------------------------------------------------------
@@ -185,11 +185,11 @@ def test_a_refusal_is_not_tried_again() -> None:
 
 def test_a_call_can_have_a_time_limit_of_its_own() -> None:
     with Loopback([stall([])]) as host:
-        model, began = OpenAI("m", base_url=host.url), time.monotonic()
-        with pytest.raises(ModelTimeout):
+        model = OpenAI("m", base_url=host.url)
+        with pytest.raises(ModelTimeout, match=r"within 0\.2 s"):
             collect(model(ask(timeout=0.2)))
-        result = Agent(model, journal=None, settings={"timeout": 0.2}).run("q")
-        assert isinstance(result.error, ModelTimeout) and time.monotonic() - began < 2
+        error = Agent(model, journal=None, settings={"timeout": 0.3}).run("q").error
+        assert isinstance(error, ModelTimeout) and "within 0.3 s" in str(error)
         assert "timeout" not in host.got[0].json
     with pytest.raises(UsageError, match="a timeout is"):
         model(ask(timeout=-1))
