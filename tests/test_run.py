@@ -258,7 +258,7 @@ def test_a_timeout_gives_a_partial_result_with_its_steps() -> None:
         await asyncio.sleep(30)
         return "late"
 
-    result = agent(Reply("", (Call("slow", {}, "c"),)), "done", tools=[slow]).run("q", timeout=0.1)
+    result = agent(Reply("", (Call("slow", {}, "c"),)), "done", tools=[slow]).run("q", timeout=1)
     assert (result.interrupted, result.reason, len(result.run.entries)) == (True, "timeout", 2)
 
 
@@ -322,11 +322,12 @@ def test_leaving_out_the_end_is_a_result_with_a_reason() -> None:
 
 
 def test_a_cancelled_async_loop_cancels_the_tool_that_is_under_way() -> None:
-    cancelled = threading.Event()
+    inside, cancelled = threading.Event(), threading.Event()
 
     @tool(effect="pure")
     async def slow() -> str:
         """Sleep."""
+        inside.set()
         try:
             await asyncio.sleep(30)
         finally:
@@ -337,7 +338,7 @@ def test_a_cancelled_async_loop_cancels_the_tool_that_is_under_way() -> None:
 
     async def main() -> None:
         task = asyncio.ensure_future(collected(run))
-        await asyncio.sleep(0.1)
+        assert await asyncio.to_thread(inside.wait, 10)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
