@@ -6,7 +6,9 @@ import base64
 import itertools
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
 from agentkit.errors import JournalTooNew, NotRecorded, UsageError
@@ -72,6 +74,17 @@ class Tape:
             if key not in self._clients:
                 self._clients[key] = httpx2.AsyncClient(transport=Deck(self, here), **clients.plainly())
             return self._clients[key]
+
+    # -- what is asked beside the streams ----------------------------------------------------------------------------
+
+    def ask(self, method: str, url: str, body: bytes, really: Callable[[], bytes]) -> bytes:
+        """Give the recorded answer to a question about a server, or ask it, and keep what it says."""
+        request = SimpleNamespace(method=method, url=url, content=body)
+        if (recorded := self.find(request)) is not None:
+            return b"".join(pieces_of(recorded))
+        said = really()
+        self.keep(request, 200, {"content-type": "application/json"}, [said], "")
+        return said
 
     # -- what the deck asks for --------------------------------------------------------------------------------------
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Loopback, answer, calling, completion, cut, delta, fault, parts, sse, stall
+from loopback import Loopback, answer, calling, completion, cut, delta, fault, lines, parts, sse, stall
 
 from agentkit import Agent, tool
 from agentkit.errors import ModelTimeout, ModelUnreachable, NotRecorded, UsageError
+from agentkit.models import local
 from agentkit.models.openai import OpenAI
 from agentkit.models.tape import Tape, pieces_of
 from agentkit.models.wire.retries import Retries
@@ -154,6 +155,37 @@ def test_what_a_host_was_left_for_is_kept(tmp_path: Path) -> None:
     with Tape(path) as tape:
         assert agent("http://127.0.0.1:9").run("a").answer == "whole"
         assert "half" in tape.exchanges[1]["response"]["text"]
+
+
+def said_as_json(**data: Any) -> bytes:
+    return answer(json.dumps(data), kind="application/json")
+
+
+def test_what_a_server_says_of_its_models_is_played_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the model is asked in another way than it was recorded, or is not found at all."""
+    ollama, other = tmp_path / "ollama.json", tmp_path / "other.json"
+    plain, final = said_as_json(capabilities=["completion"]), lines({"message": {"content": "FINAL_ANSWER: 5"}, "done": True})
+    with Loopback([plain, answer(final)]) as host, Tape(ollama, "record"):
+        monkeypatch.setenv("OLLAMA_HOST", host.host)
+        assert Agent("ollama:tiny", [add], journal=None).run("2+3?").answer == "5"
+    with Loopback([said_as_json(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(other, "record"):
+        assert Agent(host.url, journal=None).run("2+3?").answer == "five"
+    with Tape(ollama):
+        assert Agent("ollama:tiny", [add], journal=None).run("2+3?").answer == "5"
+    with Tape(other):
+        assert Agent(host.url, journal=None).run("2+3?").answer == "five"
+
+
+def test_the_server_that_was_found_is_found_on_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "tape.json"
+    with Loopback([said_as_json(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(path, "record"):
+        monkeypatch.setenv("AGENTKIT_LOCAL", f"{host.url}/v1")
+        (name,) = local.models_at(f"{host.url}/v1", 20)
+        assert Agent(f"{host.url}/v1#{name}", journal=None).run("2+3?").answer == "five"
+    with Tape(path):
+        found = Agent(journal=None)
+        assert found.model.name == f"{host.url}/v1#qwen3" and found.run("2+3?").answer == "five"
+    assert Agent(journal=None).model.name == "offline"
 
 
 TEST = """
