@@ -231,6 +231,19 @@ def test_what_a_broken_reply_has_cost_counts_too() -> None:
     assert (result.answer, result.usage.input, result.usage.output) == ("hello", 18, 8)
 
 
+def test_what_a_call_has_cost_that_failed_for_good_counts_too() -> None:
+    broken, whole = parts([message({"type": "text", "text": "hello"})[:400]]), answer(message({"type": "text", "text": "hello"}))
+    with Loopback([broken, broken, whole]) as host:
+        run = Agent(model(host, "anthropic", retries=0), journal="memory").start("q", paused=True)
+        spent = [run.drive().usage.input for _ in range(3)]
+    assert spent == [9, 18, 27] and run.entries[1].usage.input == 27  # type: ignore[union-attr]
+    with Loopback([whole, broken]) as host:
+        agent = Agent(model(host, "anthropic", retries=0), journal="memory", synthesize=True, budget={"max_cost": 9})
+        result = agent.run("q")
+        again = Agent(model(host, "anthropic"), journal="memory").load(result.run.to_json())
+    assert (result.answer, result.usage.input, again.usage.input) == ("hello", 18, 18)
+
+
 # -- keys ----------------------------------------------------------------------------------------------------------------
 
 
