@@ -52,6 +52,18 @@ def test_a_run_is_played_from_its_tape_without_host_and_key(tmp_path: Path, back
     assert [repr(entry) for entry in again.run.entries[1:]] != [] and again.tool_calls_count == 1
 
 
+def test_nobody_is_waited_for_who_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "tape.json"
+    busy = fault("429 Too Many Requests", "slow", retry_after="0")
+    with Loopback([busy, busy, answer(completion("at last"))]) as host, Tape(path, "record"):
+        assert agent(host.url).run("q").answer == "at last"
+    path.write_text(path.read_text(encoding="utf-8").replace('"retry-after": "0"', '"retry-after": "59"'), encoding="utf-8")
+    with Tape(path):
+        model = OpenAI("m", base_url="http://127.0.0.1:9/v1", per_minute=1)
+        runs = [Agent(model, [add], journal=None).start("q").wait(20) for _ in range(2)]
+    assert [result.answer for result in runs] == ["at last"] * 2
+
+
 def test_the_same_bytes_come_in_the_same_pieces(tmp_path: Path) -> None:
     path, pieces = tmp_path / "tape.json", cut(completion("naïve 😀" * 20), 33)
     with Loopback([parts(pieces, pause=0.002)]) as host, Tape(path, "record") as tape:
