@@ -204,10 +204,17 @@ TEST = """
 from agentkit import Agent
 from agentkit.models.openai import OpenAI
 
-def test_it(agentkit_tape):
+def ask(task):
     import os
     model = OpenAI("m", base_url=os.environ.get("HOST", "http://127.0.0.1:9"))
-    assert Agent(model, journal=None).run("q").answer == "from the tape"
+    assert Agent(model, journal=None).run(task).answer == "from the tape"
+
+def test_it(agentkit_tape):
+    ask("one")
+
+class TestMore:
+    def test_it(self, agentkit_tape):
+        ask("two")
 """
 
 
@@ -220,6 +227,6 @@ def test_the_fixture_records_once_and_plays_then(tmp_path: Path) -> None:
 
     assert "there is no tape" in run()
     with Loopback([answer(completion("from the tape"))]) as host:
-        assert "1 passed" in run("--agentkit-tape=record", HOST=host.url)
-    assert (tmp_path / "tapes" / "test_mine" / "test_it.json").exists()
-    assert "1 passed" in run()
+        assert "2 passed" in run("--agentkit-tape=record", HOST=host.url)
+    assert {path.name for path in (tmp_path / "tapes" / "test_mine").iterdir()} == {"test_it.json", "TestMore-test_it.json"}
+    assert "2 passed" in run()
