@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
+from agentkit import lines
 from agentkit.errors import JournalTooNew, NotRecorded, UsageError
 from agentkit.messages import canonical, digest
 from agentkit.models.wire import clients
@@ -185,6 +186,13 @@ def _load(path: Path, *, must_exist: bool) -> list[dict[str, Any]]:
         raise UsageError(f"{path} is no tape: it has no list of exchanges")
     if tape.get("agentkit_tape") != VERSION:
         raise JournalTooNew(f"the tape {path} has version {tape.get('agentkit_tape')}, this agentkit reads {VERSION}")
+    for number, exchange in enumerate(tape["exchanges"], 1):
+        try:
+            _key(exchange["request"])
+            pieces_of(exchange["response"])
+            int(exchange["response"]["status"])
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            raise UsageError(f"{path} is no tape: its exchange {number} cannot be read ({lines.error(error)})") from None
     return tape["exchanges"]
 
 

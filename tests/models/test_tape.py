@@ -128,6 +128,21 @@ def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
         Tape(path, "rewind")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"request": 1}, {"response": {}}, {"response": {"status": 1, "base64": "abc"}}, {"response": {"status": 1, "sizes": "x"}}],
+)
+def test_a_tape_that_was_damaged_by_hand_says_where(changed: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "tape.json"
+    with Loopback([answer(completion("ok"))]) as host, Tape(path, "record") as tape:
+        agent(host.url).run("q")
+        good = tape.exchanges[0]
+    damaged = {**good, **changed} if changed else {}
+    path.write_text(json.dumps({"agentkit_tape": 1, "exchanges": [good, damaged]}), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"tape\.json is no tape: its exchange 2 cannot be read"):
+        Tape(path)
+
+
 def test_auto_asks_only_for_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     with Loopback([answer(completion("ok"))]) as host:
