@@ -1,12 +1,13 @@
 """Make a chat shorter that a model could not read: only for the request, the trace keeps everything.
 
-What people and the system said stays word for word; what models and tools said gives way, the older first.
+What models and tools said gives way, the older first; what people and the system said stays word for word as long as it can.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from agentkit.around.views import tokens
@@ -23,6 +24,7 @@ ENOUGH = 0.75
 
 _SHORT = 200
 _TOLD = ("assistant", "tool")
+_GONE = Message("system", "")
 
 Write = Callable[[str], str]
 
@@ -30,19 +32,35 @@ Write = Callable[[str], str]
 def shorter(chat: Chat) -> tuple[Chat | None, str]:
     """Give the chat without what its model and tools said earlier, and say what was done; None where nothing can be left out.
 
-    Where the last of it alone is too long, that is cut.
+    Where that is not enough, the last of it is cut, and then the older half of a conversation goes.
     """
-    before = messages = list(chat)
+    before = now = list(chat)
     told = [[n for n, message in enumerate(before) if message.role == role and not message.pinned] for role in _TOLD]
     for part, write in ((slice(-KEPT), _left_out), (slice(-KEPT, None), _cut)):
         places = {n for each in told for n in each[part]}
-        messages = [_rewritten(message, write) if n in places else message for n, message in enumerate(messages)]
-        if sum(map(tokens, messages)) <= ENOUGH * sum(map(tokens, before)):
+        now = [_rewritten(message, write) if n in places else message for n, message in enumerate(now)]
+        if _weight(now) <= ENOUGH * _weight(before):
             break
-    changed = sum(one is not other for one, other in zip(before, messages, strict=True))
+    else:
+        gone = _older_half(before)
+        now = [_GONE if n in gone else message for n, message in enumerate(now)]
+    changed = sum(one is not other for one, other in zip(before, now, strict=True))
     if not changed:
         return None, ""
-    return Chat.of(messages), f"the chat was too long for the model: {changed} earlier texts were left out of this request, or cut"
+    left = Chat.of(message for message in now if message is not _GONE)
+    return left, f"the chat was too long for the model: {changed} earlier messages were left out of this request, or cut"
+
+
+def _weight(messages: list[Message]) -> int:
+    return sum(map(tokens, messages))
+
+
+def _older_half(messages: list[Message]) -> set[int]:
+    """Name the messages of the older half of a conversation: whole turns, and none of the last two, which may be one question."""
+    roles = ["", *(message.role for message in messages)]
+    begins = [n for n, (before, now) in enumerate(pairwise(roles)) if now == "user" != before]
+    until = begins[min(len(begins) // 2, len(begins) - 2)] if len(begins) > 2 else 0
+    return {n for n, message in enumerate(messages[:until]) if message.role != "system" and not message.pinned}
 
 
 def _left_out(text: str) -> str:

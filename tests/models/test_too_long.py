@@ -10,8 +10,9 @@ from loopback import Loopback, answer, calling, completion, fault
 
 from agentkit import Agent, tool
 from agentkit.errors import ContextOverflow
-from agentkit.messages import assistant, user
+from agentkit.messages import assistant, system, user
 from agentkit.models.openai import OpenAI
+from agentkit.models.scripted import Scripted
 
 OVERFLOW = fault("400 Bad Request", "This model's maximum context length is 100 tokens")
 LONG = "x" * 5000
@@ -65,6 +66,23 @@ def test_where_the_last_words_alone_are_too_long_they_are_cut() -> None:
     with Loopback([answer(calling("page", '{"n": 1}')), OVERFLOW, answer(completion("done"))]) as host:
         assert Agent(OpenAI("m", base_url=host.url), [page], journal=None).run("read").answer == "done"
         assert "3,007 more characters were cut: the chat is too long" in host.got[2].body.decode()
+
+
+def test_of_a_long_conversation_the_older_half_is_left_out_and_never_the_last_turn() -> None:
+    said = [system("s"), *(each(f"{each.__name__} {n}") for n in range(4) for each in (user, assistant))]
+    scripted = Scripted([ContextOverflow("too long"), "done", ContextOverflow("too long")])
+    run = Agent(scripted, journal="memory").start([*said, user("now", pinned=True)], paused=True)
+    assert run.drive().answer == "done" and "4 earlier messages were left out" in run.entries[1].reason
+    told = [message["content"] for message in scripted.requests[1]["messages"]]
+    assert told == ["s", "user 2", "assistant 2", "user 3", "assistant 3", "now"]
+    assert isinstance(Agent(scripted, journal="memory").run("now").error, ContextOverflow)
+
+
+def test_a_question_that_was_asked_again_stays() -> None:
+    """The request for another form is a turn of its own, and says nothing of the question."""
+    scripted = Scripted(["thinking about it", ContextOverflow("too long"), "FINAL_ANSWER: done"])
+    result = Agent(scripted, [note], journal=None).run(f"question {LONG}")
+    assert isinstance(result.error, ContextOverflow) and scripted.calls == 2
 
 
 def test_a_task_that_is_too_long_is_not_cut() -> None:
