@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -149,9 +150,11 @@ def test_a_run_is_paused_and_spoken_to_while_a_tool_is_out(view: View) -> None:
     viewed = view(paused(asks("slow"), "done", tools=[tool(slow)]))
     viewed.do("play")
     assert began.wait(5)
+    before = time.monotonic()
     viewed.do("pause")
     viewed.do("inject", text="Be brief.")
     viewed.until(lambda: viewed.screen.head["status"] == "pausing")
+    assert time.monotonic() - before < 1
     bell.set()
     viewed.until(lambda: viewed.screen.head["status"] == "paused")
     viewed.settle("play")
