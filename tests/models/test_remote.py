@@ -271,6 +271,9 @@ def test_headers_and_a_query_of_ones_own_are_sent_and_hidden() -> None:
         assert host.got[0].line == "POST /openai/chat/completions?api-version=7 HTTP/1.1"
         assert (host.got[0].headers["api-key"], host.got[0].headers["x-team"]) == (KEY, "blue team")
     assert KEY not in repr(vars(made)) and "api-version" not in made.name
+    with Loopback([answer(completion("ok"))]) as host:
+        error = Agent(OpenAI("m", base_url=host.url, headers={"X-Team": f"{KEY}\nx"}), journal=None).run("q").error
+    assert "Illegal header value" in str(error) and KEY not in str(error)
 
 
 @WIRES

@@ -21,6 +21,7 @@ from agentkit.models.base import Request
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.replies import acollect, collect
+from agentkit.models.wire import faults
 from agentkit.models.wire.retries import Retries, Turns
 
 QUICK = Retries(2, first=0.02, longest=0.1)
@@ -117,6 +118,16 @@ def test_on_the_private_loop_a_blocking_read_is_refused_and_does_not_wait_for_it
         background.submit(on_the_loop()).result(5)
 
 
+def test_this_machine_is_asked_directly_whatever_proxy_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with Loopback([answer(completion("ok"))]) as host:
+        model = OpenAI("m", base_url=host.url, retries=0)
+        assert asyncio.run(acollect(model(ask()))).text == "ok"  # a loop of its own has clients of its own
+
+
 # -- again ---------------------------------------------------------------------------------------------------------------
 
 
@@ -136,6 +147,26 @@ def test_without_retry_after_the_pauses_grow() -> None:
     assert all(later > earlier * 1.2 for earlier, later in itertools.pairwise(pauses))
     assert Retries(5).pause(ModelBusy(""), 6) is None
     assert Retries(patience=10).pause(ModelBusy("", retry_after=11), 1) is None
+
+
+def test_no_two_who_were_refused_together_come_back_together() -> None:
+    alone = [Retries(first=1).pause(ModelBusy(""), 1) or 0 for _ in range(20)]
+    asked = [Retries().pause(ModelBusy("", retry_after=10), 1) or 0 for _ in range(20)]
+    assert len(set(alone)) > 1 and min(alone) >= 0.8 and max(alone) <= 1.2
+    assert len(set(asked)) > 1 and min(asked) >= 10 and max(asked) < 12
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "2"}, 2.0),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        *(({"retry-after": odd}, None) for odd in ("", "-1", "nan", "inf", "soon", "Wed, 99 Oct")),
+    ],
+)
+def test_what_a_host_asks_to_wait_is_read_as_it_writes_it(headers: dict[str, str], seconds: float | None) -> None:
+    assert faults.retry_after(headers) == seconds
 
 
 def test_a_drop_in_the_middle_is_tried_again_and_nothing_is_said_twice() -> None:
