@@ -351,6 +351,18 @@ def test_roles_are_asked_of_their_own_models() -> None:
         assert agent.run("q").answer == "from the other" and one.got == []
 
 
+def test_a_reply_of_anthropic_may_be_longer_than_its_thinking() -> None:
+    """Its API refuses a request whose limit is not above the budget."""
+    limits = []
+    for more in ({"budget_tokens": 4_000}, {"budget_tokens": 10_000}, {"budget_tokens": 10_000, "most": 12_000}):
+        own = {"max_tokens": more.pop("most")} if "most" in more else {}
+        with Loopback([answer(message({"type": "text", "text": "ok"}))]) as host:
+            settings = {"thinking": {"type": "enabled", **more}, **own}
+            assert Agent(Anthropic("m", base_url=host.url, settings=settings), journal=None).run("q").answer == "ok"
+            limits.append(host.got[0].json["max_tokens"])
+    assert limits == [8192, 18192, 12_000]
+
+
 def test_ollamas_options_and_counts() -> None:
     with Loopback([answer(ollama_text("hi", prompt_eval_count=11, eval_count=3))]) as host:
         made = Ollama("m", base_url=host.url, settings={"num_ctx": 8192, "keep_alive": "5m", "think": True})
