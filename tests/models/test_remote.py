@@ -342,6 +342,7 @@ def test_abilities_can_be_set_and_choose_the_dialect() -> None:
         assert made.abilities == Abilities(stream=True)
         assert Agent(made, [add], journal=None).run("q").answer == "ok"
         assert "tools" not in host.got[0].json and "Observation:" in host.got[0].json["stop"][0]
+        assert Agent(made, journal=None).run("q").answer == "ok" and "stop" not in host.got[1].json
     assert "stop" in OpenAI("gpt-5-mini").without and "stop" not in OpenAI("gpt-4o").without
 
 

@@ -97,6 +97,16 @@ def test_no_secret_reaches_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "[secret" in agent("http://127.0.0.1:9").run(f"keep {KEY}").answer
 
 
+def test_no_secret_reaches_the_tape_in_an_address(tmp_path: Path) -> None:
+    path, key = tmp_path / "tape.json", "plain4words-in2a5query"
+    elsewhere = answer("", "302 Found", location=f"https://login.example/{KEY}")
+    with Loopback([elsewhere]) as host, Tape(path, "record"):
+        Agent(OpenAI("m", base_url=f"{host.url}/v1?key={key}"), journal=None).run("q")
+        assert key in host.got[0].line
+    kept = path.read_text(encoding="utf-8")
+    assert "login.example" in kept and KEY not in kept and key not in kept
+
+
 def test_no_secret_reaches_the_tape_among_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     with Loopback([answer(b"\xff\xfe " + KEY.encode())]) as host, Tape(path, "record") as tape:
