@@ -67,6 +67,13 @@ def endless(connection: socket.socket, over: threading.Event) -> None:
         connection.sendall(piece)
 
 
+def endless_error(connection: socket.socket, over: threading.Event) -> None:
+    """Refuse, and say why for ever."""
+    connection.sendall(b"HTTP/1.1 500 Oops\r\n\r\nwhy: ")
+    while not over.is_set():
+        connection.sendall(b"because " * 100_000)
+
+
 GZIP = {"content_encoding": "gzip"}
 PACKED = gzip.compress(completion("hi"))
 NOISE = random.Random(5).randbytes(5000)
@@ -91,6 +98,7 @@ CASES: dict[str, tuple[Act | bytes, type[ModelError], str]] = {
     "dripping": (drip, ModelTimeout, "within 1 s"),
     "half closed": (half_closed, ModelUnreachable, "broke the connection"),
     "a gigabyte": (endless, ModelGarbled, "more than 32,000,000 bytes"),
+    "an error without end": (endless_error, ModelBusy, "says 500: why: because"),
     "a page": (answer("<!doctype html><title>Sign in</title>", kind="text/html"), ModelGarbled, "base URL"),
     "no gzip": (answer(completion("hi"), **GZIP), ModelGarbled, "damaged"),
     "cut gzip": (answer(PACKED[:20], **GZIP), ModelGarbled, "nothing of it was used"),
