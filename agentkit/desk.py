@@ -67,7 +67,7 @@ class Desk:
     @property
     def usage(self) -> Usage:
         """Tokens, money and model calls so far."""
-        return self._usage + Usage(calls=self.steps)
+        return sum(self.host.unsettled.values(), self._usage + Usage(calls=self.steps))
 
     def due(self, busy: Container[Pending] = (), *, stepping: bool = False) -> list[Pending]:
         """Give the steps that may start now; what a gate holds back goes to `waiting`, a breakpoint sets `hold`.
@@ -216,10 +216,10 @@ class Desk:
             self.waiting.pop(pending, None)
         if self.allowed:
             self.allowed.discard(pending)
+        if entry.usage is not None:
+            self._usage += entry.usage
         if entry.kind == "think" and entry.author == "model":
             self.steps += 1
-            if entry.usage is not None:
-                self._usage += entry.usage
         elif entry.kind == "act" and entry.author == "tool":
             self.tool_calls += 1
         history.advance(pending, entry.result)

@@ -40,7 +40,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentkit.usage import Usage
 
 
 class AgentkitError(Exception):
@@ -93,10 +96,11 @@ class ModelError(AgentkitError):
     """A model call failed; the step stays pending and can be tried again.
 
     `host` and `model` say where, `status` is the HTTP status or 0, `retry_after` what the host asked to wait, in seconds.
-    `transient` says whether the same request may succeed when it is sent again.
+    `transient` says whether the same request may succeed when it is sent again, `usage` what it has used all the same.
     """
 
     transient = False
+    usage: Usage | None = None
 
     def __init__(
         self, message: str = "", *, host: str = "", model: str = "", status: int = 0, retry_after: float | None = None

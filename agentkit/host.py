@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from agentkit import limits
-from agentkit.errors import ArgumentsError, ContextOverflow, Control, ToolTimeout
+from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ToolTimeout
 from agentkit.journal.base import Entry
 from agentkit.messages import Call, Message, Reply
 from agentkit.models import dialects, shaped
@@ -52,7 +52,8 @@ class Host:
     """What steps are performed with; every field may be changed between two steps.
 
     `roles` names other models for some roles ("evaluate", "plan" …) and for what a step's `tags["model"]` may say ("fast");
-    `dialect` None chooses by the model's abilities.
+    `dialect` None chooses by the model's abilities. `unsettled` is what failed calls have used for steps, by frame path and
+    index, that are still to be done.
     """
 
     model: Model
@@ -61,6 +62,7 @@ class Host:
     roles: dict[str, Model] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     model_timeout: float | None = 600.0
+    unsettled: dict[tuple[str, int], Usage] = field(default_factory=dict)
     _chosen: dict[int, Dialect] = field(default_factory=dict)
 
     def perform(self, step: Step, entry: Entry) -> Job:
@@ -107,16 +109,24 @@ class Host:
         try:
             output = yield from self._ask(step, entry, model, request)
         except Exception as error:
+            spent = self._settled(entry, error.usage if isinstance(error, ModelError) and _counts(error.usage) else None)
             if not (finish := shaped.spared(step, dialect, error)):
+                if spent is not None:
+                    self.unsettled[entry.path, entry.index] = spent
                 raise
-            entry.author, entry.model, entry.dialect = "host", name_of(model), dialect.name
+            entry.author, entry.model, entry.dialect, entry.usage = "host", name_of(model), dialect.name, spent
             return shaped.failed(error, mask(str(error)), dialect, finish)
         reply = reply_of(output)
         if wrong := _wrong(reply):
             raise TypeError(wrong)
         entry.author, entry.model, entry.dialect = "model", reply.model or name_of(model), dialect.name
-        entry.usage = reply.usage
+        entry.usage = self._settled(entry, reply.usage)
         return dialect.read(_masked_reply(reply), step.tools)
+
+    def _settled(self, entry: Entry, usage: Usage | None) -> Usage | None:
+        """Add what failed calls have used for this step before."""
+        before = self.unsettled.pop((entry.path, entry.index), None)
+        return before + usage if before and usage else before or usage
 
     def _ask(self, step: Think, entry: Entry, model: Model, request: Request) -> Job:
         """Ask a model; a chat that it cannot read whole is shortened, once."""

@@ -62,12 +62,12 @@ class Meter:
         return path.startswith(self.path) and (len(path) == len(self.path) or not self.path or path[len(self.path)] in ".[")
 
     def _take(self, entry: Entry) -> None:
+        if entry.usage is not None:
+            self.usage += entry.usage
+            self.largest = Usage(max(self.largest.input, entry.usage.input), max(self.largest.output, entry.usage.output))
         if entry.kind == "think" and entry.author == "model":
             self.model_calls += 1
             self.iterations += entry.step is not None and entry.step.role == "thought"
-            if entry.usage is not None:
-                self.usage += entry.usage
-                self.largest = Usage(max(self.largest.input, entry.usage.input), max(self.largest.output, entry.usage.output))
         elif entry.kind == "act" and entry.author == "tool":
             self.tool_calls += 1
         elif entry.author not in ("model", "tool"):

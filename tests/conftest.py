@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from agentkit import secrets
 
 os.environ["AGENTKIT_LOCAL"] = "none"  # for kernels, too: no model is chosen by what the machine has
+
+settings.register_profile("same", derandomize=True, deadline=None)  # the same examples each time, however busy the machine
+settings.load_profile("same")
 
 collect_ignore = ["benchmarks"]  # scripts that measure, for `make bench`
 

@@ -91,8 +91,8 @@ class Loopback:
                 with self._lock:
                     self.open -= 1
 
-    def wait_closed(self, seconds: float = 2.0) -> bool:
-        """Say whether all connections are closed, within some seconds."""
+    def wait_closed(self, seconds: float = 10.0) -> bool:
+        """Wait until all connections are closed, and say whether they are: what stalls holds its own for longer."""
         end = time.monotonic() + seconds
         while self.open and time.monotonic() < end:
             time.sleep(0.005)

@@ -69,7 +69,7 @@ def standing(history: History) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.sampled_from(VERBS), st.integers(0, 30)), max_size=25))
 def test_a_run_read_back_stands_where_the_run_stands(deeds: list[tuple[str, int]]) -> None:
     run = Agent(model, [add], journal="memory", dialect="native").start("q", paused=True)

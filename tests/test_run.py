@@ -205,16 +205,18 @@ def test_three_tools_that_wait_for_each_other_get_through() -> None:
 
 
 def test_a_slow_tool_is_given_up_after_its_time_and_its_sibling_is_kept() -> None:
+    over = threading.Event()
+
     @tool(effect="pure", timeout=0.1)
     def slow() -> str:
         """Sleep."""
-        time.sleep(0.6)
+        over.wait(30)
         return "late"
 
     @tool(effect="pure", timeout=0.1)
     async def slow_too() -> str:
         """Sleep."""
-        await asyncio.sleep(5)
+        await asyncio.sleep(30)
         return "late"
 
     calls = (Call("slow", {}, "a"), Call("slow_too", {}, "b"), Call("add", {"a": 1, "b": 2}, "c"))
@@ -224,6 +226,7 @@ def test_a_slow_tool_is_given_up_after_its_time_and_its_sibling_is_kept() -> Non
         drive(run)
         texts = [message["content"] for message in model.requests[1]["messages"][-3:]]
         assert "timed out after 0.1s" in texts[0] and "timed out after 0.1s" in texts[1] and texts[2] == "3"
+    over.set()
 
 
 def test_a_model_that_fails_leaves_the_run_paused_and_it_can_be_tried_again() -> None:
@@ -255,7 +258,7 @@ def test_a_timeout_gives_a_partial_result_with_its_steps() -> None:
         await asyncio.sleep(30)
         return "late"
 
-    result = agent(Reply("", (Call("slow", {}, "c"),)), "done", tools=[slow]).run("q", timeout=0.1)
+    result = agent(Reply("", (Call("slow", {}, "c"),)), "done", tools=[slow]).run("q", timeout=1)
     assert (result.interrupted, result.reason, len(result.run.entries)) == (True, "timeout", 2)
 
 
@@ -319,11 +322,12 @@ def test_leaving_out_the_end_is_a_result_with_a_reason() -> None:
 
 
 def test_a_cancelled_async_loop_cancels_the_tool_that_is_under_way() -> None:
-    cancelled = threading.Event()
+    inside, cancelled = threading.Event(), threading.Event()
 
     @tool(effect="pure")
     async def slow() -> str:
         """Sleep."""
+        inside.set()
         try:
             await asyncio.sleep(30)
         finally:
@@ -334,7 +338,7 @@ def test_a_cancelled_async_loop_cancels_the_tool_that_is_under_way() -> None:
 
     async def main() -> None:
         task = asyncio.ensure_future(collected(run))
-        await asyncio.sleep(0.1)
+        assert await asyncio.to_thread(inside.wait, 10)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from typing import Any
 
 import pydantic
@@ -249,8 +249,10 @@ def test_a_host_that_refuses_a_way_of_asking_is_asked_in_the_next_one() -> None:
 
 
 def test_a_model_that_is_too_slow_for_an_optional_step_is_given_up_in_the_background() -> None:
+    over = threading.Event()
+
     def slow(request: Any) -> str:
-        time.sleep(0.3)
+        over.wait(30)
         return GOOD
 
     def engine(task: Any) -> Any:
@@ -260,6 +262,7 @@ def test_a_model_that_is_too_slow_for_an_optional_step_is_given_up_in_the_backgr
     run = Agent(slow, engine=engine, journal="memory").start("plan it", paused=True)
     run.desk.host.model_timeout = 0.05
     assert run.play().wait(10).answer == "default"
+    over.set()
 
 
 def test_a_fallback_reads_what_is_no_json() -> None:

@@ -22,10 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def agentkit_tape(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Put the tape of this test in place: `tapes/<test file>/<test>.json` beside the test file."""
+    """Put the tape of this test in place: `tapes/<test file>/<test>.json` beside the test file, with its class in front."""
     from agentkit.models.tape import Tape
 
     file = Path(str(request.node.path))
-    name = re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")
+    name = re.sub(r"[^\w.-]+", "-", request.node.nodeid.partition("::")[2]).strip("-")
     with Tape(file.parent / "tapes" / file.stem / f"{name}.json", request.config.getoption("--agentkit-tape")) as tape:
         yield tape

@@ -14,6 +14,7 @@ from typing import Any
 from agentkit.models.anthropic_reading import Arriving
 from agentkit.models.base import Abilities, Request
 from agentkit.models.remote import Remote
+from agentkit.models.wire.base import based, plain
 
 BASE = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -34,11 +35,11 @@ def Anthropic(
     `without=("cache_control",)` says otherwise; `settings={"cache_control": {"type": "ephemeral", "ttl": "1h"}}` keeps longer.
     """
     usual = os.environ.get("ANTHROPIC_BASE_URL", "").strip() or BASE
-    base = (base_url or usual).strip().rstrip("/").removesuffix("/messages").removesuffix("/v1")
-    own = base in (usual.rstrip("/").removesuffix("/v1"), BASE)
+    base = based(base_url or usual, "/messages", "/v1")
+    own = base in (based(usual, "/v1"), BASE)
     if key_name is None:
         key_name = "ANTHROPIC_API_KEY" if own and api_key is None else ""
-    more.setdefault("name", f"anthropic:{model}" if own else f"anthropic:{model} at {base}")
+    more.setdefault("name", f"anthropic:{model}" if own else f"anthropic:{model} at {plain(base)}")
     known = Abilities(tools=True, stream=True, reasoning="claude-3-5" not in model)
     return Remote(WIRE, model, base_url=base, api_key=api_key, key_name=key_name, known=known, **more)
 

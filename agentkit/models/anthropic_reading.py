@@ -26,7 +26,7 @@ _GROWS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta":
 class Arriving:
     """One message that is arriving. It is whole with `message_stop`, and not before."""
 
-    __slots__ = ("_blocks", "_counts", "_finish", "_inputs", "acted", "finish", "model")
+    __slots__ = ("_bare", "_blocks", "_counts", "_finish", "_inputs", "acted", "finish", "model")
 
     def __init__(self, model: Remote) -> None:
         self.model = model
@@ -35,6 +35,7 @@ class Arriving:
         self._finish = ""
         self._blocks: dict[int, dict[str, Any]] = {}
         self._inputs: dict[int, list[str]] = {}
+        self._bare: list[int] = []  # calls whose arguments never came
         self._counts: dict[str, Any] = {}
 
     def event(self, kind: str, data: dict[str, Any]) -> Iterator[Chunk]:
@@ -45,7 +46,7 @@ class Arriving:
         elif kind == "content_block_start":
             yield from self._start(_index(data), _dict(data.get("content_block")))
         elif kind == "content_block_stop":
-            yield from self._stop(_index(data))
+            self._stop(_index(data))
         elif kind == "message_start":
             self._count(_dict(data.get("message")).get("usage"))
             yield Chunk(usage=self._usage())
@@ -89,14 +90,13 @@ class Arriving:
         else:
             block.update({name: value for name, value in delta.items() if name != "type"})
 
-    def _stop(self, index: int) -> Iterator[Chunk]:
-        """A block is whole: a call whose arguments never came has those it began with."""
+    def _stop(self, index: int) -> None:
         block = self._blocks.get(index, {})
         if "tool_use" not in text_of(block.get("type")):
             return
         written = "".join(self._inputs.get(index, ()))
         if not written and block.get("type") == "tool_use":
-            yield Chunk(call=CallDelta(index, arguments=json.dumps(block.get("input") or {})))
+            self._bare.append(index)
         elif written:
             try:
                 block["input"] = json.loads(written)
@@ -105,13 +105,22 @@ class Arriving:
 
     def _end(self) -> Iterator[Chunk]:
         self.finish = _FINISH.get(self._finish, self._finish) or "stop"
+        yield from self._begun()
         yield Chunk(usage=self._usage(), finish=self.finish, opaque=self._opaque())
+
+    def _begun(self) -> Iterator[Chunk]:
+        """Give calls whose arguments never came those they began with; those of the last may have been cut off."""
+        is_whole = self.finish in ("stop", "tool_calls")
+        for index in self._bare:
+            given = self._blocks[index].get("input") or {}
+            if given or is_whole or index != max(self._blocks):
+                yield Chunk(call=CallDelta(index, arguments=json.dumps(given)))
 
     def _whole(self, data: dict[str, Any]) -> Iterator[Chunk]:
         for index, block in enumerate(items(data.get("content"))):
             if isinstance(block, dict):
                 yield from self._start(index, block)
-                yield from self._stop(index)
+                self._stop(index)
         self._finish = text_of(data.get("stop_reason"))
         self._count(data.get("usage"))
         yield from self._end()

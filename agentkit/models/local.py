@@ -1,4 +1,7 @@
-"""Find model servers on this machine: asked without keys, all at once, and not for long."""
+"""Find model servers on this machine: asked without keys, all at once, and not for long.
+
+A tape that is in place records what they say, or plays it.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agentkit import background
+from agentkit.errors import NotRecorded
 from agentkit.home import config
 from agentkit.models import ollama
+from agentkit.models.wire import clients
 
 PATIENCE = 0.2
 """Seconds in which a server must have answered, to be found."""
@@ -59,13 +64,15 @@ def servers() -> list[Found]:
     if not listening:
         return []
     asked = [background.in_thread(_asking(name, address)) for name, address in listening]
-    wait(asked, PATIENCE)
+    wait(asked, None if clients.is_played() else PATIENCE)
     answered = [future.result() for future in asked if future.done() and not future.exception()]
     return [found for found in answered if found.models]
 
 
 def _listens(address: str) -> bool:
-    """Say whether somebody takes connections there; on this machine that is known at once."""
+    """Say whether somebody takes connections there; on this machine that is known at once, and a tape will say it itself."""
+    if clients.is_played():
+        return True
     parts = urlsplit(address)
     try:
         socket.create_connection((parts.hostname or "", parts.port or 80), timeout=PATIENCE / 4).close()
@@ -96,7 +103,7 @@ def can(address: str, model: str, seconds: float = 1.0) -> list[str] | None:
     """Give what an Ollama server says that a model can do ("tools", "thinking" …); None where it does not say."""
     try:
         data = ask(address, "/api/show", seconds, {"model": model})
-    except (OSError, ValueError, http.client.HTTPException):
+    except (OSError, ValueError, http.client.HTTPException, NotRecorded):
         return None
     found = data.get("capabilities") if isinstance(data, dict) else None
     return found if isinstance(found, list) else None
@@ -105,14 +112,23 @@ def can(address: str, model: str, seconds: float = 1.0) -> list[str] | None:
 def ask(address: str, path: str, seconds: float, body: Any = None) -> Any:
     """Ask a server for JSON, without a key. Raises `OSError` or `ValueError` where it gives none."""
     parts = urlsplit(address)
+    method, data = ("GET", b"") if body is None else ("POST", json.dumps(body).encode())
+    target, tape = parts.path.rstrip("/") + path, clients.inserted
+    if tape is None:
+        return json.loads(_asked(address, method, target, data, seconds))
+    url = f"{parts.scheme}://{parts.netloc}{target}"
+    return json.loads(tape.ask(method, url, data, lambda: _asked(address, method, target, data, seconds)))
+
+
+def _asked(address: str, method: str, target: str, data: bytes, seconds: float) -> bytes:
+    parts = urlsplit(address)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=seconds)
     try:
-        method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
-        connection.request(method, parts.path.rstrip("/") + path, data, {"accept": "application/json"})
+        connection.request(method, target, data or None, {"accept": "application/json"})
         answer = connection.getresponse()
         if answer.status != 200:
             raise ValueError(f"{parts.netloc} says {answer.status}")
-        return json.loads(answer.read(_BYTES))
+        return answer.read(_BYTES)
     finally:
         connection.close()

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
-from agentkit.models.wire.base import Said, items, number, text_of
+from agentkit.models.wire.base import Said, based, items, number, plain, text_of
 from agentkit.usage import Usage
 
 BASE = "http://127.0.0.1:11434"
@@ -24,8 +24,8 @@ def Ollama(model: str, *, base_url: str | None = None, api_key: str | None = Non
     of a longer chat without a word: `settings={"num_ctx": 32768}` if your machine can hold it.
     """
     own = base()
-    address = base_url.rstrip("/").removesuffix("/api") if base_url else own
-    more.setdefault("name", f"ollama:{model}" if address == own else f"ollama:{model} at {address}")
+    address = based(base_url, "/api") if base_url else own
+    more.setdefault("name", f"ollama:{model}" if address == own else f"ollama:{model} at {plain(address)}")
     known = Abilities(tools=True, json=True, stream=True)
     return Remote(WIRE, model, base_url=address, api_key=api_key, key_name=key_name, known=known, **more)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
-from agentkit.models.wire.base import Said, items, money, number, plain, text_of
+from agentkit.models.wire.base import Said, based, items, money, number, plain, text_of
 from agentkit.usage import Usage
 
 BASE = "https://api.openai.com/v1"
@@ -30,12 +30,12 @@ def OpenAI(
     `api_key`, or the name of its environment variable as `key_name`.
     """
     usual = os.environ.get("OPENAI_BASE_URL", "").strip() or BASE
-    base = (base_url or usual).strip().removesuffix("/chat/completions")
-    own = base.rstrip("/") in (usual.rstrip("/"), BASE)
+    base = based(base_url or usual, "/chat/completions")
+    own = base in (usual.rstrip("/"), BASE)
     if key_name is None:
         key_name = "OPENAI_API_KEY" if own and api_key is None else ""
     reasons = bool(_REASONS.search(model))
-    more.setdefault("name", f"openai:{model}" if own else f"{plain(base).rstrip('/')}#{model}")
+    more.setdefault("name", f"openai:{model}" if own else f"{plain(base)}#{model}")
     more.setdefault("without", ("stop",) if reasons else ())
     known = Abilities(tools=True, json=True, stream=True, reasoning=reasons)
     return Remote(WIRE, model, base_url=base, api_key=api_key, key_name=key_name, known=known, **more)

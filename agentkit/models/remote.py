@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from agentkit.errors import ModelDenied, ModelError, UsageError
 from agentkit.models import keys
@@ -72,6 +72,8 @@ class Remote:
         self.model = model
         self.name = name or f"{wire.provider}:{model}"
         address, mark, query = base_url.partition("?")
+        for each, value in parse_qsl(query):
+            _hidden(each, value)
         self.url = address.rstrip("/") + wire.path() + mark + query
         self.here = is_here(host)
         self.place = Place(urlsplit(base_url).netloc.rpartition("@")[2], model, key_name, plain(base_url))
@@ -83,7 +85,7 @@ class Remote:
         self.turns = per_minute if isinstance(per_minute, Turns) else Turns(per_minute)
         self.price = price
         self.without = set(without)
-        self._headers = {name.lower(): _header(name, value) for name, value in (headers or {}).items()}
+        self._headers = {name.lower(): _hidden(name, value) for name, value in (headers or {}).items()}
         self._given = keys.Key(api_key) if api_key is not None else None
 
     def __call__(self, request: Request) -> Stream:
@@ -152,8 +154,8 @@ def _seconds(name: str, value: Any) -> float:
     return float(value)
 
 
-def _header(name: str, value: str) -> str | keys.Key:
-    """Hide the value of a header whose name says that it is a secret."""
+def _hidden(name: str, value: str) -> str | keys.Key:
+    """Hide the value of a header, or of a part of a query, whose name says that it is a secret."""
     return keys.Key(value, name, words=True) if _SECRET.search(name) else value
 
 

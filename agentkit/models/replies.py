@@ -54,6 +54,11 @@ class Gathering:
         self.model = chunk.model or self.model
         return chunk
 
+    @property
+    def spent(self) -> Usage | None:
+        """What all attempts have used, as far as the host has said so."""
+        return self._spent + (self.usage or Usage()) if self._spent.total else self.usage
+
     def _begin_again(self, why: str) -> None:
         """Forget what came, but not what it cost."""
         self._spent += self.usage or Usage()
@@ -76,13 +81,12 @@ class Gathering:
         if not self.finish and not (self._only_text and text):
             raise ModelError(f"the stream stopped after {len(text)} characters without a finish reason; nothing of it was used")
         calls = tuple(from_wire(b.name, paired("".join(b.arguments)), b.id) for b in self._calls)
-        usage = self._spent + (self.usage or Usage()) if self._spent.total else self.usage
         return Reply(
             text,
             calls,
             reasoning=paired("".join(self.reasoning)),
             problems=tuple(self.problems),
-            usage=usage,
+            usage=self.spent,
             model=self.model,
             finish=self.finish or "stop",
             opaque=self.opaque,
@@ -116,10 +120,13 @@ def collect(output: Any, on_chunk: OnChunk = None) -> Reply:
             chunk = gathering.add(piece)
             if on_chunk:
                 on_chunk(chunk)
+        return gathering.reply()
+    except ModelError as error:
+        error.usage = gathering.spent
+        raise
     finally:
         if close := getattr(output, "close", None):
             close()
-    return gathering.reply()
 
 
 async def acollect(output: Any, on_chunk: OnChunk = None) -> Reply:
@@ -134,10 +141,13 @@ async def acollect(output: Any, on_chunk: OnChunk = None) -> Reply:
             chunk = gathering.add(piece)
             if on_chunk:
                 on_chunk(chunk)
+        return gathering.reply()
+    except ModelError as error:
+        error.usage = gathering.spent
+        raise
     finally:
         if close := getattr(output, "aclose", None):
             await close()
-    return gathering.reply()
 
 
 def _is_stream(output: Any, method: str) -> bool:

@@ -134,7 +134,8 @@ def _at(url: str) -> Any:
     from agentkit.models import local
     from agentkit.models.openai import OpenAI
 
-    address, _, name = url.partition("#")
+    whole, _, name = url.partition("#")
+    address, mark, query = whole.partition("?")
     address = address.rstrip("/")
     if "/" not in address.partition("://")[2]:
         address += "/v1"
@@ -146,7 +147,7 @@ def _at(url: str) -> Any:
         if not offered:
             raise UsageError(f"{address} lists no models to somebody without a key; name one: {address}#NAME")
         name = offered[0]
-    return OpenAI(name, base_url=address)
+    return OpenAI(name, base_url=address + mark + query)
 
 
 _MAKERS: dict[str, Callable[[str], Any]] = {"openai": _openai, "anthropic": _anthropic, "ollama": _ollama}

@@ -6,9 +6,12 @@ import base64
 import itertools
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
+from agentkit import lines
 from agentkit.errors import JournalTooNew, NotRecorded, UsageError
 from agentkit.messages import canonical, digest
 from agentkit.models.wire import clients
@@ -73,6 +76,17 @@ class Tape:
                 self._clients[key] = httpx2.AsyncClient(transport=Deck(self, here), **clients.plainly())
             return self._clients[key]
 
+    # -- what is asked beside the streams ----------------------------------------------------------------------------
+
+    def ask(self, method: str, url: str, body: bytes, really: Callable[[], bytes]) -> bytes:
+        """Give the recorded answer to a question about a server, or ask it, and keep what it says."""
+        request = SimpleNamespace(method=method, url=url, content=body)
+        if (recorded := self.find(request)) is not None:
+            return b"".join(pieces_of(recorded))
+        said = really()
+        self.keep(request, 200, {"content-type": "application/json"}, [said], "")
+        return said
+
     # -- what the deck asks for --------------------------------------------------------------------------------------
 
     def find(self, request: Any) -> dict[str, Any] | None:
@@ -98,6 +112,9 @@ class Tape:
         """Store one exchange, without what is secret, and write the tape."""
         asked = _asked(request)
         kept = {name: mask(headers[name]) for name in _HEADERS if name in headers}
+        if "content-encoding" in kept and (unpacked := _secret_in(kept["content-encoding"], pieces)):
+            pieces = [unpacked]
+            del kept["content-encoding"]
         response = {"status": status, "headers": kept, **_written(pieces), **({"broken": mask(broken)} if broken else {})}
         with self._lock:
             self.exchanges.append({"request": asked, "response": response})
@@ -120,6 +137,18 @@ def _asked(request: Any) -> dict[str, Any]:
 def _key(asked: dict[str, Any]) -> str:
     path = "/" + str(asked["url"]).partition("://")[2].partition("/")[2]
     return digest(canonical([asked["method"], path, asked["body"]]))
+
+
+def _secret_in(packing: str, pieces: list[bytes]) -> bytes:
+    """Unpack an answer; nothing unless there is something in it to be masked."""
+    import httpx2
+
+    try:
+        data = httpx2.Response(200, headers={"content-encoding": packing}, content=b"".join(pieces)).content
+    except httpx2.DecodingError:
+        return b""
+    text = data.decode("latin-1")
+    return b"" if mask(text) == text else data
 
 
 def _written(pieces: list[bytes]) -> dict[str, Any]:
@@ -157,6 +186,13 @@ def _load(path: Path, *, must_exist: bool) -> list[dict[str, Any]]:
         raise UsageError(f"{path} is no tape: it has no list of exchanges")
     if tape.get("agentkit_tape") != VERSION:
         raise JournalTooNew(f"the tape {path} has version {tape.get('agentkit_tape')}, this agentkit reads {VERSION}")
+    for number, exchange in enumerate(tape["exchanges"], 1):
+        try:
+            _key(exchange["request"])
+            pieces_of(exchange["response"])
+            int(exchange["response"]["status"])
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            raise UsageError(f"{path} is no tape: its exchange {number} cannot be read ({lines.error(error)})") from None
     return tape["exchanges"]
 
 

@@ -133,13 +133,16 @@ def test_a_useless_plan_after_a_useful_one_loses_nothing_of_what_is_known() -> N
 
 
 def test_a_step_that_takes_too_long_has_failed() -> None:
+    over = threading.Event()
+
     def slow(request: Request) -> str:
-        time.sleep(0.6)
+        over.wait(30)
         return "late"
 
     model = Planned(["1. a\n2. b\n3. c [after: 1]"], [YES], a=slow)
-    run_of(model, step_timeout=0.2)
-    assert "Step 1 (a): FAILED: the time for this step, 0.2 s, is over." in model.requests[-1].chat[-1].text
+    run_of(model, step_timeout=1)
+    over.set()
+    assert "Step 1 (a): FAILED: the time for this step, 1 s, is over." in model.requests[-1].chat[-1].text
     assert "Step 2 (b): done" in model.requests[-1].chat[-1].text
 
 
@@ -158,15 +161,18 @@ def test_a_step_that_has_used_up_its_time_is_asked_no_more() -> None:
 
 
 def test_a_plan_within_a_step_keeps_its_own_time_limit_and_models() -> None:
+    over = threading.Event()
+
     def slow(request: Request) -> str:
-        time.sleep(0.4)
+        over.wait(30)
         return "late"
 
     fast = Scripted(["A"], name="fast")
     model = Planned(["1. outer", "1. a\n2. b [model: fast]"], [YES, YES], a=slow)
-    run_of(model, actor={"engine": "dag", "step_timeout": 0.1}, roles={"fast": fast})
+    run_of(model, actor={"engine": "dag", "step_timeout": 1}, roles={"fast": fast})
+    over.set()
     inner = next(request for request in model.requests if request.role == "analyze").chat[-1].text
-    assert "Step 1 (a): FAILED: the time for this step, 0.1 s, is over." in inner and fast.calls == 1
+    assert "Step 1 (a): FAILED: the time for this step, 1 s, is over." in inner and fast.calls == 1
 
 
 def test_calls_side_by_side_count_once_in_the_time_of_their_step() -> None:
@@ -177,11 +183,11 @@ def test_calls_side_by_side_count_once_in_the_time_of_their_step() -> None:
         return "waited"
 
     def act(request: Request) -> Reply:
-        return Reply("", tuple(Call("wait", {"seconds": 0.4}, f"{len(model.requests)}.{n}") for n in range(2)))
+        return Reply("", tuple(Call("wait", {"seconds": 1.0}, f"{len(model.requests)}.{n}") for n in range(2)))
 
     model = Planned(["1. a"], [YES], a=act)
     model.abilities = Abilities(tools=True)
-    run = Agent(model, [wait], engine="dag", journal="memory", step_timeout=0.7).start("q", paused=True)
+    run = Agent(model, [wait], engine="dag", journal="memory", step_timeout=1.9).start("q", paused=True)
     run.drive()
     done = [entry.result[0].text for entry in run.entries if entry.kind == "act"]
     assert done == ["waited", "waited"] and "Step 1 (a): done" in model.requests[-1].chat[-1].text

@@ -59,7 +59,7 @@ WRITTEN = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).ma
 
 @pytest.mark.parametrize("name", NAMES)
 @given(text=WRITTEN, finish=st.sampled_from(["", "stop", "length"]), offered=st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_read_rendered_and_stored(name: str, text: str, finish: str, offered: bool) -> None:
     dialect = dialects.get(name)
     reply = dialect.read(Reply(text, finish=finish), TOOLS if offered else ())
@@ -74,7 +74,7 @@ def test_any_text_is_read_rendered_and_stored(name: str, text: str, finish: str,
 
 
 @given(text=WRITTEN)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_thought_is_lost_and_none_is_said(text: str) -> None:
     said, thought = thinking.split(text)
     assert len(said) + len(thought) <= len(text)
@@ -82,7 +82,7 @@ def test_no_thought_is_lost_and_none_is_said(text: str) -> None:
 
 
 @given(text=WRITTEN)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_found_object_lies_in_the_text(text: str) -> None:
     for at, found in loose_json.objects(text):
         assert isinstance(found.value, dict) and text[at] == "{" and at < found.end <= len(text)

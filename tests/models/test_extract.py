@@ -37,7 +37,7 @@ TEXT = '{"city": "Bern", "days": [1, 2]}'
 )
 def test_data_is_found_in_whatever_stands_around_it(text: str) -> None:
     found = extract(text)
-    assert found and {**found.value, "code": 0} == {**HERE, "code": 0}
+    assert found and {"code": "```x```", **found.value} == {**HERE, "code": "```x```"}
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_a_remark_in_brackets_comes_after_an_object() -> None:
 def test_recorded_text_is_read_as_far_as_its_tier_promises(recorded: Any) -> None:
     right, total, slowest = Counter[str](), Counter[str](), 0.0
     for line in recorded("json_extract.jsonl"):
-        began = time.perf_counter()
+        began = time.process_time()
         found = extract(line["input"])
-        slowest = max(slowest, time.perf_counter() - began)
+        slowest = max(slowest, time.process_time() - began)
         total[line["tier"]] += 1
         wanted = line["expected"]
         right[line["tier"]] += found is not None and found.value == wanted["value"] if "value" in wanted else found is None
@@ -110,6 +110,6 @@ def test_recorded_text_is_read_as_far_as_its_tier_promises(recorded: Any) -> Non
     ids=lambda text: text[:8],
 )
 def test_hostile_text_takes_no_longer_than_long_text(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     extract(text)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2

@@ -90,7 +90,7 @@ def test_stop_closes_the_socket_of_whichever_is_asked() -> None:
         while not two.got and time.monotonic() < end:
             time.sleep(0.005)
         run.stop()
-        assert two.wait_closed(1.0) and run.wait().error is None and run.status == "stopped"
+        assert two.wait_closed() and run.wait().error is None and run.status == "stopped"
 
 
 def test_an_error_of_the_last_can_be_retried() -> None:

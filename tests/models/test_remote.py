@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 from loopback import Loopback, answer, calling, completion, cut, delta, fault, lines, message, parts, sse
 
-from agentkit import Agent, Chat, Message, Usage, tool
-from agentkit.errors import ContextOverflow, UsageError
+from agentkit import Agent, Usage, tool
+from agentkit.errors import UsageError
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Abilities
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.prices import PRICES, Price, price_of
 from agentkit.models.remote import Remote
-from agentkit.models.scripted import Scripted
 from agentkit.secrets import mask
 
 KEY = "sk-live-ABCDEFGH12345678ijklmnop"
@@ -30,12 +29,6 @@ KEY = "sk-live-ABCDEFGH12345678ijklmnop"
 def add(a: int, b: int) -> int:
     """Add two numbers — “Grüße”."""
     return a + b
-
-
-@tool(effect="pure")
-def page(n: int) -> str:
-    """Give a long page."""
-    return f"page {n} " + "x" * 5000
 
 
 def ollama_call(name: str, arguments: dict[str, Any]) -> bytes:
@@ -238,6 +231,19 @@ def test_what_a_broken_reply_has_cost_counts_too() -> None:
     assert (result.answer, result.usage.input, result.usage.output) == ("hello", 18, 8)
 
 
+def test_what_a_call_has_cost_that_failed_for_good_counts_too() -> None:
+    broken, whole = parts([message({"type": "text", "text": "hello"})[:400]]), answer(message({"type": "text", "text": "hello"}))
+    with Loopback([broken, broken, whole]) as host:
+        run = Agent(model(host, "anthropic", retries=0), journal="memory").start("q", paused=True)
+        spent = [run.drive().usage.input for _ in range(3)]
+    assert spent == [9, 18, 27] and run.entries[1].usage.input == 27  # type: ignore[union-attr]
+    with Loopback([whole, broken]) as host:
+        agent = Agent(model(host, "anthropic", retries=0), journal="memory", synthesize=True, budget={"max_cost": 9})
+        result = agent.run("q")
+        again = Agent(model(host, "anthropic"), journal="memory").load(result.run.to_json())
+    assert (result.answer, result.usage.input, again.usage.input) == ("hello", 18, 18)
+
+
 # -- keys ----------------------------------------------------------------------------------------------------------------
 
 
@@ -265,6 +271,23 @@ def test_headers_and_a_query_of_ones_own_are_sent_and_hidden() -> None:
         assert host.got[0].line == "POST /openai/chat/completions?api-version=7 HTTP/1.1"
         assert (host.got[0].headers["api-key"], host.got[0].headers["x-team"]) == (KEY, "blue team")
     assert KEY not in repr(vars(made)) and "api-version" not in made.name
+    with Loopback([answer(completion("ok"))]) as host:
+        error = Agent(OpenAI("m", base_url=host.url, headers={"X-Team": f"{KEY}\nx"}), journal=None).run("q").error
+    assert "Illegal header value" in str(error) and KEY not in str(error)
+
+
+@WIRES
+def test_a_key_in_the_query_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
+    key, ends, heard = "plain4words-in2a5query", {"openai": "v1", "anthropic": "v1/messages", "ollama": "api"}, []
+    with Loopback([fault("404 Not Found", f"no such page for {key}")]) as host:
+        make, base = {"openai": OpenAI, "anthropic": Anthropic, "ollama": Ollama}[wire], f"{host.url}/{ends[wire]}?key={key}"
+        made = make("m", base_url=base)
+        result = Agent(made, journal=str(tmp_path / "runs.db"), on_event=heard.append).run("q")
+        assert host.got[0].line.count("/v1") == (wire != "ollama") and f"?key={key}" in host.got[0].line
+        assert "no such page" in str(result.error)
+    shown = [repr(made), repr(result.error), repr(heard), repr(result.run), json.dumps(result.run.to_json())]
+    assert not [text for text in shown if key in text]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
 
 
 def test_a_key_can_stay_in_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,41 +333,6 @@ def test_the_usual_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch)
     assert sent == [None, "Bearer gateway-key-0001", f"Bearer {KEY}"]
 
 
-# -- a chat that is too long ---------------------------------------------------------------------------------------------
-
-OVERFLOW = fault("400 Bad Request", "This model's maximum context length is 100 tokens")
-
-
-def test_a_chat_that_is_too_long_is_shortened_once_in_the_request_alone() -> None:
-    calls = [answer(calling("page", f'{{"n": {n}}}', f"c{n}")) for n in range(4)]
-    with Loopback([*calls, OVERFLOW, answer(completion("done"))]) as host:
-        result = Agent(model(host, "openai"), [page], journal="memory").run("read")
-        assert (result.answer, len(host.got)) == ("done", 6)
-        last = [entry for entry in result.run.entries if entry.kind == "think"][-1]
-        assert host.got[5].json == result.run.request(last) and len(host.got[5].body) < len(host.got[4].body) - 9000
-    assert "was left out: the chat is too long" in host.got[5].body.decode() and "too long" in last.reason
-    assert all(len(entry.result[0].text) > 5000 for entry in result.run.entries if entry.kind == "act")
-
-
-def test_one_that_is_too_long_all_the_same_is_a_typed_error() -> None:
-    with Loopback([answer(calling("page", '{"n": 1}')), OVERFLOW, OVERFLOW, answer(completion("done"))]) as host:
-        run = Agent(model(host, "openai"), [page], journal=None).start("read")
-        assert isinstance(run.wait().error, ContextOverflow) and len(host.got) == 3
-        assert run.play().wait().answer == "done"
-
-
-def test_of_a_long_conversation_the_older_half_is_left_out_and_never_the_last_turn() -> None:
-    said = [Message("system", "s")]
-    said += [Message(role, f"{role} {n}") for n in range(4) for role in ("user", "assistant")]
-    chat = Chat.of([*said, Message("user", "now", pinned=True)])
-    scripted = Scripted([ContextOverflow("too long"), "done", ContextOverflow("too long")])
-    run = Agent(scripted, journal="memory").start(chat, paused=True)
-    assert run.drive().answer == "done" and "4 earlier messages were left out" in run.entries[1].reason
-    told = [message["content"] for message in scripted.requests[1]["messages"]]
-    assert told == ["s", "user 2", "assistant 2", "user 3", "assistant 3", "now"]
-    assert isinstance(Agent(scripted, journal="memory").run("now").error, ContextOverflow)
-
-
 # -- what it can -------------------------------------------------------------------------------------------------------------
 
 
@@ -354,6 +342,7 @@ def test_abilities_can_be_set_and_choose_the_dialect() -> None:
         assert made.abilities == Abilities(stream=True)
         assert Agent(made, [add], journal=None).run("q").answer == "ok"
         assert "tools" not in host.got[0].json and "Observation:" in host.got[0].json["stop"][0]
+        assert Agent(made, journal=None).run("q").answer == "ok" and "stop" not in host.got[1].json
     assert "stop" in OpenAI("gpt-5-mini").without and "stop" not in OpenAI("gpt-4o").without
 
 
@@ -361,6 +350,18 @@ def test_roles_are_asked_of_their_own_models() -> None:
     with Loopback([answer(completion("from the one"))]) as one, Loopback([answer(completion("from the other"))]) as other:
         agent = Agent(model(one, "openai"), journal=None, roles={"thought": model(other, "openai")})
         assert agent.run("q").answer == "from the other" and one.got == []
+
+
+def test_a_reply_of_anthropic_may_be_longer_than_its_thinking() -> None:
+    """Its API refuses a request whose limit is not above the budget."""
+    limits = []
+    for more in ({"budget_tokens": 4_000}, {"budget_tokens": 10_000}, {"budget_tokens": 10_000, "most": 12_000}):
+        own = {"max_tokens": more.pop("most")} if "most" in more else {}
+        with Loopback([answer(message({"type": "text", "text": "ok"}))]) as host:
+            settings = {"thinking": {"type": "enabled", **more}, **own}
+            assert Agent(Anthropic("m", base_url=host.url, settings=settings), journal=None).run("q").answer == "ok"
+            limits.append(host.got[0].json["max_tokens"])
+    assert limits == [8192, 18192, 12_000]
 
 
 def test_ollamas_options_and_counts() -> None:

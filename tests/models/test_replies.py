@@ -33,6 +33,11 @@ def test_a_name_that_is_repeated_in_every_piece_is_one_name() -> None:
     assert (call.name, call.arguments) == ("one", {"x": 1})
 
 
+def test_two_names_under_one_index_are_two_calls() -> None:
+    found = calls(CallDelta(0, name="one", arguments="{}"), CallDelta(0, name="two", arguments='{"x": 1}'))
+    assert [(call.name, call.arguments) for call in found] == [("one", {}), ("two", {"x": 1})]
+
+
 def test_two_ids_under_one_index_are_two_calls() -> None:
     found = calls(CallDelta(0, "a", "one", "{}"), CallDelta(0, "b", "one", '{"x": 1}'))
     assert [(call.id, call.arguments) for call in found] == [("a", {}), ("b", {"x": 1})]

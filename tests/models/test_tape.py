@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Loopback, answer, calling, completion, cut, delta, fault, parts, sse, stall
+from loopback import Loopback, answer, calling, completion, cut, delta, fault, lines, parts, sse, stall
 
 from agentkit import Agent, tool
 from agentkit.errors import ModelTimeout, ModelUnreachable, NotRecorded, UsageError
+from agentkit.models import local
 from agentkit.models.openai import OpenAI
 from agentkit.models.tape import Tape, pieces_of
 from agentkit.models.wire.retries import Retries
@@ -49,6 +52,18 @@ def test_a_run_is_played_from_its_tape_without_host_and_key(tmp_path: Path, back
     assert [repr(entry) for entry in again.run.entries[1:]] != [] and again.tool_calls_count == 1
 
 
+def test_nobody_is_waited_for_who_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "tape.json"
+    busy = fault("429 Too Many Requests", "slow", retry_after="0")
+    with Loopback([busy, busy, answer(completion("at last"))]) as host, Tape(path, "record"):
+        assert agent(host.url).run("q").answer == "at last"
+    path.write_text(path.read_text(encoding="utf-8").replace('"retry-after": "0"', '"retry-after": "59"'), encoding="utf-8")
+    with Tape(path):
+        model = OpenAI("m", base_url="http://127.0.0.1:9/v1", per_minute=1)
+        runs = [Agent(model, [add], journal=None).start("q").wait(20) for _ in range(2)]
+    assert [result.answer for result in runs] == ["at last"] * 2
+
+
 def test_the_same_bytes_come_in_the_same_pieces(tmp_path: Path) -> None:
     path, pieces = tmp_path / "tape.json", cut(completion("naïve 😀" * 20), 33)
     with Loopback([parts(pieces, pause=0.002)]) as host, Tape(path, "record") as tape:
@@ -82,11 +97,32 @@ def test_no_secret_reaches_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "[secret" in agent("http://127.0.0.1:9").run(f"keep {KEY}").answer
 
 
+def test_no_secret_reaches_the_tape_in_an_address(tmp_path: Path) -> None:
+    path, key = tmp_path / "tape.json", "plain4words-in2a5query"
+    elsewhere = answer("", "302 Found", location=f"https://login.example/{KEY}")
+    with Loopback([elsewhere]) as host, Tape(path, "record"):
+        Agent(OpenAI("m", base_url=f"{host.url}/v1?key={key}"), journal=None).run("q")
+        assert key in host.got[0].line
+    kept = path.read_text(encoding="utf-8")
+    assert "login.example" in kept and KEY not in kept and key not in kept
+
+
 def test_no_secret_reaches_the_tape_among_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     with Loopback([answer(b"\xff\xfe " + KEY.encode())]) as host, Tape(path, "record") as tape:
         agent(host.url).run("q")
     assert b"[secret" in (kept := b"".join(pieces_of(tape.exchanges[0]["response"]))) and KEY.encode() not in kept
+
+
+def test_no_secret_reaches_the_tape_in_a_packed_answer(tmp_path: Path) -> None:
+    path = tmp_path / "tape.json"
+    packed = [gzip.compress(completion(said)) for said in (f"it is {KEY}, really", "nothing to hide")]
+    with Loopback([answer(each, content_encoding="gzip") for each in packed]) as host, Tape(path, "record") as tape:
+        first = [agent(host.url).run(task).answer for task in "ab"]
+        kept = [b"".join(pieces_of(exchange["response"])) for exchange in tape.exchanges]
+    assert KEY.encode() not in kept[0] and b"[secret" in kept[0] and kept[1] == packed[1]
+    with Tape(path):
+        assert [agent("http://127.0.0.1:9").run(task).answer for task in "ab"] == first
 
 
 def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
@@ -102,6 +138,21 @@ def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
         Tape(path, "rewind")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"request": 1}, {"response": {}}, {"response": {"status": 1, "base64": "abc"}}, {"response": {"status": 1, "sizes": "x"}}],
+)
+def test_a_tape_that_was_damaged_by_hand_says_where(changed: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "tape.json"
+    with Loopback([answer(completion("ok"))]) as host, Tape(path, "record") as tape:
+        agent(host.url).run("q")
+        good = tape.exchanges[0]
+    damaged = {**good, **changed} if changed else {}
+    path.write_text(json.dumps({"agentkit_tape": 1, "exchanges": [good, damaged]}), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"tape\.json is no tape: its exchange 2 cannot be read"):
+        Tape(path)
+
+
 def test_auto_asks_only_for_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     with Loopback([answer(completion("ok"))]) as host:
@@ -112,14 +163,12 @@ def test_auto_asks_only_for_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_what_was_stopped_is_not_kept(tmp_path: Path) -> None:
-    import time
-
-    path = tmp_path / "tape.json"
-    with Loopback([stall([sse(delta(content="half"))])]) as host, Tape(path, "record") as tape:
-        run = agent(host.url).start("q")
-        while not host.got:
-            time.sleep(0.005)
-        time.sleep(0.05)
+    path, begun = tmp_path / "tape.json", threading.Event()
+    with Loopback([stall([sse(delta(content="half a "))])]) as host, Tape(path, "record") as tape:
+        run = agent(host.url).start("q", paused=True)
+        run.on_event(lambda event: begun.set() if event.kind == "model_chunk" else None)
+        run.play()
+        assert begun.wait(10)
         run.stop()
         run.wait()
         assert host.wait_closed() and tape.exchanges == []
@@ -145,14 +194,52 @@ def test_what_a_host_was_left_for_is_kept(tmp_path: Path) -> None:
         assert "half" in tape.exchanges[1]["response"]["text"]
 
 
+def said_as_json(**data: Any) -> bytes:
+    return answer(json.dumps(data), kind="application/json")
+
+
+def test_what_a_server_says_of_its_models_is_played_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the model is asked in another way than it was recorded, or is not found at all."""
+    ollama, other = tmp_path / "ollama.json", tmp_path / "other.json"
+    plain, final = said_as_json(capabilities=["completion"]), lines({"message": {"content": "FINAL_ANSWER: 5"}, "done": True})
+    with Loopback([plain, answer(final)]) as host, Tape(ollama, "record"):
+        monkeypatch.setenv("OLLAMA_HOST", host.host)
+        assert Agent("ollama:tiny", [add], journal=None).run("2+3?").answer == "5"
+    with Loopback([said_as_json(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(other, "record"):
+        assert Agent(host.url, journal=None).run("2+3?").answer == "five"
+    with Tape(ollama):
+        assert Agent("ollama:tiny", [add], journal=None).run("2+3?").answer == "5"
+    with Tape(other):
+        assert Agent(host.url, journal=None).run("2+3?").answer == "five"
+
+
+def test_the_server_that_was_found_is_found_on_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "tape.json"
+    with Loopback([said_as_json(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(path, "record"):
+        monkeypatch.setenv("AGENTKIT_LOCAL", f"{host.url}/v1")
+        (name,) = local.models_at(f"{host.url}/v1", 20)
+        assert Agent(f"{host.url}/v1#{name}", journal=None).run("2+3?").answer == "five"
+    with Tape(path):
+        found = Agent(journal=None)
+        assert found.model.name == f"{host.url}/v1#qwen3" and found.run("2+3?").answer == "five"
+    assert Agent(journal=None).model.name == "offline"
+
+
 TEST = """
 from agentkit import Agent
 from agentkit.models.openai import OpenAI
 
-def test_it(agentkit_tape):
+def ask(task):
     import os
     model = OpenAI("m", base_url=os.environ.get("HOST", "http://127.0.0.1:9"))
-    assert Agent(model, journal=None).run("q").answer == "from the tape"
+    assert Agent(model, journal=None).run(task).answer == "from the tape"
+
+def test_it(agentkit_tape):
+    ask("one")
+
+class TestMore:
+    def test_it(self, agentkit_tape):
+        ask("two")
 """
 
 
@@ -165,6 +252,6 @@ def test_the_fixture_records_once_and_plays_then(tmp_path: Path) -> None:
 
     assert "there is no tape" in run()
     with Loopback([answer(completion("from the tape"))]) as host:
-        assert "1 passed" in run("--agentkit-tape=record", HOST=host.url)
-    assert (tmp_path / "tapes" / "test_mine" / "test_it.json").exists()
-    assert "1 passed" in run()
+        assert "2 passed" in run("--agentkit-tape=record", HOST=host.url)
+    assert {path.name for path in (tmp_path / "tapes" / "test_mine").iterdir()} == {"test_it.json", "TestMore-test_it.json"}
+    assert "2 passed" in run()

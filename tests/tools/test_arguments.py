@@ -193,7 +193,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(st.sampled_from(["n", "x", "flag", "unit", "tags", "q", "z"]), json_values))
 def test_any_arguments_are_either_bound_or_refused_in_words(arguments):
     before = repr(arguments)
@@ -207,7 +207,7 @@ def test_any_arguments_are_either_bound_or_refused_in_words(arguments):
     assert repr(arguments) == before
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(json_values.filter(lambda v: isinstance(v, dict)), st.dictionaries(st.text(), json_values))
 def test_any_foreign_schema_makes_a_tool_that_binds_or_refuses(schema, arguments):
     try:

@@ -139,7 +139,7 @@ def test_whatever_is_returned_can_be_stored_and_read_back(value):
     storable(observation(CALL, value))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.recursive(
         st.none()

@@ -95,3 +95,12 @@ def plain(url: str) -> str:
     address = (rest if separator else head).partition("?")[0].partition("#")[0]
     shown = address.rpartition("@")[2] if "@" in address.partition("/")[0] else address
     return f"{head}://{shown}" if separator else shown
+
+
+def based(url: str, *ends: str) -> str:
+    """Give a base URL as people copy it without the `ends` that its API adds by itself; a query stays."""
+    address, mark, query = url.strip().partition("?")
+    address = address.rstrip("/")
+    for end in ends:
+        address = address.removesuffix(end)
+    return f"{address}{mark}{query}"

@@ -39,8 +39,8 @@ _STATUSES = {
 SHORTER = "The chat is too long for it: shorten the task or what the tools give, or take another model"
 
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|context (?:length|window|size|limit)|maximum (?:context|prompt length)|prompt is too long"
-    r"|too many tokens|input is too long"
+    r"context_length_exceeded|context (?:length|window|size|limit)|maximum (?:context|(?:prompt|model) length)|prompt is too long"
+    r"|too many tokens|input is too long|`inputs` (?:tokens \+|must have less than)"
     r"|exceeds? the (?:available|model'?s?|maximum) (?:context|number of (?:input )?tokens|input)|exceed_context_size",
     re.IGNORECASE,
 )

@@ -44,12 +44,20 @@ class Turns:
         if not self.per_minute >= 0:
             raise UsageError(f"per_minute is a number of requests, or 0 for no limit, not {self.per_minute!r}")
 
-    def take(self) -> float:
-        """Take the next turn and give the seconds until then."""
-        if not self.per_minute:
-            return 0.0
+    async def wait(self) -> float:
+        """Wait for a turn, take it, and give the seconds that this took; who is stopped meanwhile has taken none."""
+        import asyncio
+
+        began = time.monotonic()
+        while left := self._take():
+            await asyncio.sleep(left)
+        return time.monotonic() - began
+
+    def _take(self) -> float:
+        """Take the turn that it is time for, or give the seconds until the next."""
         with self._lock:
             now = time.monotonic()
-            mine = max(now, self._next)
-            self._next = mine + 60.0 / self.per_minute
-            return mine - now
+            if now < self._next:
+                return self._next - now
+            self._next = now + 60.0 / self.per_minute if self.per_minute else 0.0
+            return 0.0

@@ -47,9 +47,8 @@ class Stream:
 
         self._end = time.monotonic() + self._timeout
         while True:
-            turn = self.model.turns.take()
-            self._end += turn  # the host is not to blame for our own patience
-            await asyncio.sleep(turn)
+            if not clients.is_played():
+                self._end += await self.model.turns.wait()  # the host is not to blame for our own patience
             try:
                 async with contextlib.aclosing(await self._answer()) as response:
                     reader = self._open(response)
@@ -172,4 +171,4 @@ class Stream:
             if self._tried > 1:
                 failed.args = (f"{failed} (It was tried {self._tried} times.)",)
             raise failed
-        return pause
+        return 0.0 if clients.is_played() else pause  # nobody is there to be spared

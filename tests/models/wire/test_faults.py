@@ -24,6 +24,16 @@ CASES: dict[str, tuple[bytes, type[ModelError], str]] = {
     "a body that is too big": (fault("413 Too Large", "Request exceeds the maximum size"), ContextOverflow, "too long"),
     "too long with the reply": (fault("400 Bad", TOO_LONG), ContextOverflow, "too long"),
     "too long for a prompt": (fault("400 Bad", "This model's maximum prompt length is 131072"), ContextOverflow, "too long"),
+    "too long for vLLM": (
+        fault("400 Bad", "The decoder prompt (length 2136) is longer than the maximum model length of 2048."),
+        ContextOverflow,
+        "too long",
+    ),
+    "too long for TGI": (
+        fault("422 No", "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 1244 and 1000"),
+        ContextOverflow,
+        "too long",
+    ),
     "no API there": (answer("Method Not Allowed", "405 Method Not Allowed", "text/plain"), ModelMissing, "base URL"),
     "no reply at all": (answer("Down for repair"), ModelGarbled, "what is no reply ('Down for repair')"),
     "a wrong key inside": (

@@ -44,8 +44,8 @@ def test_lines_are_the_same_however_they_are_cut(data: bytes, size: int) -> None
 
 
 def test_a_long_line_in_small_pieces_is_read_in_linear_time() -> None:
-    lines, began = Lines(), time.perf_counter()
+    lines, began = Lines(), time.process_time()
     for _ in range(200_000):
         lines.feed(b"x" * 10)
     assert lines.feed(b"\n") == [b"x" * 2_000_000]
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
