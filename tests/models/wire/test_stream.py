@@ -195,8 +195,9 @@ def test_a_tool_runs_once_however_often_the_model_is_asked() -> None:
     assert (result.answer, ran, len(host.got)) == ("done", [1], 4)
 
 
-def test_what_a_host_does_not_know_is_left_out_from_then_on() -> None:
-    picky = fault("400 Bad Request", "Unrecognized request argument supplied: stream_options")
+@pytest.mark.parametrize("status", ["400 Bad Request", "422 Unprocessable Entity"])
+def test_what_a_host_does_not_know_is_left_out_from_then_on(status: str) -> None:
+    picky = fault(status, "Unrecognized request argument supplied: stream_options")
     with Loopback([picky, answer(completion("ok")), answer(completion("ok"))]) as host:
         agent = Agent(OpenAI("m", base_url=host.url), journal=None)
         first, second = agent.run("q"), agent.run("q")
