@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from agentkit import lines
 from agentkit.errors import Unknown, UsageError
 from agentkit.journal.base import Entry
+from agentkit.messages import canonical
 from agentkit.places import Place
 from agentkit.secrets import mask
 from agentkit.stepper import Pending
@@ -110,6 +111,32 @@ def approval(needed: Callable[[Any], bool]) -> Gate:
 
 
 @dataclass(slots=True)
+class _Calls:
+    """The calls of a line; a line that was only added to is not walked again."""
+
+    line: list[Entry] = field(default_factory=list)
+    taken: int = 0
+    keys: set[bytes] = field(default_factory=set)
+
+    def has(self, pending: Pending, desk: Desk) -> bool:
+        """Say whether a call is in the present line, or stands beside and before a pending one that is the same."""
+        line = desk.history.line
+        if line is not self.line:
+            self.line, self.taken, self.keys = line, 0, set()
+        new = line[self.taken :]
+        self.taken += len(new)
+        self.keys.update(_key(entry.step) for entry in new if entry.kind == "act" and type(entry.step) is Act)
+        beside = itertools.takewhile(lambda each: each is not pending, desk.history.stepper.pending)
+        key = _key(pending.step)
+        return key in self.keys or any(type(each.step) is Act and _key(each.step) == key for each in beside)
+
+
+def _key(step: Any) -> bytes:
+    call = step.calls[0]
+    return canonical([call.name, call.arguments])
+
+
+@dataclass(slots=True)
 class Breakpoint:
     """Pause where something happens; exactly one condition is set.
 
@@ -129,6 +156,7 @@ class Breakpoint:
     enabled: bool = field(default=True, compare=False)
     hits: int = field(default=0, compare=False)
     number: int = field(default_factory=itertools.count(1).__next__, repr=False, compare=False)
+    _known: _Calls = field(default_factory=_Calls, repr=False, compare=False)
 
     @classmethod
     def of(cls, condition: dict[str, Any]) -> Breakpoint:
@@ -154,7 +182,7 @@ class Breakpoint:
             call = step.calls[0]
             if self.tool is not None and call.name == self.tool:
                 return f"tool {self.tool}"
-            if self.repeat and any((call.name, call.arguments) == known for known in _called(pending, desk)):
+            if self.repeat and self._known.has(pending, desk):
                 return f"{call.name} is called again with the same arguments"
         return ""
 
@@ -171,14 +199,6 @@ class Breakpoint:
             return "the condition holds" if self.when(entry) else ""
         except BaseException as error:
             return f"the condition raised {lines.error(error)}"
-
-
-def _called(pending: Pending, desk: Desk) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give the calls of the present line, and those that stand beside a pending one and come before it."""
-    beside = itertools.takewhile(lambda each: each is not pending, desk.history.stepper.pending)
-    for step in (each.step for each in (*desk.history.visible, *beside)):
-        if type(step) is Act:
-            yield step.calls[0].name, step.calls[0].arguments
 
 
 def met(points: Iterable[Breakpoint], look: Callable[[Breakpoint], str]) -> str:
