@@ -9,14 +9,18 @@ from typing import Any
 from pydantic import ConfigDict, ValidationError, validate_call
 
 from agentkit import background
-from agentkit.errors import AgentkitError, Unknown
+from agentkit.errors import AgentkitError, Unknown, UsageError
 from agentkit.lines import line
 from agentkit.secrets import mask
 from agentkit.view.commands import AT_ONCE, IN_ORDER
 from agentkit.view.feed import Feed
 from agentkit.view.questions import QUESTIONS
+from agentkit.view.wire import clean
 
 Data = dict[str, Any]
+
+MOST = 5_000_000
+"""Bytes of a command, about: half of what a Jupyter server carries at the most."""
 
 _ENVELOPE = ("t", "v", "cid", "cmd")
 _checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
@@ -42,7 +46,7 @@ class Hand:
         if name in AT_ONCE:
             self._do(message)
         elif name in IN_ORDER:
-            self._feed.reply({"t": "taken", "cid": message.get("cid", "")})
+            self._feed.reply({"t": "taken", "cid": _cid(message)})
             with self._lock:
                 self._waiting.append(message)
                 if self._busy:
@@ -63,8 +67,10 @@ class Hand:
 
     def _do(self, message: Data) -> None:
         name = str(message.get("cmd"))
-        answer: Data = {"cid": message.get("cid", "")}
+        answer: Data = {"cid": _cid(message)}
         try:
+            if (size := clean(message)[1]) > MOST:
+                raise UsageError(f"{size:,} bytes are more than a view can hand over; do it in Python")
             if name not in _COMMANDS:
                 raise Unknown("command", name, list(_COMMANDS))
             given = {key: value for key, value in message.items() if key not in _ENVELOPE}
@@ -72,6 +78,11 @@ class Hand:
         except BaseException as error:
             answer.update(t="nak", error=said(error), type=type(error).__name__)
         self._feed.reply(answer)
+
+
+def _cid(message: Data) -> str:
+    """Give the name under which the page waits for the answer."""
+    return str(message.get("cid", ""))[:100]
 
 
 def said(error: BaseException) -> str:

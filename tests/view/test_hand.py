@@ -250,6 +250,12 @@ def test_breakpoints_are_set_listed_and_removed(view: View) -> None:
         ("undo", {}, "nothing to undo"),
         ("redo", {}, "nothing to redo"),
         ("play", {"surprise": 1}, "surprise"),
+        (
+            "edit",
+            {"entry": 1, "base": 0, "change": {"text": "x" * 6_000_000}},
+            "bytes are more than a view can hand over",
+        ),
+        ("inject", {"text": ["x" * 6_000_000]}, "do it in Python"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(view: View, command: Any, more: dict[str, Any], said: str) -> None:
