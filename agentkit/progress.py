@@ -27,6 +27,7 @@ KINDS = {
     "solved": "nodes (from the first thought to the last), answer",
     "critique": "round, text",
     "revised": "round, text",
+    "compacted": "original (messages that a request would have had), kept (those that it has)",
 }
 """Every kind of progress, and the keys of its data."""
 
@@ -51,7 +52,9 @@ class Progress:
             return
         tags = row.step.tags
         try:
-            told = [*self._of_plan(tags), *self._of_episode(row, tags), *self._of_tree(row, tags), *self._of_round(row, tags)]
+            told = [*self._of_plan(tags), *_of_chat(tags)]
+            for of in (self._of_episode, self._of_tree, self._of_round):
+                told += of(row, tags)
         except (TypeError, ValueError, AttributeError):
             return
         for kind, data in told:
@@ -104,6 +107,11 @@ class Progress:
             yield "critique", {"round": tags["round"], "text": answered(row.result)}
         if "round" in tags and role == "revise":
             yield "revised", {"round": tags["round"], "text": answered(row.result)}
+
+
+def _of_chat(tags: Mapping[str, Any]) -> Told:
+    if "original" in tags and "kept" in tags:
+        yield "compacted", {"original": tags["original"], "kept": tags["kept"]}
 
 
 def judgement(row: Entry) -> dict[str, Any]:

@@ -53,8 +53,11 @@ def compact(tokens: int = 128_000, *, keep: int = 6, summarise: bool = True) -> 
         budget = tokens - _schemas(step.tools, memory)
         if shown.weight > budget and (parts := _parts(list(shown.shown), memory["query"], budget, keep)):
             stays, old, newest = parts
-            front = Chat.of([*stays, *(yield from _notes(old, len(newest), tokens, ask=summarise))])
+            count = {"original": len(old) + len(newest), "kept": len(newest)}
+            front = Chat.of([*stays, *(yield from _notes(old, count, tokens, ask=summarise))])
             front += _fitted(newest, budget - sum(map(weigh, front)))
+            if old and not summarise:  # there is no step of its own that would say so
+                step = replace(step, tags={**step.tags, **count})
             shown = shorten(memory, step.chat, front, sum(map(weigh, front)))
         return (yield step if shown.shown is step.chat else replace(step, chat=shown.shown))
 
@@ -99,7 +102,7 @@ def _group(messages: list[Message], end: int) -> int:
     return begins
 
 
-def _notes(old: list[Message], kept: int, budget: int, *, ask: bool) -> Generator[Step, Any, list[Message]]:
+def _notes(old: list[Message], count: dict[str, int], budget: int, *, ask: bool) -> Generator[Step, Any, list[Message]]:
     """Give what takes the place of older messages: a summary that a model writes, or a line."""
     if not old:
         return []
@@ -108,7 +111,7 @@ def _notes(old: list[Message], kept: int, budget: int, *, ask: bool) -> Generato
         each = max(100, min(2_000, 3 * (budget - 200) // len(old)))
         told = "\n\n".join(f"{_speaker(message)}: {_cut(_told(message), each)}" for message in old)
         question = Chat.of([system(SUMMARISE), user(_cut(told, max(100, 3 * (budget - 200))))])
-        reply: Reply = yield aside(question, "compact", original=len(old) + kept, kept=kept)
+        reply: Reply = yield aside(question, "compact", **count)
         said = _cut(words(reply), budget)
     return [user(NOTES + said if said else LEFT_OUT.format(count=len(old)), name=NOTE)]
 

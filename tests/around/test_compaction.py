@@ -105,6 +105,7 @@ def test_the_summary_is_a_step_of_the_trace_that_says_how_much_it_stands_for() -
         assert entry.step.tags["original"] > entry.step.tags["kept"] > 0 and not entry.step.hears
     events = [event.data["tags"] for event in told if event.kind == "thought" and event.data["role"] == "compact"]
     assert events == [dict(entry.step.tags) for entry in notes]
+    assert [event.data for event in told if event.kind == "compacted"] == events
 
 
 def test_the_beginning_of_a_request_stays_the_same_between_two_compactions() -> None:
@@ -116,8 +117,10 @@ def test_the_beginning_of_a_request_stays_the_same_between_two_compactions() -> 
 
 
 def test_without_a_summary_a_line_says_how_many_messages_are_not_shown() -> None:
-    model = reader(30)
-    result = agent(model, 30, compact={"tokens": 2_000, "summarise": False}).run("Read the book.")
+    model, told = reader(30), list[Any]()
+    result = agent(model, 30, compact={"tokens": 2_000, "summarise": False}, on_event=told.append).run("Read the book.")
+    compacted = [event.data for event in told if event.kind == "compacted"]
+    assert 1 < len(compacted) < 15 and all(data["original"] > data["kept"] > 0 for data in compacted)
     assert {entry.step.role for entry in result.run.entries if entry.kind == "think"} == {"thought"}
     assert "earlier messages are not shown any more" in str(model.requests[-1]["messages"])
 
