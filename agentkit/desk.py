@@ -67,7 +67,7 @@ class Desk:
     @property
     def usage(self) -> Usage:
         """Tokens, money and model calls so far."""
-        return sum(self.host.unsettled.values(), self._usage + Usage(calls=self.steps))
+        return sum(list(self.host.unsettled.values()), self._usage + Usage(calls=self.steps))
 
     def due(self, busy: Container[Pending] = (), *, stepping: bool = False) -> list[Pending]:
         """Give the steps that may start now; what a gate holds back goes to `waiting`, a breakpoint sets `hold`.

@@ -14,6 +14,7 @@ from agentkit.errors import Busy, UsageError
 from agentkit.history import History
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
+from agentkit.usage import Usage
 
 
 @tool(effect="pure")
@@ -84,3 +85,16 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
     assert (again.tips, again.moves.done, again.moves.undone) == (history.tips, history.moves.done, history.moves.undone)
     assert (again.stepper.answer and again.stepper.answer.text) == run.answer
     assert run.drive().answer or run.drive().answer
+
+
+def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
+    run = Agent(model, [look], journal="memory").start("q", paused=True)
+    unsettled = run.desk.host.unsettled
+
+    class Failing(Usage):
+        def __getattribute__(self, name: str) -> Any:
+            unsettled["[0.1]", len(unsettled)] = Usage(1)  # as the thread of another lane does
+            return super().__getattribute__(name)
+
+    unsettled["[0.0]", 0] = Failing(2, 1)
+    assert run.usage.total >= 3
