@@ -59,7 +59,8 @@ def stands(file: str, line: int) -> int:
         return line
     yields = [node.lineno for node in ast.walk(module) if isinstance(node, ast.Yield | ast.YieldFrom)]
     if yields and line > max(yields):
-        raise UsageError(f"no step is asked for from line {line} on: an engine is only held where it yields")
+        where = f"line {line} of {file}"
+        raise UsageError(f"no step is asked for from {where} on: an engine is only held where it yields")
     return min((each for each in yields if each >= line), default=line)
 
 

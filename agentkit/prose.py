@@ -133,7 +133,7 @@ def closed(lead: str, tail: str, text: str) -> str:
     if not opened or opened in tail:
         return text
     sign, inside = re.escape(opened), 0
-    for found in re.finditer(rf"(?<!\S){sign}(?=\S)|((?:\A|(?<=\S)){sign}(?![\w(]))", text):
+    for found in re.finditer(rf"(?<!\S){sign}(?=\S)|((?:\A|(?<=\S)){sign}(?![\w({sign[-1]}]))", text):
         inside += -1 if found[1] else 1
         if inside < 0:  # more closes than the text has opened
             return (text[: found.start()] + text[found.end() :]).strip()

@@ -160,6 +160,8 @@ def test_a_marker_is_anchored(text: str, found: str | None) -> None:
         ("**FINAL ANSWER:\n\n**Rome** it is", "**Rome** it is"),
         ("**FINAL ANSWER: **Rome** it is**", "**Rome** it is"),
         ("*FINAL ANSWER: 5*(3+1) = 20*", "5*(3+1) = 20"),
+        ("*FINAL ANSWER: f(**given)*", "f(**given)"),
+        ("**FINAL ANSWER: *Rome***", "*Rome*"),
         ("__FINAL ANSWER: __init__ is its name__", "__init__ is its name"),
     ],
 )

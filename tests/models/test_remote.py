@@ -329,8 +329,10 @@ def test_the_usual_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch)
         Agent(OpenAI("m", base_url=host.url, key_name="GATEWAY_KEY"), journal=None).run("q")
         monkeypatch.setenv("OPENAI_BASE_URL", host.url)
         Agent("openai:m", journal=None).run("q")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{host.url}/chat/completions")  # as people copy it
+        Agent("openai:m", journal=None).run("q")
         sent = [got.headers.get("authorization") for got in host.got]
-    assert sent == [None, "Bearer gateway-key-0001", f"Bearer {KEY}"]
+    assert sent == [None, "Bearer gateway-key-0001", f"Bearer {KEY}", f"Bearer {KEY}"]
 
 
 # -- what it can -------------------------------------------------------------------------------------------------------------
