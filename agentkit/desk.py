@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from agentkit import lines
@@ -250,6 +250,8 @@ class Desk:
         text, at = mask(lines.said(error)), time.time()
         self.error, self.hold = error, f"{type(error).__name__}: {text}"
         data = {"type": type(error).__name__, "text": text[:2000], "retry": error is not self.history.stepper.error}
+        if self.host.unsettled:
+            data["unsettled"] = [[*key, asdict(used)] for key, used in list(self.host.unsettled.items())]
         self.history.behind.attempt(lambda: self.history.note("error", data, at=at))
         self.look_behind()
 

@@ -6,13 +6,13 @@ back. The two drivers in drive.py carry effects out, one blocking, one awaiting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from agentkit import limits
 from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ToolTimeout
-from agentkit.journal.base import Entry
+from agentkit.journal.base import Entry, Note, Row
 from agentkit.messages import Call, Message, Reply
 from agentkit.models import dialects, shaped
 from agentkit.models.base import Abilities, Model, Request
@@ -127,6 +127,16 @@ class Host:
         """Add what failed calls have used for this step before."""
         before = self.unsettled.pop((entry.path, entry.index), None)
         return before + usage if before and usage else before or usage
+
+    def restore(self, rows: Iterable[Row], run: str) -> None:
+        """Take over from a journal what failed calls have used for steps that are still to be done."""
+        for row in rows:
+            if isinstance(row, Note):
+                if row.kind == "error" and row.run == run:
+                    told = row.data.get("unsettled", ())
+                    self.unsettled = {(path, index): Usage(**used) for path, index, used in told}
+            elif row.usage is not None and row.run == run:
+                self.unsettled.pop((row.path, row.index), None)
 
     def _ask(self, step: Think, entry: Entry, model: Model, request: Request) -> Job:
         """Ask a model; a chat that it cannot read whole is shortened, once."""
