@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,20 +48,27 @@ def single(step: Any) -> Generator[Any, Any, Any]:
     return (yield step)
 
 
-def stands(file: str, line: int) -> int:
+def stands(files: Sequence[str], line: int) -> int:
     """Give the line at which a breakpoint on `line` pauses: an engine is only ever held where it yields.
 
-    Raises `UsageError` where no `yield` comes any more. A file that cannot be read is not judged.
+    A line at which any of the files yields is left; else the next one of the first file counts. Raises `UsageError` where
+    no `yield` comes any more. A file that cannot be read is not judged.
     """
+    if any(line in _yields(file) for file in files):
+        return line
+    yields = _yields(files[0])
+    if yields and line > max(yields):
+        where = f"line {line} of {files[0]}"
+        raise UsageError(f"no step is asked for from {where} on: an engine is only held where it yields")
+    return min((each for each in yields if each >= line), default=line)
+
+
+def _yields(file: str) -> set[int]:
     try:
         module = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
-        return line
-    yields = [node.lineno for node in ast.walk(module) if isinstance(node, ast.Yield | ast.YieldFrom)]
-    if yields and line > max(yields):
-        where = f"line {line} of {file}"
-        raise UsageError(f"no step is asked for from {where} on: an engine is only held where it yields")
-    return min((each for each in yields if each >= line), default=line)
+        return set()
+    return {node.lineno for node in ast.walk(module) if isinstance(node, ast.Yield | ast.YieldFrom)}
 
 
 def _chain(generator: Any) -> Iterator[Any]:

@@ -161,6 +161,16 @@ def test_a_breakpoint_on_a_line_moves_to_where_the_engine_can_stand() -> None:
     assert len(run.desk.breakpoints) == 1
 
 
+def test_a_breakpoint_on_a_line_of_an_engine_within_another_stays_there() -> None:
+    model = Scripted(["1. look", call("Oslo"), "rain", "it rains"], abilities=Abilities(tools=True))
+    run = Agent(model, [look], engine="plan_and_execute", journal="memory").start("q", paused=True)
+    next(run)
+    point = run.break_at(line=line_of("yield Act"))
+    assert point.line == line_of("yield Act")
+    run.drive()
+    assert point.hits == 1 and run.pending[0].step.kind == "act"
+
+
 def test_a_breakpoint_that_is_there_is_switched_on_and_not_set_twice() -> None:
     run = begin("done")
     point = run.break_at(line=line_of("if thought.calls"))
