@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -98,3 +100,31 @@ def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
 
     unsettled["[0.0]", 0] = Failing(2, 1)
     assert run.usage.total >= 3
+
+
+def test_breakpoints_on_lines_are_set_by_several_threads_at_once() -> None:
+    run = Agent(model, [look], journal="memory").start("q", paused=True)
+    line, wrong, usual = run.where()[0].line, list[BaseException](), gc.get_threshold()
+
+    def click() -> None:
+        try:
+            for _ in range(20):
+                assert run.break_at(line=line).line == line
+        except BaseException as error:
+            wrong.append(error)
+
+    def let_others(*_: Any) -> None:
+        time.sleep(0)
+
+    threads = [threading.Thread(target=click, daemon=True) for _ in range(3)]
+    gc.callbacks.append(let_others)  # whoever makes many objects is interrupted in the middle of it
+    gc.set_threshold(50)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        gc.set_threshold(*usual)
+        gc.callbacks.remove(let_others)
+    assert not wrong, repr(wrong[0])
