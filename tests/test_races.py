@@ -16,6 +16,7 @@ from agentkit.errors import Busy, UsageError
 from agentkit.history import History
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
+from agentkit.tools.math import calculate
 from agentkit.usage import Usage
 
 
@@ -102,21 +103,31 @@ def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
     assert run.usage.total >= 3
 
 
-def test_breakpoints_on_lines_are_set_by_several_threads_at_once() -> None:
-    run = Agent(model, [look], journal="memory").start("q", paused=True)
-    line, wrong, usual = run.where()[0].line, list[BaseException](), gc.get_threshold()
+def click(run: Run) -> None:
+    line = run.where()[0].line
+    assert run.break_at(line=line).line == line
 
-    def click() -> None:
+
+def reckon(run: Run) -> None:
+    assert calculate.function(expression="1 + 2 * (3 + 4) - (9 + 10) * 11 / (5 - 4) + sqrt(49)") == -187
+
+
+@pytest.mark.parametrize(("work", "times"), [(click, 20), (reckon, 1_000)])
+def test_source_is_read_by_several_threads_at_once(work: Callable[[Run], None], times: int) -> None:
+    run = Agent(model, [look], journal="memory").start("q", paused=True)
+    wrong, usual = list[BaseException](), gc.get_threshold()
+
+    def again_and_again() -> None:
         try:
-            for _ in range(20):
-                assert run.break_at(line=line).line == line
+            for _ in range(times):
+                work(run)
         except BaseException as error:
             wrong.append(error)
 
     def let_others(*_: Any) -> None:
         time.sleep(0)
 
-    threads = [threading.Thread(target=click, daemon=True) for _ in range(3)]
+    threads = [threading.Thread(target=again_and_again, daemon=True) for _ in range(3)]
     gc.callbacks.append(let_others)  # whoever makes many objects is interrupted in the middle of it
     gc.set_threshold(50)
     try:
