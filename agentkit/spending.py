@@ -36,17 +36,17 @@ class Meter:
         self._last = 0
         self._until = 0.0
 
-    def read(self, history: History, unsettled: Mapping[tuple[str, int], Usage]) -> dict[str, float]:
+    def read(self, history: History, failed: Mapping[str, Usage]) -> dict[str, float]:
         """Take in the entries that have come since the last time; give all that was spent, by the name of the limit.
 
-        `unsettled` is what failed calls have used for steps that are still to be done.
+        `failed` is what calls have used that failed for good, by frame path.
         """
         for number in range(self._last + 1, history.latest + 1):
             entry = history.entries.get(number)
             if entry is not None and entry.run == history.run and not entry.original and self._within(entry.path):
                 self._take(entry)
         self._last = max(self._last, history.latest)
-        used = sum((usage for (path, _), usage in list(unsettled.items()) if self._within(path)), self.usage)
+        used = sum((usage for path, usage in list(failed.items()) if self._within(path)), self.usage)
         return {
             "max_tokens": used.total,
             "max_input_tokens": used.input,

@@ -92,14 +92,14 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
 
 def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
     run = Agent(model, [look], journal="memory").start("q", paused=True)
-    unsettled = run.desk.host.unsettled
+    failed = run.desk.host.failed_usage
 
     class Failing(Usage):
         def __getattribute__(self, name: str) -> Any:
-            unsettled["[0.1]", len(unsettled)] = Usage(1)  # as the thread of another lane does
+            failed[f"[0.{len(failed)}]"] = Usage(1)  # as the thread of another lane does
             return super().__getattribute__(name)
 
-    unsettled["[0.0]", 0] = Failing(2, 1)
+    failed["[0.0]"] = Failing(2, 1)
     assert run.usage.total >= 3
 
 
