@@ -87,7 +87,7 @@ def question(chat: Chat) -> str:
 
 
 def asked(chat: Chat) -> str:
-    """Give the question, and below it what came before, instructions or a conversation, for whoever does not see the chat."""
+    """Give the question, and below it the instructions and the last messages before it, for whoever does not see the chat."""
     told = [message for message in chat if message.role != "tool"]
     while told and told[-1].role != "user":
         told.pop()
