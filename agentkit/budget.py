@@ -103,7 +103,7 @@ class Limits:
         scopes = [*_nested(pending), *([("", self.limits)] if self.limits else [])]
         for path, limits in scopes:
             meter = self._meters.setdefault(path, Meter(path))
-            spent = meter.read(desk.history)
+            spent = meter.read(desk.history, desk.host.failed_usage)
             if not path:
                 self._warn(spent, desk)
             name = _reached(pending, limits, spent)
@@ -135,7 +135,7 @@ class Limits:
     ) -> Any:
         """Give what takes the place of a step so that the run, or the nested engine at `path`, ends with what was reached."""
         meter = self._meters[path]
-        limits, spent = limits or self.limits, spent or meter.read(desk.history)
+        limits, spent = limits or self.limits, spent or meter.read(desk.history, desk.host.failed_usage)
         text = f"I've reached the {WORDS[name][1]} budget ({spent[name]:g} of {limits[name]:g}) before I was done."
         text = f"{text}\n{done(desk.history.visible, meter)}".strip()
         reason = f"{'cap:' if path else BUDGET}{name}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from agentkit import lines
@@ -67,7 +67,7 @@ class Desk:
     @property
     def usage(self) -> Usage:
         """Tokens, money and model calls so far."""
-        return sum(self.host.unsettled.values(), self._usage + Usage(calls=self.steps))
+        return sum(list(self.host.failed_usage.values()), self._usage + Usage(calls=self.steps))
 
     def due(self, busy: Container[Pending] = (), *, stepping: bool = False) -> list[Pending]:
         """Give the steps that may start now; what a gate holds back goes to `waiting`, a breakpoint sets `hold`.
@@ -250,6 +250,8 @@ class Desk:
         text, at = mask(lines.said(error)), time.time()
         self.error, self.hold = error, f"{type(error).__name__}: {text}"
         data = {"type": type(error).__name__, "text": text[:2000], "retry": error is not self.history.stepper.error}
+        if self.host.failed_usage:
+            data["failed_usage"] = {path: asdict(used) for path, used in list(self.host.failed_usage.items())}
         self.history.behind.attempt(lambda: self.history.note("error", data, at=at))
         self.look_behind()
 

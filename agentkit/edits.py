@@ -231,8 +231,8 @@ def break_at(run: Run, condition: dict[str, Any]) -> Breakpoint:
     """Set a breakpoint, or switch on the same one that is there; a line is moved to the next at which the engine can stand."""
     point = Breakpoint.of(condition)
     if point.line is not None:
-        file = next((place.file for place in run.where() if place.file.endswith(point.file)), point.file)
-        point.line = stands(file, point.line)
+        found = [place.file for place in run.where() if (place.file.endswith(point.file) if point.file else not place.around)]
+        point.line = stands(found or [point.file], point.line)
     points = run.desk.breakpoints
     if point not in points:
         points.append(point)

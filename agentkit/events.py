@@ -24,7 +24,7 @@ KINDS = {
     "injected": "id, text, to",
     "recalled": "id",
     "moved": "tips, why",
-    "error": "type, text, retry",
+    "error": "type, text, retry, failed_usage (what calls have used so far that failed, by path, if they have)",
     "warning": "text",
     "budget_warning": "limit, max, spent, text, path",
     "budget_exceeded": "limit, max, spent, text, path",

@@ -112,23 +112,28 @@ def approval(needed: Callable[[Any], bool]) -> Gate:
 
 @dataclass(slots=True)
 class _Calls:
-    """The calls of a line; a line that was only added to is not walked again."""
+    """The calls of a tree, by what they ask for; the tree only grows, and what is known of it is not walked again."""
 
-    line: list[Entry] = field(default_factory=list)
     taken: int = 0
-    keys: set[bytes] = field(default_factory=set)
+    made: dict[bytes, set[int]] = field(default_factory=dict)
 
     def has(self, pending: Pending, desk: Desk) -> bool:
         """Say whether a call is in the present line, or stands beside and before a pending one that is the same."""
-        line = desk.history.line
-        if line is not self.line:
-            self.line, self.taken, self.keys = line, 0, set()
-        new = line[self.taken :]
+        new = list(desk.history.entries.values())[self.taken :]
         self.taken += len(new)
-        self.keys.update(_key(entry.step) for entry in new if entry.kind == "act" and type(entry.step) is Act)
-        beside = itertools.takewhile(lambda each: each is not pending, desk.history.stepper.pending)
-        key = _key(pending.step)
-        return key in self.keys or any(type(each.step) is Act and _key(each.step) == key for each in beside)
+        for entry in new:
+            if entry.kind == "act" and type(entry.step) is Act:
+                self.made.setdefault(_key(entry.step), set()).add(entry.id)
+        same = self.made.get(_key(pending.step))
+        return _beside(pending, desk) or (same is not None and any(entry.id in same for entry in desk.history.line))
+
+
+def _beside(pending: Pending, desk: Desk) -> bool:
+    """Say whether the same call stands beside a pending one, and before it."""
+    call = pending.step.calls[0]  # type: ignore[union-attr]
+    before = itertools.takewhile(lambda each: each is not pending, desk.history.stepper.pending)
+    others = (each.step.calls[0] for each in before if type(each.step) is Act and not each.opens)
+    return any((other.name, other.arguments) == (call.name, call.arguments) for other in others)
 
 
 def _key(step: Any) -> bytes:

@@ -6,13 +6,13 @@ back. The two drivers in drive.py carry effects out, one blocking, one awaiting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from agentkit import limits
 from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ToolTimeout
-from agentkit.journal.base import Entry
+from agentkit.journal.base import Entry, Note, Row
 from agentkit.messages import Call, Message, Reply
 from agentkit.models import dialects, shaped
 from agentkit.models.base import Abilities, Model, Request
@@ -52,8 +52,7 @@ class Host:
     """What steps are performed with; every field may be changed between two steps.
 
     `roles` names other models for some roles ("evaluate", "plan" …) and for what a step's `tags["model"]` may say ("fast");
-    `dialect` None chooses by the model's abilities. `unsettled` is what failed calls have used for steps, by frame path and
-    index, that are still to be done.
+    `dialect` None chooses by the model's abilities. `failed_usage` is what calls have used that failed for good, by frame path.
     """
 
     model: Model
@@ -62,7 +61,7 @@ class Host:
     roles: dict[str, Model] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     model_timeout: float | None = 600.0
-    unsettled: dict[tuple[str, int], Usage] = field(default_factory=dict)
+    failed_usage: dict[str, Usage] = field(default_factory=dict)
     _chosen: dict[int, Dialect] = field(default_factory=dict)
 
     def perform(self, step: Step, entry: Entry) -> Job:
@@ -109,24 +108,25 @@ class Host:
         try:
             output = yield from self._ask(step, entry, model, request)
         except Exception as error:
-            spent = self._settled(entry, error.usage if isinstance(error, ModelError) and _counts(error.usage) else None)
+            used = error.usage if isinstance(error, ModelError) and _counts(error.usage) else None
             if not (finish := shaped.spared(step, dialect, error)):
-                if spent is not None:
-                    self.unsettled[entry.path, entry.index] = spent
+                if used is not None:
+                    self.failed_usage[entry.path] = self.failed_usage.get(entry.path, Usage()) + used
                 raise
-            entry.author, entry.model, entry.dialect, entry.usage = "host", name_of(model), dialect.name, spent
+            entry.author, entry.model, entry.dialect, entry.usage = "host", name_of(model), dialect.name, used
             return shaped.failed(error, mask(str(error)), dialect, finish)
         reply = reply_of(output)
         if wrong := _wrong(reply):
             raise TypeError(wrong)
         entry.author, entry.model, entry.dialect = "model", reply.model or name_of(model), dialect.name
-        entry.usage = self._settled(entry, reply.usage)
+        entry.usage = reply.usage
         return dialect.read(_masked_reply(reply), step.tools)
 
-    def _settled(self, entry: Entry, usage: Usage | None) -> Usage | None:
-        """Add what failed calls have used for this step before."""
-        before = self.unsettled.pop((entry.path, entry.index), None)
-        return before + usage if before and usage else before or usage
+    def restore(self, rows: Iterable[Row], run: str) -> None:
+        """Take over from a journal what calls have used that failed for good: the last error says it all."""
+        for row in rows:
+            if isinstance(row, Note) and row.kind == "error" and row.run == run:
+                self.failed_usage = {path: Usage(**used) for path, used in row.data.get("failed_usage", {}).items()}
 
     def _ask(self, step: Think, entry: Entry, model: Model, request: Request) -> Job:
         """Ask a model; a chat that it cannot read whole is shortened, once."""

@@ -45,6 +45,9 @@ ROOM, PART, BEFORE = 40_000, 30_000, 6_000
 """Characters of all values of a prompt together (a request carries 50,000 of one message), of what one value lists, and of a
 conversation that a judge is told."""
 
+LAST = 20
+"""Messages of a conversation that a judge is told: the last ones."""
+
 CUT = "[Truncated] {count:,} more characters are not shown."
 
 
@@ -84,13 +87,14 @@ def question(chat: Chat) -> str:
 
 
 def asked(chat: Chat) -> str:
-    """Give the question, and below it what came before, instructions or a conversation, for whoever does not see the chat."""
+    """Give the question, and below it the instructions and the last messages before it, for whoever does not see the chat."""
     told = [message for message in chat if message.role != "tool"]
     while told and told[-1].role != "user":
         told.pop()
     if all(message.role == "user" for message in told):
         return question(chat)
-    before = fitted([f"{message.role}: {message.text}" for message in told[:-1]], BEFORE)
+    lately = [message for n, message in enumerate(told[:-1], -len(told)) if message.role == "system" or n >= -LAST - 1]
+    before = fitted([f"{message.role}: {message.text}" for message in lately], BEFORE)
     return "\n".join([f"{question(chat)}\n\nWhat was said before that:", *before])
 
 
@@ -128,7 +132,12 @@ def closed(lead: str, tail: str, text: str) -> str:
     opened = lead[len(lead.rstrip("*_`")) :]
     if not opened or opened in tail:
         return text
-    return re.sub(rf"(?<=\S){re.escape(opened)}(?!\w)", "", text, count=1)
+    sign, inside = re.escape(opened), 0
+    for found in re.finditer(rf"(?<!\S){sign}(?=\S)|((?:\A|(?<=\S)){sign}(?![\w({sign[-1]}]))", text):
+        inside += -1 if found[1] else 1
+        if inside < 0:  # more closes than the text has opened
+            return (text[: found.start()] + text[found.end() :]).strip()
+    return text.removeprefix(opened) if inside else text
 
 
 def numbered(text: str) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ def reopen(agent: Agent, journal: Journal, known: RunInfo, *, strict: bool) -> R
         run.control.lease.drop()
         raise
     run.desk.count()
+    run.desk.host.restore(rows, name)
     budget.restore(run.desk, rows)
     if run.status in ("done", "readonly") and not run.desk.history.behind.waiting:
         run.control.lease.drop()

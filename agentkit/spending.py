@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agentkit import lines
@@ -36,18 +36,22 @@ class Meter:
         self._last = 0
         self._until = 0.0
 
-    def read(self, history: History) -> dict[str, float]:
-        """Take in the entries that have come since the last time; give all that was spent, by the name of the limit."""
+    def read(self, history: History, failed: Mapping[str, Usage]) -> dict[str, float]:
+        """Take in the entries that have come since the last time; give all that was spent, by the name of the limit.
+
+        `failed` is what calls have used that failed for good, by frame path.
+        """
         for number in range(self._last + 1, history.latest + 1):
             entry = history.entries.get(number)
             if entry is not None and entry.run == history.run and not entry.original and self._within(entry.path):
                 self._take(entry)
         self._last = max(self._last, history.latest)
+        used = sum((usage for path, usage in list(failed.items()) if self._within(path)), self.usage)
         return {
-            "max_tokens": self.usage.total,
-            "max_input_tokens": self.usage.input,
-            "max_output_tokens": self.usage.output,
-            "max_cost": self.usage.cost,
+            "max_tokens": used.total,
+            "max_input_tokens": used.input,
+            "max_output_tokens": used.output,
+            "max_cost": used.cost,
             "max_seconds": self.seconds,
             "max_model_calls": self.model_calls,
             "max_tool_calls": self.tool_calls,

@@ -50,8 +50,8 @@ LEVEL = {unit: level for level, line in enumerate(LAYERS.splitlines()) for unit 
 PURE_NAMES = "errors lines usage messages shapes prose graph steps structured drafting engines around places lanes stepper"
 PURE = set(PURE_NAMES.split())
 PURE_LIBRARY = """
-    __future__ ast bisect collections copy dataclasses difflib enum functools graphlib hashlib heapq inspect itertools json
-    linecache math operator re string textwrap types typing
+    __future__ bisect collections copy dataclasses difflib enum functools graphlib hashlib heapq inspect itertools json
+    linecache math operator re string textwrap tokenize types typing
 """
 PERFORMS = {"open", "print", "input", "exec", "eval", "compile", "breakpoint", "__import__"}
 

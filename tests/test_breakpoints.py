@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Call, Reply, Run, tool
+from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Reply, Run, tool
 from agentkit.engines import react as module
 from agentkit.errors import UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.steps import Engine, Part
 
 
 @tool(effect="pure")
@@ -115,15 +116,59 @@ def test_the_same_call_twice_at_a_time_is_a_repeated_one() -> None:
     assert point.hits == 1 and "same arguments" in run.hold
 
 
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_calls_are_looked_through_once_and_not_again_before_each_one_that_follows(lanes: int) -> None:
+    reads = 0
+
+    class Counted(dict[str, Any]):
+        def items(self) -> Any:
+            nonlocal reads
+            reads += 1
+            return super().items()
+
+    def file(under: dict[str, Any]) -> str:
+        """File something."""
+        return "filed"
+
+    def lane(number: int, turns: int) -> Part:
+        for turn in range(turns):
+            yield Act((Call("file", {"under": Counted(turn=f"{number}.{turn}")}, f"c{number}.{turn}"),))
+        return Answer("", Chat())
+
+    def engine(task: Any, *, turns: int = 0) -> Engine:
+        yield All(tuple(lane(number, turns) for number in range(lanes)))
+        yield Conclude("done")
+        return Answer("done", Chat.of(task))
+
+    counts = []
+    for turns in (20, 40):
+        run = Agent("echo", [tool(file)], engine=engine, journal="memory", turns=turns).start("q", paused=True)
+        assert run.break_at(repeat=True).hits == 0
+        reads = 0
+        assert run.drive().answer == "done"
+        counts.append(reads)
+    assert counts[0] > 0 and counts[1] < 2.5 * counts[0], counts
+
+
 def test_a_breakpoint_on_a_line_moves_to_where_the_engine_can_stand() -> None:
     run = begin(call("Oslo"), "done")
     point = run.break_at(line=line_of("if thought.calls"))
     assert point.line == line_of("yield Act")
     run.drive()
     assert point.hits == 1 and run.pending[0].step.kind == "act"
-    with pytest.raises(UsageError, match="where it yields"):
+    with pytest.raises(UsageError, match=r"react\.py on: .* where it yields"):
         run.break_at(line=100_000)
     assert len(run.desk.breakpoints) == 1
+
+
+def test_a_breakpoint_on_a_line_of_an_engine_within_another_stays_there() -> None:
+    model = Scripted(["1. look", call("Oslo"), "rain", "it rains"], abilities=Abilities(tools=True))
+    run = Agent(model, [look], engine="plan_and_execute", journal="memory").start("q", paused=True)
+    next(run)
+    point = run.break_at(line=line_of("yield Act"))
+    assert point.line == line_of("yield Act")
+    run.drive()
+    assert point.hits == 1 and run.pending[0].step.kind == "act"
 
 
 def test_a_breakpoint_that_is_there_is_switched_on_and_not_set_twice() -> None:

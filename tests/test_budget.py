@@ -11,7 +11,7 @@ from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Reply, Think
 from agentkit.around.limits import capped
 from agentkit.budget import Budget
 from agentkit.engines.react import react
-from agentkit.errors import Undecided, Unknown, UsageError
+from agentkit.errors import ModelError, Undecided, Unknown, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -292,3 +292,13 @@ def test_when_several_lanes_wait_for_more_one_no_ends_the_run() -> None:
     assert len(run.waiting) == 5
     run.reject()
     assert run.status == "done" and run.waiting == [] and run.result.reason == "budget:max_model_calls"
+
+
+def test_what_failed_calls_have_used_counts_before_one_more_is_made() -> None:
+    failed = ModelError("broke off")
+    failed.usage = Usage(60, 0)
+    run = agent([failed, failed, "done"], budget={"max_tokens": 100, "ask": False}).start("q", paused=True)
+    for _ in range(2):
+        with pytest.raises(ModelError):
+            next(run)
+    assert (run.usage.total, run.drive().reason) == (120, "budget:max_tokens")

@@ -154,6 +154,15 @@ def test_a_marker_is_anchored(text: str, found: str | None) -> None:
         ("**FINAL ANSWER:** **Paris** it is", "**Paris** it is"),
         ("* FINAL ANSWER: char*", "char*"),
         ("FINAL-ANSWER: ```py\nx\n```", "```py\nx\n```"),
+        ("**FINAL ANSWER: ** 42", "42"),
+        ("**FINAL ANSWER: **\n42", "42"),
+        ("**FINAL ANSWER: **42", "42"),
+        ("**FINAL ANSWER:\n\n**Rome** it is", "**Rome** it is"),
+        ("**FINAL ANSWER: **Rome** it is**", "**Rome** it is"),
+        ("*FINAL ANSWER: 5*(3+1) = 20*", "5*(3+1) = 20"),
+        ("*FINAL ANSWER: f(**given)*", "f(**given)"),
+        ("**FINAL ANSWER: *Rome***", "*Rome*"),
+        ("__FINAL ANSWER: __init__ is its name__", "__init__ is its name"),
     ],
 )
 def test_emphasis_around_a_marked_line_is_no_part_of_what_it_says_and_its_own_is(text: str, found: str) -> None:

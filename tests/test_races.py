@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,8 @@ from agentkit.errors import Busy, UsageError
 from agentkit.history import History
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
+from agentkit.tools.math import calculate
+from agentkit.usage import Usage
 
 
 @tool(effect="pure")
@@ -84,3 +88,54 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
     assert (again.tips, again.moves.done, again.moves.undone) == (history.tips, history.moves.done, history.moves.undone)
     assert (again.stepper.answer and again.stepper.answer.text) == run.answer
     assert run.drive().answer or run.drive().answer
+
+
+def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
+    run = Agent(model, [look], journal="memory").start("q", paused=True)
+    failed = run.desk.host.failed_usage
+
+    class Failing(Usage):
+        def __getattribute__(self, name: str) -> Any:
+            failed[f"[0.{len(failed)}]"] = Usage(1)  # as the thread of another lane does
+            return super().__getattribute__(name)
+
+    failed["[0.0]"] = Failing(2, 1)
+    assert run.usage.total >= 3
+
+
+def click(run: Run) -> None:
+    line = run.where()[0].line
+    assert run.break_at(line=line).line == line
+
+
+def reckon(run: Run) -> None:
+    assert calculate.function(expression="1 + 2 * (3 + 4) - (9 + 10) * 11 / (5 - 4) + sqrt(49)") == -187
+
+
+@pytest.mark.parametrize(("work", "times"), [(click, 20), (reckon, 1_000)])
+def test_source_is_read_by_several_threads_at_once(work: Callable[[Run], None], times: int) -> None:
+    run = Agent(model, [look], journal="memory").start("q", paused=True)
+    wrong, usual = list[BaseException](), gc.get_threshold()
+
+    def again_and_again() -> None:
+        try:
+            for _ in range(times):
+                work(run)
+        except BaseException as error:
+            wrong.append(error)
+
+    def let_others(*_: Any) -> None:
+        time.sleep(0)
+
+    threads = [threading.Thread(target=again_and_again, daemon=True) for _ in range(3)]
+    gc.callbacks.append(let_others)  # whoever makes many objects is interrupted in the middle of it
+    gc.set_threshold(50)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        gc.set_threshold(*usual)
+        gc.callbacks.remove(let_others)
+    assert not wrong, repr(wrong[0])

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Call, Reply, Run, tool
-from agentkit.errors import Diverged, JournalError, JournalInUse, JournalTooNew, ReadOnly, Unknown
+from agentkit import Agent, Call, Reply, Run, Usage, tool
+from agentkit.errors import Diverged, JournalError, JournalInUse, JournalTooNew, ModelError, ReadOnly, Unknown
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -42,6 +42,24 @@ def recorded(steps: int = 2) -> str:
 
 def database() -> Path:
     return Path(os.environ["AGENTKIT_HOME"]) / "runs.db"
+
+
+def test_what_failed_calls_have_used_is_known_after_a_resume() -> None:
+    failed = ModelError("broke off")
+    failed.usage = Usage(60, 1)
+    run = agent(failed, Reply("", CALL.calls, usage=Usage(5, 1)), failed).start("How is Oslo?", paused=True)
+    spent = []
+    for performed in (False, True, True, False):  # it fails, thinks, looks, and fails
+        if performed:
+            next(run)
+        else:
+            with pytest.raises(ModelError):
+                next(run)
+        spent.append(run.usage.total)
+    run.close()
+    again = agent(Reply("It rains", usage=Usage(7, 2))).resume(run.id)
+    assert spent == [61, 67, 67, 128] and again.usage == run.usage
+    assert again.drive().usage.total == 137 and [entry.usage.total for entry in again.entries if entry.usage] == [6, 9]
 
 
 def test_a_run_goes_on_where_it_stood_and_nothing_recorded_is_asked_again() -> None:

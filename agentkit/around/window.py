@@ -22,7 +22,7 @@ def window(turns: int) -> Around:
     @around(Think)
     def snip(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         if not memory.get("snipped"):
-            memory["snipped"] = True
+            memory["snipped"] = step.hears  # what a judge is asked is not the loop's own chat yet
             old = _before(step.chat, turns)
             view(memory, old)
             shorten(memory, old, Chat.of(message for message in old if message.role == "system" or message.pinned))

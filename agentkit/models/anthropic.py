@@ -36,7 +36,7 @@ def Anthropic(
     """
     usual = os.environ.get("ANTHROPIC_BASE_URL", "").strip() or BASE
     base = based(base_url or usual, "/messages", "/v1")
-    own = base in (based(usual, "/v1"), BASE)
+    own = base in (based(usual, "/messages", "/v1"), BASE)
     if key_name is None:
         key_name = "ANTHROPIC_API_KEY" if own and api_key is None else ""
     more.setdefault("name", f"anthropic:{model}" if own else f"anthropic:{model} at {plain(base)}")

@@ -70,9 +70,9 @@ def servers() -> list[Found]:
 
 
 def _listens(address: str) -> bool:
-    """Say whether somebody takes connections there; on this machine that is known at once, and a tape will say it itself."""
+    """Say whether somebody takes connections there; on this machine that is known at once; a tape knows whom it has heard."""
     if clients.is_played():
-        return True
+        return clients.inserted.has(address)
     parts = urlsplit(address)
     try:
         socket.create_connection((parts.hostname or "", parts.port or 80), timeout=PATIENCE / 4).close()

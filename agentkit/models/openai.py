@@ -31,7 +31,7 @@ def OpenAI(
     """
     usual = os.environ.get("OPENAI_BASE_URL", "").strip() or BASE
     base = based(base_url or usual, "/chat/completions")
-    own = base in (usual.rstrip("/"), BASE)
+    own = base in (based(usual, "/chat/completions"), BASE)
     if key_name is None:
         key_name = "OPENAI_API_KEY" if own and api_key is None else ""
     reasons = bool(_REASONS.search(model))

@@ -28,7 +28,8 @@ class Tape:
     """The HTTP exchanges of all models while it is in place: `with Tape("tape.json", "record"): …`.
 
     "replay" answers from the tape alone and opens no connection, "record" begins it anew, "auto" asks only for what is
-    missing. A request is known by its path and its body. Keys, cookies and what looks like a secret are never stored.
+    missing. A request is known by its path and its body; where several hosts were asked the same, each gives its own answers.
+    Keys, cookies and what looks like a secret are never stored.
     Raises `NotRecorded` for a request that is not on the tape, and shows the nearest one that is.
     """
 
@@ -78,6 +79,10 @@ class Tape:
 
     # -- what is asked beside the streams ----------------------------------------------------------------------------
 
+    def has(self, address: str) -> bool:
+        """Say whether anything on the tape was asked of a server."""
+        return any(one["request"]["url"].startswith(f"{plain(address).rstrip('/')}/") for one in self.exchanges)
+
     def ask(self, method: str, url: str, body: bytes, really: Callable[[], bytes]) -> bytes:
         """Give the recorded answer to a question about a server, or ask it, and keep what it says."""
         request = SimpleNamespace(method=method, url=url, content=body)
@@ -97,6 +102,8 @@ class Tape:
             if self.mode == "record":
                 return None
             known = [one for one in self.exchanges if _key(one["request"]) == key]
+            if its_own := [one for one in known if one["request"]["url"] == asked["url"]]:
+                known, key = its_own, f"{key} {asked['url']}"
             if known:
                 turn = min(self._played.get(key, 0), len(known) - 1)
                 self._played[key] = turn + 1
@@ -118,7 +125,8 @@ class Tape:
         response = {"status": status, "headers": kept, **_written(pieces), **({"broken": mask(broken)} if broken else {})}
         with self._lock:
             self.exchanges.append({"request": asked, "response": response})
-            self._played[_key(asked)] = self._played.get(_key(asked), 0) + 1
+            key = f"{_key(asked)} {asked['url']}"
+            self._played[key] = self._played.get(key, 0) + 1
             _save(self.path, {"agentkit_tape": VERSION, "exchanges": self.exchanges})
 
     def __repr__(self) -> str:

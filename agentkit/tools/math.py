@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -132,6 +133,9 @@ def _called(name: str, arguments: list[Number]) -> Number:
     return function(*arguments)
 
 
+_PARSING = threading.Lock()  # CPython 3.11 makes no two syntax trees at a time in two threads
+
+
 @tool(effect="pure")
 def calculate(expression: str) -> int | float:
     """Evaluate an arithmetic expression and return the number.
@@ -144,7 +148,8 @@ def calculate(expression: str) -> int | float:
     if len(expression) > MAX_CHARACTERS:
         raise ToolError(f"the expression is longer than {MAX_CHARACTERS} characters")
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
+        with _PARSING:
+            tree = ast.parse(expression.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ToolError(f"not an arithmetic expression: {expression[:80]!r}") from None
     try:

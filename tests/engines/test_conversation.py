@@ -60,3 +60,21 @@ def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
     assert Agent(model, engine="reflexion", journal="memory").run([*said, Message("user", "Who am I?")]).answer == "Ada"
     told = model.raw_requests[-1].chat[-1].text
     assert "What was asked: Who am I?" in told and len(told) < 9_000 and all(f"user: {n}? " in told for n in range(10))
+
+
+def test_of_a_very_long_conversation_the_last_messages_are_told_and_the_instructions() -> None:
+    said = [message for n in range(500) for message in (Message("user", f"{n}? " * 50), Message("assistant", "so " * 50))]
+    model = Scripted(["Ada", "SATISFACTORY"])
+    agent = Agent(model, engine="reflexion", journal="memory", instructions="Be brief.")
+    assert agent.run([*said, Message("user", "Who am I?")]).answer == "Ada"
+    told = model.raw_requests[-1].chat[-1].text
+    assert "system: Be brief." in told and "user: 499? " in told and "user: 489? " not in told and len(told) < 9_000
+
+
+@pytest.mark.parametrize("engine", ["critic", "self_refine"])
+def test_whoever_mends_the_answer_is_shown_the_window_too(engine: str) -> None:
+    replies, role = WRITERS[engine]
+    model = Scripted(replies)
+    assert Agent(model, [look], engine=engine, journal="memory", window=1).run(TALK).answer == "Ada"
+    (revised,) = [request.chat for request in model.raw_requests if request.role == role]
+    assert [message.text for message in revised][:1] == ["Who am I?"]

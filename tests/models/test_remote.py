@@ -236,7 +236,8 @@ def test_what_a_call_has_cost_that_failed_for_good_counts_too() -> None:
     with Loopback([broken, broken, whole]) as host:
         run = Agent(model(host, "anthropic", retries=0), journal="memory").start("q", paused=True)
         spent = [run.drive().usage.input for _ in range(3)]
-    assert spent == [9, 18, 27] and run.entries[1].usage.input == 27  # type: ignore[union-attr]
+    assert spent == [9, 18, 27] and run.entries[1].usage.input == 9  # type: ignore[union-attr]
+    assert Agent("offline", journal="memory").load(run.to_json()).usage.input == 27
     with Loopback([whole, broken]) as host:
         agent = Agent(model(host, "anthropic", retries=0), journal="memory", synthesize=True, budget={"max_cost": 9})
         result = agent.run("q")
@@ -329,8 +330,10 @@ def test_the_usual_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch)
         Agent(OpenAI("m", base_url=host.url, key_name="GATEWAY_KEY"), journal=None).run("q")
         monkeypatch.setenv("OPENAI_BASE_URL", host.url)
         Agent("openai:m", journal=None).run("q")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{host.url}/chat/completions")  # as people copy it
+        Agent("openai:m", journal=None).run("q")
         sent = [got.headers.get("authorization") for got in host.got]
-    assert sent == [None, "Bearer gateway-key-0001", f"Bearer {KEY}"]
+    assert sent == [None, "Bearer gateway-key-0001", f"Bearer {KEY}", f"Bearer {KEY}"]
 
 
 # -- what it can -------------------------------------------------------------------------------------------------------------

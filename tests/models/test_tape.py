@@ -225,6 +225,17 @@ def test_the_server_that_was_found_is_found_on_the_tape(tmp_path: Path, monkeypa
     assert Agent(journal=None).model.name == "offline"
 
 
+def test_each_of_several_servers_gives_its_own_answers_on_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, listed = tmp_path / "tape.json", [said_as_json(data=[{"id": name}]) for name in ("qwen3", "llama3")]
+    with Loopback(listed[:1]) as one, Loopback(listed[1:]) as other, Tape(path, "record"):
+        urls = [f"{host.url}/v1" for host in (one, other)]
+        recorded = [local.models_at(url, 20) for url in urls]
+    monkeypatch.setenv("AGENTKIT_LOCAL", ",".join(["http://127.0.0.1:9/v1", *reversed(urls)]))
+    with Tape(path):
+        assert [(found.address, found.models) for found in local.servers()] == list(zip(urls, recorded, strict=True))[::-1]
+        assert local.models_at("http://127.0.0.1:9/v1", 20) == recorded[0]  # a host that moved is known by its path
+
+
 TEST = """
 from agentkit import Agent
 from agentkit.models.openai import OpenAI
