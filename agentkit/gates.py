@@ -114,16 +114,16 @@ def approval(needed: Callable[[Any], bool]) -> Gate:
 class _Calls:
     """The calls of a tree, by what they ask for; the tree only grows, and what is known of it is not walked again."""
 
-    taken: int = 0
+    last: int = 0
     made: dict[bytes, set[int]] = field(default_factory=dict)
 
     def has(self, pending: Pending, desk: Desk) -> bool:
         """Say whether a call is in the present line, or stands beside and before a pending one that is the same."""
-        new = list(desk.history.entries.values())[self.taken :]
-        self.taken += len(new)
-        for entry in new:
-            if entry.kind == "act" and type(entry.step) is Act:
-                self.made.setdefault(_key(entry.step), set()).add(entry.id)
+        first, self.last = self.last + 1, desk.history.latest
+        for number in range(first, self.last + 1):
+            entry = desk.history.entries.get(number)
+            if entry is not None and entry.kind == "act" and type(entry.step) is Act:
+                self.made.setdefault(_key(entry.step), set()).add(number)
         same = self.made.get(_key(pending.step))
         return _beside(pending, desk) or (same is not None and any(entry.id in same for entry in desk.history.line))
 
