@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentkit import answers, show
+from agentkit import answers, lines, show
 from agentkit.journal.base import Entry
+from agentkit.secrets import mask
 from agentkit.usage import Usage
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Result:
     output: Any = None
 
     def __str__(self) -> str:
-        return self.answer
+        return self.answer if self.answer or not self.error else f"(no answer: {mask(lines.error(self.error))})"
 
     __repr__ = show.result
 
@@ -67,7 +68,7 @@ class Branches(list[list[Entry]]):
 def result_of(run: Run) -> Result:
     """Say how a run stands now."""
     answer, desk = run.desk.history.stepper.answer, run.desk
-    reason = answer.interrupted if answer else run.interrupted or desk.hold or "paused"
+    reason = answer.interrupted if answer else run.interrupted or desk.hold or (lines.error(desk.error) if desk.error else "paused")
     unheard = tuple(note.data["text"] for note in desk.history.unheard())
     text = answer.text if answer else ""
     output, misfit = answers.result(run.task, text) if answer else (None, None)

@@ -39,6 +39,8 @@ def run(shown: Run) -> str:
         lines.append(f"read-only: without {', '.join(shown.missing)}")
     elif shown.status != "done":
         why = [verdict.why for _, verdict in shown.waiting] or ([shown.hold] if shown.hold else [])
+        if not why and shown.desk.error:
+            why = [f"{type(shown.desk.error).__name__}: {said(shown.desk.error)}"]
         lines += [f"  ! {mask(text)}" for text in why]
         lines += [f"  > next: {pending(step, shown)}" for step in shown.pending]
     return "\n".join(lines)

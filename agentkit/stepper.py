@@ -19,7 +19,7 @@ from agentkit.around.base import Around
 from agentkit.errors import EngineError, Finish, OutputValidationError
 from agentkit.lanes import Frame, Lane
 from agentkit.messages import EMPTY
-from agentkit.places import Place, places, single
+from agentkit.places import Place, places, raised_at, single
 from agentkit.steps import Act, Answer, Engine, Step, problem
 
 Recorded = dict[tuple[str, int], Any]
@@ -188,7 +188,7 @@ class Stepper:
             if isinstance(error, KeyboardInterrupt) and self._pressed(error):
                 raise
             name = getattr(lane.frames[-1].generator, "__name__", "the engine")
-            self.error = EngineError(f"{name} raised {lines.error(error)}")
+            self.error = EngineError(f"{name} raised {lines.error(error)}{raised_at(error)}")
             self.error.__cause__ = error
 
     def _send(self, lane: Lane, value: Any) -> tuple[int, Any] | None:
