@@ -104,6 +104,13 @@ def test_another_engine_ends_the_line_where_it_differs_and_strict_refuses() -> N
     assert any(entry.kind == "act" for line in run.branches() for entry in line)
 
 
+def test_a_run_that_is_opened_with_another_engine_says_what_became_of_its_steps() -> None:
+    run = agent("x", engine="chain_of_thought").resume(recorded())
+    assert "act (action) was recorded, with the engine 'react'" in run.hold and run.hold in repr(run)
+    run.drive()
+    assert (run.status, run.hold) == ("done", "")
+
+
 def test_an_unknown_run_is_named_and_the_nearest_offered() -> None:
     name = recorded()
     with pytest.raises(Unknown, match=name):
