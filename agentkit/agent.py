@@ -128,10 +128,15 @@ class Agent:
         settings.check_timeout(timeout)
         run = self.start(task, output=output, session=session, user=user, paused=True)
         budget.ask_nobody(run.desk)
-        result = run.drive(timeout)
-        while run.waiting and result.reason != "timeout":
-            self._decide(run)
+        try:
             result = run.drive(timeout)
+            while run.waiting and result.reason != "timeout":
+                self._decide(run)
+                result = run.drive(timeout)
+        except KeyboardInterrupt as pressed:
+            if self.journal is not None:
+                pressed.add_note(f"The run is held, and nothing is lost: agent.resume({run.id!r}) gives it, to go on with drive().")
+            raise
         if result.error and self.raise_errors:
             raise result.error
         return result
