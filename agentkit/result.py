@@ -40,6 +40,13 @@ class Result:
 
     __repr__ = show.result
 
+    if not TYPE_CHECKING:  # a type checker shall go on finding what is misspelled
+
+        def __getattr__(self, name: str) -> Any:
+            known = name != "run" and not name.startswith("_") and hasattr(type(self.run), name)
+            hint = f"; its run has: result.run.{name}" if known else ""
+            raise AttributeError(f"a Result has no {name!r}{hint}", name=name, obj=self)
+
 
 @dataclass(slots=True)
 class Receipt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import threading
 import time
@@ -435,6 +436,15 @@ def test_a_result_without_an_answer_says_why_when_it_is_printed() -> None:
     failed = agent(ModelError("nobody there")).run("q")
     assert (failed.answer, str(failed)) == ("", "(no answer: ModelError: nobody there)")
     assert str(agent("3").run("q")) == "3"
+
+
+def test_who_takes_a_result_for_the_run_is_told_where_the_run_is() -> None:
+    result = agent("3").run("q")
+    with pytest.raises(AttributeError, match=r"no 'edit'; its run has: result\.run\.edit"):
+        result.edit(1, text="4")
+    with pytest.raises(AttributeError, match=r"no 'nothing'$"):
+        result.nothing()  # type: ignore[attr-defined]
+    assert copy.copy(result).answer == "3"
 
 
 def test_an_engine_that_raised_is_told_in_each_result_with_the_line() -> None:
