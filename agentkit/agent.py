@@ -265,6 +265,8 @@ class Agent:
         if journal is None:
             raise UsageError("an agent with journal=None has nothing to resume from")
         name = name.id if isinstance(name, Run) else name.run if isinstance(name, RunInfo) else name
+        if not isinstance(name, str):
+            raise UsageError(f"resume takes the id of a run, as agentkit.runs() lists them, not {name!r}")
         if (old := _LIVE.get(name)) is not None and old.control.lease.held:
             if old.status == "running":
                 raise Busy("this run is playing in this kernel; pause it first, or go on with that Run object")

@@ -233,7 +233,7 @@ class Stepper:
         lane.done, lane.result = True, value
         if lane.parent is None:
             if type(value) is not Answer or not isinstance(value.text, str):
-                raise EngineError(f"an engine returns an Answer with a text, not {value!r:.200}")
+                raise EngineError(f"an engine returns an Answer with a text, as in Answer(text, chat), not {value!r:.200}")
             self.answer = value
         elif lane.parent.joint is not None and all(branch.done for branch in lane.parent.branches):
             lane.parent.pending, lane.parent.joint = lane.parent.joint, None

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, Run, tool
-from agentkit.errors import Diverged, JournalError, JournalInUse, JournalTooNew, ReadOnly, Unknown
+from agentkit.errors import Diverged, JournalError, JournalInUse, JournalTooNew, ReadOnly, Unknown, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -115,6 +115,11 @@ def test_an_unknown_run_is_named_and_the_nearest_offered() -> None:
     name = recorded()
     with pytest.raises(Unknown, match=name):
         agent().resume(name[:-1] + "_")
+
+
+def test_what_is_no_run_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match=r"the id of a run, as agentkit\.runs\(\) lists them, not None"):
+        agent().resume(None)  # type: ignore[arg-type]
 
 
 def test_a_second_process_is_told_who_has_the_run() -> None:
