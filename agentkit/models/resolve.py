@@ -157,7 +157,7 @@ def _at(url: str) -> Any:
             offered = local.models_at(address, 2.0)
         except OSError as error:
             why = f"{address} did not answer when asked for its models ({error}). Is it up, and is the address right?"
-            raise UsageError(f"{why} A model that is named is not looked for: {address}#NAME") from error
+            raise UsageError(f"{why} A model that is named is not looked for: {address}#NAME") from None
         except Exception:
             offered = ()
         if not offered:
