@@ -447,6 +447,14 @@ def test_who_takes_a_result_for_the_run_is_told_where_the_run_is() -> None:
     assert copy.copy(result).answer == "3"
 
 
+def test_an_engine_that_makes_its_chat_in_the_wrong_way_is_told_the_right_one() -> None:
+    def engine(task: Any) -> Any:
+        yield agentkit.Think(agentkit.Chat("Hello"))  # type: ignore[arg-type]
+
+    said = str(agent("a", engine=engine).run("q").error)
+    assert "a chat is made with Chat.of(...)" in said and 'at: yield agentkit.Think(agentkit.Chat("Hello"))' in said
+
+
 def test_an_engine_that_raised_is_told_in_each_result_with_the_line() -> None:
     def engine(task: Any) -> Any:
         chat = agentkit.Chat.of(task)
