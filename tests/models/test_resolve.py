@@ -75,6 +75,7 @@ def test_a_server_that_is_not_there_is_told_from_one_that_lists_no_models() -> N
 def test_the_address_of_the_whole_api_is_cut_to_its_base() -> None:
     with Loopback([listing("m")]) as host:
         assert resolve.find(f"{host.url}/v1/chat/completions").name == f"{host.url}/v1#m"
+        assert host.got[0].line == "GET /v1/models HTTP/1.1"
 
 
 def test_a_url_is_a_server_that_speaks_like_openai_and_its_first_model_that_talks() -> None:
