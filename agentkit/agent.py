@@ -128,10 +128,15 @@ class Agent:
         settings.check_timeout(timeout)
         run = self.start(task, output=output, session=session, user=user, paused=True)
         budget.ask_nobody(run.desk)
-        result = run.drive(timeout)
-        while run.waiting and result.reason != "timeout":
-            self._decide(run)
+        try:
             result = run.drive(timeout)
+            while run.waiting and result.reason != "timeout":
+                self._decide(run)
+                result = run.drive(timeout)
+        except KeyboardInterrupt as pressed:
+            if self.journal is not None:
+                pressed.add_note(f"The run is held, and nothing is lost: agent.resume({run.id!r}) gives it, to go on with drive().")
+            raise
         if result.error and self.raise_errors:
             raise result.error
         return result
@@ -260,6 +265,8 @@ class Agent:
         if journal is None:
             raise UsageError("an agent with journal=None has nothing to resume from")
         name = name.id if isinstance(name, Run) else name.run if isinstance(name, RunInfo) else name
+        if not isinstance(name, str):
+            raise UsageError(f"resume takes the id of a run, as agentkit.runs() lists them, not {name!r}")
         if (old := _LIVE.get(name)) is not None and old.control.lease.held:
             if old.status == "running":
                 raise Busy("this run is playing in this kernel; pause it first, or go on with that Run object")

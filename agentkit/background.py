@@ -6,12 +6,17 @@ threads, so that none of them can hold the interpreter back at its end.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import os
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+Item = TypeVar("Item")
 
 _lock = threading.Lock()
 _loop: Any = None
@@ -77,7 +82,6 @@ def in_thread(function: Callable[[], Any]) -> Future[Any]:
 
 def wait(future: Future[Any], timeout: float | None = None) -> Any:
     """Wait for a future in steps of 0.1 s, so that an interrupt arrives; raises `TimeoutError` after `timeout` seconds."""
-    import time
     from concurrent.futures import wait as wait_for
 
     end = None if timeout is None else time.monotonic() + timeout
@@ -87,6 +91,33 @@ def wait(future: Future[Any], timeout: float | None = None) -> Any:
             raise TimeoutError(f"not done after {timeout} s")
         wait_for([future], timeout=left)
     return future.result()
+
+
+class Mailbox(Generic[Item]):
+    """A queue with one reader, whose wait ends in time; anybody may put something in, a signal handler too.
+
+    `queue.SimpleQueue` waits for ever where a signal arrives just as its time is up (seen in CPython 3.11): an interrupt that
+    nobody hears.
+    """
+
+    def __init__(self) -> None:
+        self._items: deque[Item] = deque()
+        self._bell = threading.Lock()
+        self._bell.acquire()
+
+    def put(self, item: Item) -> None:
+        """Put something in; never waits."""
+        self._items.append(item)
+        with contextlib.suppress(RuntimeError):  # it rings already
+            self._bell.release()
+
+    def get(self, seconds: float) -> Item:
+        """Take what came first, or wait for it. Raises `TimeoutError` when nothing came in so many seconds."""
+        end = time.monotonic() + seconds
+        while not self._items:
+            if not self._bell.acquire(timeout=max(0.0, end - time.monotonic())):
+                raise TimeoutError(f"nothing came in {seconds} s")
+        return self._items.popleft()
 
 
 def timer(seconds: float | None, function: Callable[[], Any]) -> Callable[[], None]:

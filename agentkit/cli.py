@@ -120,6 +120,19 @@ def version() -> None:
     typer.echo(installed("jupyter-agentkit"))
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    asked: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Step, watch and replay agent loops."""
+
+
 def _speak() -> None:
     """Let the log of the run reach the terminal: DEBUG with its name in front, what was done as it is."""
 

@@ -6,13 +6,13 @@ Each carries out the effects that the host's jobs yield; what they share is in w
 from __future__ import annotations
 
 import functools
-import queue
 import time
 from collections.abc import Callable, Container, Iterable
 from concurrent.futures import Future
 from typing import Any, Literal, cast
 
 from agentkit import interrupts, limits
+from agentkit.background import Mailbox
 from agentkit.desk import Desk, Work
 from agentkit.effects import Halted, Outcome, call, late, outcome_of
 from agentkit.errors import ToolTimeout
@@ -29,7 +29,7 @@ GRACE = 1.0
 MayStart = Callable[[Container[Pending]], list[Pending]]
 """Says which pending steps may start, beside those that are under way."""
 
-Back = queue.SimpleQueue[tuple[Work, Outcome | None] | None]
+Back = Mailbox[tuple[Work, Outcome | None] | None]
 """Where the outcomes of effects that run in threads come back; a None only wakes who waits."""
 
 
@@ -62,7 +62,7 @@ def step(desk: Desk, pending: Pending) -> Entry | None:
 
 def blocking(desk: Desk, until: Callable[[], str]) -> None:
     """Perform steps until none may start, or `until()` gives a reason to stop; lanes and parallel calls run in threads."""
-    back: Back = queue.SimpleQueue()
+    back: Back = Mailbox()
     limits: dict[Work, float] = {}
 
     def launch(work: Work, effect: Effect) -> None:
@@ -99,8 +99,8 @@ def blocking(desk: Desk, until: Callable[[], str]) -> None:
 def _await_one(works: Works, back: Back, limits: dict[Work, float], launch: Callable[[Work, Effect], None]) -> None:
     """Wait, 0.1 s at the most, for one effect to come back or to be too late."""
     try:
-        returned = back.get(timeout=0.1)
-    except queue.Empty:
+        returned = back.get(0.1)
+    except TimeoutError:
         now = time.monotonic()
         for work in [work for work, limit in limits.items() if limit <= now]:
             del limits[work]
@@ -120,8 +120,8 @@ def _abandon(works: Works, back: Back) -> None:
     end = time.monotonic() + GRACE
     while works.busy and (left := end - time.monotonic()) > 0:
         try:
-            returned = back.get(timeout=left)
-        except queue.Empty:
+            returned = back.get(left)
+        except TimeoutError:
             return
         if returned is not None and works.is_out(returned[0]):
             _take(works, *returned)

@@ -253,7 +253,8 @@ def branches(run: Run) -> list[list[Entry]]:
 def request(run: Run, entry: Entry) -> dict[str, Any]:
     """Rebuild what was sent for a recorded model call."""
     if entry.kind != "think":
-        raise UsageError(f"entry {entry.id} is no model call but {entry.kind}")
+        number = next((f"entry {n}" for n, each in enumerate(run.entries) if each is entry), "this entry")
+        raise UsageError(f"{number} is no model call but {entry.kind}; a thought has a request")
     return run.desk.host.sent(entry)
 
 

@@ -65,9 +65,9 @@ class UsageError(AgentkitError):
 class Unknown(UsageError):
     """A name that nobody knows; the message offers the nearest."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
+    def __init__(self, what: str, name: object, known: Iterable[str], meant: str = "") -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(str(name), names, n=1)
+        near = [meant] if meant else difflib.get_close_matches(str(name), names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
         super().__init__(f"unknown {what} {name!r}; {hint}")
 

@@ -161,9 +161,11 @@ class Chat:
         if past is None:
             self.length = 0
             self.notes: frozenset[str] = frozenset()
+        elif last is None:
+            raise TypeError("a chat is made with Chat.of(...) of a text, a message or messages, not with Chat(...)")
         else:
             self.length = past.length + 1
-            self.notes = past.notes.union(last.notes) if last.notes else past.notes  # type: ignore[union-attr]
+            self.notes = past.notes.union(last.notes) if last.notes else past.notes
 
     @classmethod
     def of(cls, messages: str | Message | Chat | Iterable[Any]) -> Chat:

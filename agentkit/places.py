@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import tokenize
 from collections.abc import Generator, Iterator, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.errors import UsageError
+from agentkit.lines import line as one_line
 
 
 @dataclass(slots=True, eq=False)
@@ -41,6 +43,17 @@ def places(lane: Any) -> Iterator[Place]:
         code = frame.f_code
         source = linecache.getline(code.co_filename, frame.f_lineno).strip()
         yield Place(code.co_name, code.co_filename, frame.f_lineno, source, dict(frame.f_locals), lane.path, around)
+
+
+def raised_at(error: BaseException) -> str:
+    """Say at which line of an engine, or of an around, an error was raised; "" where its source is not to be had."""
+    steps, at = error.__traceback__, ""
+    while steps:
+        code = steps.tb_frame.f_code
+        if code.co_flags & inspect.CO_GENERATOR and not code.co_name.startswith("<"):
+            at = linecache.getline(code.co_filename, steps.tb_lineno)
+        steps = steps.tb_next
+    return f", at: {one_line(at, 120)}" if at.strip() else ""
 
 
 def single(step: Any) -> Generator[Any, Any, Any]:

@@ -44,6 +44,14 @@ ALIASES = {
 }
 """Ids under which other systems know these engines."""
 
+OF_OTHERS = {
+    **dict.fromkeys(("system", "system_prompt", "prompt"), ("instructions", "instructions")),
+    **dict.fromkeys(("max_steps", "max_turns"), ("max_iterations", "max_iterations")),
+    **dict.fromkeys(("temperature", "max_tokens", "top_p", "seed"), ("settings", 'settings={{"{name}": …}}')),
+    **dict.fromkeys(("api_key", "base_url"), ("settings", "Agent(OpenAI(…, {name}=…))")),
+}
+"""Names that options have elsewhere: the one that must be known here, and what to write."""
+
 AT_LEAST = {
     "max_iterations": 1,
     "max_steps": 1,
@@ -118,12 +126,19 @@ def loops(engine: Callable[..., Any]) -> frozenset[str]:
     return frozenset(p.name for p in known if "Loop" in str(p.annotation) or inspect.isgeneratorfunction(p.default))
 
 
+def _meant(name: str, known: list[str]) -> str:
+    """Give what somebody means who calls an option as other libraries do; "" where that is not to be had."""
+    here, written = OF_OTHERS.get(name, ("", ""))
+    return written.format(name=name) if here in known else ""
+
+
 def check(engine: Callable[..., Any], options: Mapping[str, Any], others: Iterable[str] = ()) -> None:
     """Check an engine's parameters. Raises `Unknown` for a name it does not have, `ValueError` for a value out of range."""
     known = parameters(engine)
     for name, value in options.items():
         if name not in known:
-            raise Unknown("option", name, [*known, *others])
+            all_known = [*known, *others]
+            raise Unknown("option", name, all_known, _meant(name, all_known))
         if name in AT_LEAST:
             _check_count(name, value)
         if name == "force_answer" and not isinstance(value, bool):

@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentkit import answers, show
+from agentkit import answers, lines, show
 from agentkit.journal.base import Entry
+from agentkit.secrets import mask
 from agentkit.usage import Usage
 
 if TYPE_CHECKING:
@@ -35,9 +36,16 @@ class Result:
     output: Any = None
 
     def __str__(self) -> str:
-        return self.answer
+        return self.answer if self.answer or not self.error else f"(no answer: {mask(lines.error(self.error))})"
 
     __repr__ = show.result
+
+    if not TYPE_CHECKING:  # a type checker shall go on finding what is misspelled
+
+        def __getattr__(self, name: str) -> Any:
+            known = name != "run" and not name.startswith("_") and hasattr(type(self.run), name)
+            hint = f"; its run has: result.run.{name}" if known else ""
+            raise AttributeError(f"a Result has no {name!r}{hint}", name=name, obj=self)
 
 
 @dataclass(slots=True)
@@ -67,7 +75,7 @@ class Branches(list[list[Entry]]):
 def result_of(run: Run) -> Result:
     """Say how a run stands now."""
     answer, desk = run.desk.history.stepper.answer, run.desk
-    reason = answer.interrupted if answer else run.interrupted or desk.hold or "paused"
+    reason = answer.interrupted if answer else run.interrupted or desk.hold or (lines.error(desk.error) if desk.error else "paused")
     unheard = tuple(note.data["text"] for note in desk.history.unheard())
     text = answer.text if answer else ""
     output, misfit = answers.result(run.task, text) if answer else (None, None)

@@ -46,6 +46,9 @@ def reopen(agent: Agent, journal: Journal, known: RunInfo, *, strict: bool) -> R
     except BaseException:
         run.control.lease.drop()
         raise
+    if where := run.desk.history.stepper.diverged:
+        before = spec["engine"].rpartition(":")[2]
+        run.desk.hold = f"{where}, with the engine {before!r}; what was recorded from there on is in run.branches()"
     run.desk.count()
     run.desk.host.restore(rows, name)
     budget.restore(run.desk, rows)

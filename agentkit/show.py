@@ -39,6 +39,8 @@ def run(shown: Run) -> str:
         lines.append(f"read-only: without {', '.join(shown.missing)}")
     elif shown.status != "done":
         why = [verdict.why for _, verdict in shown.waiting] or ([shown.hold] if shown.hold else [])
+        if not why and shown.desk.error:
+            why = [f"{type(shown.desk.error).__name__}: {said(shown.desk.error)}"]
         lines += [f"  ! {mask(text)}" for text in why]
         lines += [f"  > next: {pending(step, shown)}" for step in shown.pending]
     return "\n".join(lines)
@@ -50,13 +52,18 @@ def spent(shown: Result) -> str:
     return ", ".join(count(*each) for each in counts)
 
 
+def reason(shown: Result) -> str:
+    """Give the reason of a result; "" where it only says again what the error says, which is shown beside it."""
+    return "" if shown.error and shown.reason.startswith(f"{type(shown.error).__name__}:") else shown.reason
+
+
 def result(shown: Result) -> str:
     """Write a result: the answer or the reason, and the counts."""
     parts = [f"Result({line(shown.answer, hide=mask)!r}"]
     if shown.output is not None:
         parts.append(f"output={line(repr(shown.output), hide=mask)}")
-    if shown.reason:
-        parts.append(f"reason={mask(shown.reason)!r}")
+    if why := reason(shown):
+        parts.append(f"reason={mask(why)!r}")
     if shown.error:
         parts.append(f"error={type(shown.error).__name__}({line(said(shown.error), hide=mask)!r})")
     parts.append(f"model_calls={shown.step_count}, tool_calls={shown.tool_calls_count}, tokens={shown.usage.total})")

@@ -19,7 +19,7 @@ from agentkit.around.base import Around
 from agentkit.errors import EngineError, Finish, OutputValidationError
 from agentkit.lanes import Frame, Lane
 from agentkit.messages import EMPTY
-from agentkit.places import Place, places, single
+from agentkit.places import Place, places, raised_at, single
 from agentkit.steps import Act, Answer, Engine, Step, problem
 
 Recorded = dict[tuple[str, int], Any]
@@ -188,7 +188,7 @@ class Stepper:
             if isinstance(error, KeyboardInterrupt) and self._pressed(error):
                 raise
             name = getattr(lane.frames[-1].generator, "__name__", "the engine")
-            self.error = EngineError(f"{name} raised {lines.error(error)}")
+            self.error = EngineError(f"{name} raised {lines.error(error)}{raised_at(error)}")
             self.error.__cause__ = error
 
     def _send(self, lane: Lane, value: Any) -> tuple[int, Any] | None:
@@ -233,7 +233,7 @@ class Stepper:
         lane.done, lane.result = True, value
         if lane.parent is None:
             if type(value) is not Answer or not isinstance(value.text, str):
-                raise EngineError(f"an engine returns an Answer with a text, not {value!r:.200}")
+                raise EngineError(f"an engine returns an Answer with a text, as in Answer(text, chat), not {value!r:.200}")
             self.answer = value
         elif lane.parent.joint is not None and all(branch.done for branch in lane.parent.branches):
             lane.parent.pending, lane.parent.joint = lane.parent.joint, None

@@ -42,7 +42,7 @@ LAYERS = """
     view
     notebook serve
     cli integrations
-    __init__
+    __init__ __main__
 """.strip()
 LEVEL = {unit: level for level, line in enumerate(LAYERS.splitlines()) for unit in line.split()}
 

@@ -81,3 +81,9 @@ def test_a_mistake_is_one_line_that_says_what_would_do(words: tuple[str, ...], s
 
 def test_the_version_is_printed() -> None:
     assert agentkit("version")[1].startswith("0.")
+
+
+def test_the_version_is_an_option_too_and_the_package_can_be_run() -> None:
+    assert agentkit("--version") == agentkit("version")
+    done = subprocess.run([sys.executable, "-m", "agentkit", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, agentkit("version")[1])

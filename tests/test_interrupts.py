@@ -109,3 +109,24 @@ def test_a_storm_of_interrupts_loses_and_repeats_nothing() -> None:
     """)
     assert report["hits"] and report["same"] and report["before"] == "paused"
     assert 0 <= report["missing"] <= 30  # type: ignore[operator]  # interrupted inside the tool, after it had counted
+
+
+def test_an_interrupt_of_a_run_that_nobody_holds_says_how_to_get_it() -> None:
+    (first,) = play("""
+        def slow():
+            ran.append(1)
+            if len(ran) == 1:
+                interrupt(0.3)
+                time.sleep(30)
+            return "x"
+        model = Scripted([Reply("", (Call("slow", {}, "c"),)), "done"], abilities=Abilities(tools=True))
+        agent = Agent(model, [tool(effect="pure")(slow)], journal="memory")
+        try:
+            agent.run("q")
+        except KeyboardInterrupt as pressed:
+            note = " ".join(pressed.__notes__)
+        run = eval(note.partition("lost: ")[2].partition(" gives")[0])
+        run.drive()
+        report(run, answer=run.answer)
+    """)
+    assert (first["status"], first["answer"], first["ran"]) == ("done", "done", 2)

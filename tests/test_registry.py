@@ -15,7 +15,7 @@ from agentkit.engines.react import react
 from agentkit.engines.reflexion import reflexion
 from agentkit.errors import Unknown, UsageError
 from agentkit.models.scripted import Scripted
-from agentkit.registry import ALIASES, ENGINES, load_engine, loops
+from agentkit.registry import ALIASES, ENGINES, check, find, load_engine, loops
 
 PERSONA = {
     "solvers": ["ovos-reflexion-loop"],
@@ -164,3 +164,20 @@ def test_parameters_that_take_an_engine_are_known() -> None:
         "auto": ["planned", "stepwise"],
         "self_refine": ["actor"],
     }
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("system", "'instructions'"),
+        ("max_turns", "'max_iterations'"),
+        ("temperature", """'settings={"temperature": …}'"""),
+        ("api_key", "'Agent(OpenAI(…, api_key=…))'"),
+    ],
+)
+def test_an_option_under_the_name_that_it_has_elsewhere_is_understood(option: str, meant: str) -> None:
+    with pytest.raises(Unknown) as refused:
+        Agent("echo", **{option: 1})
+    assert f"did you mean {meant}?" in str(refused.value)
+    with pytest.raises(Unknown, match="known: "):
+        check(find("chain_of_thought")[0], {option: 1})

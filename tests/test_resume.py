@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, Run, Usage, tool
-from agentkit.errors import Diverged, JournalError, JournalInUse, JournalTooNew, ModelError, ReadOnly, Unknown
+from agentkit.errors import Diverged, JournalError, JournalInUse, JournalTooNew, ModelError, ReadOnly, Unknown, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -122,10 +122,22 @@ def test_another_engine_ends_the_line_where_it_differs_and_strict_refuses() -> N
     assert any(entry.kind == "act" for line in run.branches() for entry in line)
 
 
+def test_a_run_that_is_opened_with_another_engine_says_what_became_of_its_steps() -> None:
+    run = agent("x", engine="chain_of_thought").resume(recorded())
+    assert "act (action) was recorded, with the engine 'react'" in run.hold and run.hold in repr(run)
+    run.drive()
+    assert (run.status, run.hold) == ("done", "")
+
+
 def test_an_unknown_run_is_named_and_the_nearest_offered() -> None:
     name = recorded()
     with pytest.raises(Unknown, match=name):
         agent().resume(name[:-1] + "_")
+
+
+def test_what_is_no_run_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match=r"the id of a run, as agentkit\.runs\(\) lists them, not None"):
+        agent().resume(None)  # type: ignore[arg-type]
 
 
 def test_a_second_process_is_told_who_has_the_run() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import threading
 import time
@@ -422,3 +423,46 @@ def test_mistakes_are_told_in_words_that_help() -> None:
     with pytest.raises(UsageError, match="waits for nobody"):
         run.approve()
     assert agent("done", tools=add).run("q").answer == "done"
+
+
+def test_only_a_thought_has_a_request_and_the_others_are_named_by_their_number() -> None:
+    run = agent(ask(1, 2), "3").run("1 + 2?").run
+    for number, kind in ((0, "begin"), (2, "act")):
+        with pytest.raises(UsageError, match=f"entry {number} is no model call but {kind}"):
+            run.request(number)
+
+
+def test_a_result_without_an_answer_says_why_when_it_is_printed() -> None:
+    failed = agent(ModelError("nobody there")).run("q")
+    assert (failed.answer, str(failed)) == ("", "(no answer: ModelError: nobody there)")
+    assert str(agent("3").run("q")) == "3"
+
+
+def test_who_takes_a_result_for_the_run_is_told_where_the_run_is() -> None:
+    result = agent("3").run("q")
+    with pytest.raises(AttributeError, match=r"no 'edit'; its run has: result\.run\.edit"):
+        result.edit(1, text="4")
+    with pytest.raises(AttributeError, match=r"no 'nothing'$"):
+        result.nothing()  # type: ignore[attr-defined]
+    assert copy.copy(result).answer == "3"
+
+
+def test_an_engine_that_makes_its_chat_in_the_wrong_way_is_told_the_right_one() -> None:
+    def engine(task: Any) -> Any:
+        yield agentkit.Think(agentkit.Chat("Hello"))  # type: ignore[arg-type]
+
+    said = str(agent("a", engine=engine).run("q").error)
+    assert "a chat is made with Chat.of(...)" in said and 'at: yield agentkit.Think(agentkit.Chat("Hello"))' in said
+
+
+def test_an_engine_that_raised_is_told_in_each_result_with_the_line() -> None:
+    def engine(task: Any) -> Any:
+        chat = agentkit.Chat.of(task)
+        reply = yield agentkit.Think(chat)
+        return agentkit.Answer(reply.anser, chat)
+
+    run = agent("a", engine=engine).start("q", paused=True)
+    said = "EngineError: engine raised AttributeError: 'Reply' object has no attribute 'anser', at: "
+    said += "return agentkit.Answer(reply.anser, chat)"
+    assert [run.drive().reason, run.drive().reason] == [said, said]
+    assert f"! {said}" in repr(run)

@@ -7,6 +7,8 @@ import re
 import pytest
 
 from agentkit import Agent, Call, Message, Reply, Run, Usage, tool
+from agentkit.errors import ModelError
+from agentkit.export import html, markdown
 from agentkit.lines import line
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -71,3 +73,10 @@ def test_a_text_never_holds_what_a_terminal_would_obey(hostile: str) -> None:
 
 def test_a_long_text_is_cut_and_says_by_how_much() -> None:
     assert line("x" * 1000) == "x" * 200 + "… (+800 characters)"
+
+
+def test_what_the_error_says_is_said_once() -> None:
+    failed = Agent(Scripted([ModelError("nobody there")]), journal=None).run("q")
+    for shown in (repr(failed), html.result(failed), markdown.result(failed)):
+        assert shown.count("nobody there") == 1
+    assert failed.reason == "ModelError: nobody there"

@@ -83,8 +83,8 @@ def usage(usage: Usage) -> str:
 def result(result: Result) -> str:
     """Show what a run came to."""
     found = [_text(result.answer, LIMIT, "prose")] if result.answer else []
-    if result.reason:
-        found.append(f"<p><b>{'Interrupted' if result.interrupted else 'Reason'}:</b> {escaped(result.reason, LIMIT)}</p>")
+    if why := show.reason(result):
+        found.append(f"<p><b>{'Interrupted' if result.interrupted else 'Reason'}:</b> {escaped(why, LIMIT)}</p>")
     if result.error:
         found.append(f"<p><b>✗ {escaped(type(result.error).__name__)}:</b> {escaped(result.error, LIMIT)}</p>")
     return _whole(*found, f"<p><small>{escaped(show.spent(result))}</small></p>")

@@ -69,8 +69,8 @@ def usage(usage: Usage) -> str:
 def result(result: Result) -> str:
     """Show what a run came to."""
     found = [prose(result.answer, LIMIT)]
-    if result.reason:
-        found.append(f"**{'Interrupted' if result.interrupted else 'Reason'}:** {phrase(result.reason, LIMIT)}")
+    if why := show.reason(result):
+        found.append(f"**{'Interrupted' if result.interrupted else 'Reason'}:** {phrase(why, LIMIT)}")
     if result.error:
         found.append(f"**✗ {phrase(type(result.error).__name__)}:** {phrase(result.error, LIMIT)}")
     return _whole(*found, f"*{show.spent(result)}*")

@@ -50,6 +50,13 @@ def find(given: str | Key | None, name: str) -> Key:
     return Key(os.environ.get(name, ""), name) or Key(_from_keyring(name), name)
 
 
+def named(name: str) -> str:
+    """Give the name of a key back. Raises `UsageError` where it is the key itself, which would be shown as a name is."""
+    if secrets.mask(name) != name:
+        raise UsageError("key_name is the name of the variable that holds the key, such as GATEWAY_KEY; the key is api_key=…")
+    return name
+
+
 def is_set(name: str) -> bool:
     """Say whether there is a key of this name, without looking at it."""
     return bool(os.environ.get(name, "").strip())

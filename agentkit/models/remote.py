@@ -76,7 +76,7 @@ class Remote:
             _hidden(each, value)
         self.url = address.rstrip("/") + wire.path() + mark + query
         self.here = is_here(host)
-        self.place = Place(urlsplit(base_url).netloc.rpartition("@")[2], model, key_name, plain(base_url))
+        self.place = Place(urlsplit(base_url).netloc.rpartition("@")[2], model, keys.named(key_name), plain(base_url))
         self.abilities = replace(known, **abilities) if isinstance(abilities, dict) else abilities or known
         self.settings = dict(settings or {})
         self.timeout = _seconds("timeout", timeout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,11 @@ KNOWN = ("offline", "echo")
 PREFIXES = ("openai:", "anthropic:", "ollama:")
 PAID = {"OPENAI_API_KEY": "openai:gpt-5-mini", "ANTHROPIC_API_KEY": "anthropic:claude-haiku-4-5"}
 """Keys that are looked for when no model is named, and which model answers then."""
+BRANDS = {"gpt": "openai:", "claude": "anthropic:"}
+"""How the names of models begin whose provider goes without saying elsewhere."""
+
+_ADDRESS = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?/|[\w.-]+:\d{2,5}$|localhost$")
+"""An address without its scheme; not a name with a version in it, such as gpt-4.1."""
 
 _told: set[str] = set()
 
@@ -61,7 +67,17 @@ def find(model: Any) -> Any:
         return _MAKERS[provider](rest.strip())
     if (found := plugins.load("models", name)) is not None:
         return as_model(found() if isinstance(found, type) else found)
-    raise Unknown("model", model, (*KNOWN, *plugins.points("models"), *(f"{prefix}NAME" for prefix in PREFIXES)))
+    raise Unknown("model", model, (*KNOWN, *plugins.points("models"), *(f"{prefix}NAME" for prefix in PREFIXES)), _meant(name))
+
+
+def _meant(name: str) -> str:
+    """Give the name that somebody means who leaves out the provider or the scheme, as other libraries do; else ""."""
+    provider, slash, rest = name.partition("/")
+    if slash and rest and f"{provider}:" in PREFIXES:
+        return f"{provider}:{rest}"
+    if _ADDRESS.match(name):
+        return f"http://{name}"
+    return next((provider + name for begin, provider in BRANDS.items() if name.startswith(begin)), "")
 
 
 def is_name(name: str) -> bool:
@@ -136,12 +152,15 @@ def _at(url: str) -> Any:
 
     whole, _, name = url.partition("#")
     address, mark, query = whole.partition("?")
-    address = address.rstrip("/")
+    address = address.rstrip("/").removesuffix("/chat/completions")
     if "/" not in address.partition("://")[2]:
         address += "/v1"
     if not name:
         try:
             offered = local.models_at(address, 2.0)
+        except OSError as error:
+            why = f"{address} did not answer when asked for its models ({error}). Is it up, and is the address right?"
+            raise UsageError(f"{why} A model that is named is not looked for: {address}#NAME") from None
         except Exception:
             offered = ()
         if not offered:

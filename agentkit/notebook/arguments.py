@@ -97,11 +97,13 @@ def parse(parser: Any, given: list[str]) -> argparse.Namespace:
 
 
 def check_text(text: str, parser: Any) -> None:
-    """Refuse a text with one of the long options in it: it was meant as an option, and no model shall read it."""
-    long = {name for name in options(parser) if name.startswith("--")}
-    for word in text.split():
-        if word.partition("=")[0] in long:
-            raise UsageError(f"options stand before the text, and {word} stands in it; all that follows a lone -- is text")
+    """Refuse a text with a long option in it, or with a short one at its end: no model shall read what is meant as an option."""
+    known, said = options(parser), text.split()
+    late = [word for word in said if word.startswith("--") and word.partition("=")[0] in known]
+    late += [word for word in said[-1:] if known.get(word) is False]
+    late += [word for word in said[-2:-1] if known.get(word) is True]
+    if late:
+        raise UsageError(f"options stand before the text, and {late[0]} stands in it; all that follows a lone -- is text")
 
 
 def check_name(word: str, rest: str, commands: Iterable[str]) -> None:

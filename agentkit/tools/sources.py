@@ -123,6 +123,10 @@ def _owners(given: Any, wait: Wait) -> list[_Owner]:
         raise UsageError(f"{given!r} is no tool: give a function, a Tool, a ToolBox or source(…)")
     if isinstance(given, Source):
         return _of_source(given, wait)
+    if _holds_tools(given):
+        kind = given if isinstance(given, type) else type(given)
+        write = "" if issubclass(kind, ToolBox) else f"write class {kind.__name__}(ToolBox), and "
+        raise UsageError(f"{kind.__name__} is a class with @tool methods: {write}give {kind.__name__}()")
     if isinstance(given, list | tuple | set | frozenset):
         return [owner for each in given for owner in _owners(each, wait)]
     if hasattr(given, "tool_json_list") and hasattr(given, "call_tool") and not isinstance(given, type):
@@ -134,6 +138,12 @@ def _owners(given: Any, wait: Wait) -> list[_Owner]:
     if isinstance(given, Iterable):
         return [owner for each in given for owner in _owners(each, wait)]
     raise UsageError(f"{given!r} is no tool: give a function, a Tool, a ToolBox or source(…)")
+
+
+def _holds_tools(given: Any) -> bool:
+    """Say whether this is a class, or an object of one, whose methods are tools though it is no box of tools."""
+    kind = given if isinstance(given, type) else type(given)
+    return any(isinstance(value, Tool) for each in kind.__mro__ for value in vars(each).values())
 
 
 def _of_toolbox(box: Any, wait: Wait) -> list[_Owner]:

@@ -356,3 +356,11 @@ def test_the_built_in_tools_are_all_known_by_what_they_say() -> None:
         ("weekday", "tell the weekday of a date"),
     ):
         assert f"it can {job}." in ask("help", [generated.REAL[each]])
+
+
+def test_a_parameter_without_an_annotation_takes_a_text() -> None:
+    @tool(effect="pure")
+    def price(item):  # type: ignore[no-untyped-def]
+        return {"tea": 3.2}[item]
+
+    assert ask("What is the price of tea?", [price]) == "The price of tea is 3.2"

@@ -45,7 +45,46 @@ def test_names_with_a_provider_are_that_providers_models() -> None:
         with pytest.raises(UsageError, match="names no model"):
             resolve.find(name)
     with pytest.raises(Unknown, match="openai:NAME"):
-        resolve.find("gpt-5")
+        resolve.find("my-own")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("gpt-5", "openai:gpt-5"),
+        ("claude-haiku-4-5", "anthropic:claude-haiku-4-5"),
+        ("gpt-4.1", "openai:gpt-4.1"),
+        ("openai/gpt-5", "openai:gpt-5"),
+        ("127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("localhost", "http://localhost"),
+        ("gpu-box:8000", "http://gpu-box:8000"),
+        ("llm.example.com/v1", "http://llm.example.com/v1"),
+        ("ecko", "echo"),
+    ],
+)
+def test_a_name_without_its_provider_or_its_scheme_is_understood(name: str, meant: str) -> None:
+    with pytest.raises(Unknown, match=f"did you mean '{meant}'"):
+        resolve.find(name)
+
+
+@pytest.mark.parametrize("name", ["llama3.1", "llama3.1:8b", "qwen2.5:7b-instruct", "meta/llama-3.1"])
+def test_a_name_with_a_version_is_not_taken_for_an_address(name: str) -> None:
+    with pytest.raises(Unknown, match="unknown model") as refused:
+        resolve.find(name)
+    assert "http" not in str(refused.value)
+
+
+def test_a_server_that_is_not_there_is_told_from_one_that_lists_no_models() -> None:
+    with Loopback([listing()]) as host, pytest.raises(UsageError, match="lists no models"):
+        resolve.find(host.url)
+    with pytest.raises(UsageError, match=r"v1 did not answer .*refused.* Is it up.*v1#NAME"):
+        resolve.find(host.url)
+
+
+def test_the_address_of_the_whole_api_is_cut_to_its_base() -> None:
+    with Loopback([listing("m")]) as host:
+        assert resolve.find(f"{host.url}/v1/chat/completions").name == f"{host.url}/v1#m"
+        assert host.got[0].line == "GET /v1/models HTTP/1.1"
 
 
 def test_a_url_is_a_server_that_speaks_like_openai_and_its_first_model_that_talks() -> None:

@@ -166,6 +166,8 @@ def test_what_a_provider_says_is_shown_in_one_line_that_no_terminal_obeys(notebo
         ("%agent -m", "expected one argument"),
         ("%agent --wait", "the task is missing"),
         ("%agent What is the time --wait", "options stand before the text"),
+        ("%agent What is 2 * 3? -t math", "and -t stands in it"),
+        ("%agent What is 2 * 3? -p", "and -p stands in it"),
         ("%agent runz", "unknown command 'runz'; did you mean 'runs'?"),
         ("%agent edti 3 --text x", "did you mean 'edit'?"),
         ("%agent exprot trace.ipynb", "did you mean 'export'?"),

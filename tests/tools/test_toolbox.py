@@ -1,7 +1,8 @@
 import pytest
 from pydantic import BaseModel
 
-from agentkit.errors import ArgumentsError, Unknown
+from agentkit.errors import ArgumentsError, Unknown, UsageError
+from agentkit.tools.sources import ToolSet
 from agentkit.tools.tool import ToolBox, tool
 
 
@@ -83,3 +84,21 @@ def test_a_subclass_may_replace_a_tool():
 
     assert Other([]).call_tool("find", {"text": ""}) == "nothing"
     assert [each.name for each in Other([])] == ["find", "add", "size"]
+
+
+def test_a_class_with_tools_that_is_no_toolbox_is_told_how_to_become_one():
+    class Shop:
+        @tool
+        def price(self, item: str) -> str:
+            """Look up a price."""
+            return "3"
+
+    class Box(ToolBox):
+        price = Shop.__dict__["price"]
+
+    for given in (Shop, Shop()):
+        with pytest.raises(UsageError, match=r"write class Shop\(ToolBox\), and give Shop\(\)"):
+            ToolSet.of(given)
+    with pytest.raises(UsageError, match=r"@tool methods: give Box\(\)"):
+        ToolSet.of([Box])
+    assert ToolSet.of(Box()).names == ("price",)

@@ -72,7 +72,7 @@ export function Toolbar({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
         <ExportMenu store={store} say={(notice) => ui.set({ notice })} />
         <Tool
           label="Freeze"
-          title="Put a static picture in the place of this view: it needs no kernel, and is saved with the notebook"
+          title="Put a static picture here: it needs no kernel, and is saved with the notebook"
           off={store.link === "gone" || !store.ready}
           onPress={() => void ui.tell({ cmd: "freeze" })}
         />

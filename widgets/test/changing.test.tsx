@@ -234,6 +234,14 @@ test("a failed step is tried again", async () => {
   expect(last(shown)).toEqual({ cmd: "play" });
 });
 
+test("where an engine raised there is no step to try again", async () => {
+  const shown = await show("failed");
+  await shown.head({ pending: [] });
+  const said = shown.root.querySelector(".ak-failure")?.textContent;
+  expect(said).toContain("Mend the engine and resume the run, or edit an entry.");
+  expect(said).not.toContain("Try again");
+});
+
 test("the verbs of an entry are buttons on it, and keys while it has the focus", async () => {
   const shown = await show("paused");
   const { id } = action(shown);

@@ -88,12 +88,17 @@ def types(field: dict[str, Any]) -> set[str]:
 
 
 def texts(tool: Schema, *, required: bool = True) -> list[str]:
-    """The arguments that take a text."""
+    """The arguments that take a text, or whatever they are given."""
     return [
         name
         for name in (tool.required if required else tool.fields)
-        if "string" in types(tool.fields[name]) or "enum" in tool.fields[name]
+        if "string" in types(tool.fields[name]) or "enum" in tool.fields[name] or untold(tool.fields[name])
     ]
+
+
+def untold(field: dict[str, Any]) -> bool:
+    """Tell whether nothing is said about what an argument takes, as of a parameter without an annotation."""
+    return field.keys() <= {"title", "description", "default"}
 
 
 def numbers(tool: Schema) -> list[str]:

@@ -95,7 +95,8 @@ def _meaning(status: int, said: str, wait: float | None, place: Place) -> tuple[
     if status in (404, 405) or (status == 400 and _NO_MODEL.search(said)):
         return ModelMissing, f"Check the model's name; `agentkit models` lists what was found. {look_at_base(place)}"
     if status in (401, 407) or (status == 400 and _NO_KEY.search(said)):
-        return ModelDenied, f"Check {key}, or give another: api_key=…"
+        check = f"Is {place.key} set, and is its key right?" if place.key else "Check the key, if one was given."
+        return ModelDenied, f"{check} Or give another: api_key=…"
     if status in (402, 403):
         return ModelDenied, f"Check that {key} may use this model, and that the account is in credit"
     if status == 429:

@@ -183,3 +183,21 @@ def test_without_a_key_nothing_is_sent_and_its_name_is_said(monkeypatch: Any) ->
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     result = Agent("openai:gpt-5-mini", journal=None).run("q")
     assert type(result.error) is ModelDenied and "OPENAI_API_KEY" in str(result.error) and "api.openai.com" in str(result.error)
+
+
+def test_a_key_that_is_given_as_the_name_of_its_variable_is_refused_and_not_shown() -> None:
+    with pytest.raises(UsageError, match="key_name is the name of the variable") as refused:
+        OpenAI("m", base_url="http://127.0.0.1:9/v1", key_name="sk-proj-abcdefghijkl0123456789")
+    assert "abcdefghijkl" not in str(refused.value)
+
+
+def test_who_sent_no_key_is_not_told_that_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GATEWAY_KEY", raising=False)
+    with Loopback([fault("401 Unauthorized", "who are you")]) as host:
+        for name, says in (
+            ("", "Check the key, if one was given. Or give"),
+            ("GATEWAY_KEY", "Is GATEWAY_KEY set, and is its key right?"),
+        ):
+            failed = Agent(OpenAI("m", base_url=f"{host.url}/v1", key_name=name), journal=None).run("q").error
+            assert isinstance(failed, ModelDenied) and says in str(failed)
+            assert "authorization" not in host.got[-1].headers

@@ -149,17 +149,21 @@ export function Failure({ store, ui }: { store: Store; ui: Ui }): JSX.Element | 
       <p>
         <strong>{head.error.type}</strong> <span class="ak-words">{head.error.text}</span>
       </p>
-      <div class="ak-buttons">
-        <Tool
-          label="Try again"
-          class="ak-primary"
-          title="Perform the step that failed once more"
-          off={!able(store, "play")}
-          onPress={() => ui.perform("play")}
-        />
-        <Tool label="Try one step" off={!able(store, "step")} onPress={() => ui.perform("step")} />
-        <Dim>or answer in its place, or edit an entry before it.</Dim>
-      </div>
+      {head.pending.length ? (
+        <div class="ak-buttons">
+          <Tool
+            label="Try again"
+            class="ak-primary"
+            title="Perform it once more"
+            off={!able(store, "play")}
+            onPress={() => ui.perform("play")}
+          />
+          <Tool label="Try one step" off={!able(store, "step")} onPress={() => ui.perform("step")} />
+          <Dim>or answer in its place, or edit an entry before it.</Dim>
+        </div>
+      ) : (
+        <Dim>Mend the engine and resume the run, or edit an entry.</Dim>
+      )}
     </section>
   );
 }
