@@ -111,7 +111,9 @@ class Desk:
         verdict = ask_all(self.gates[pending.step.kind], pending, self)
         if verdict is not None:
             return verdict
-        why = "" if stepping else met(self.breakpoints, lambda point: point.before(pending, self))
+        if stepping or not self.breakpoints:
+            return None
+        why = met(self.breakpoints, lambda point: point.before(pending, self))
         return Verdict("pause", why) if why else None
 
     def effect(self, pending: Pending) -> str:
@@ -225,7 +227,8 @@ class Desk:
         history.advance(pending, entry.result)
         if history.behind.waiting or history.stepper.answer or history.stepper.error:
             self.settle()
-        self.hold = met(self.breakpoints, lambda point: point.after(entry)) or self.hold
+        if self.breakpoints:
+            self.hold = met(self.breakpoints, lambda point: point.after(entry)) or self.hold
         return entry
 
     def settle(self) -> None:
