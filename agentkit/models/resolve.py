@@ -149,10 +149,10 @@ def _at(url: str) -> Any:
     """Give the model of a server that speaks like OpenAI: the one that is named behind `#`, else its first."""
     from agentkit.models import local
     from agentkit.models.openai import OpenAI
+    from agentkit.models.wire.base import based
 
     whole, _, name = url.partition("#")
-    address, mark, query = whole.partition("?")
-    address = address.rstrip("/").removesuffix("/chat/completions")
+    address, mark, query = based(whole, "/chat/completions").partition("?")
     if "/" not in address.partition("://")[2]:
         address += "/v1"
     if not name:
