@@ -39,14 +39,23 @@ class Control:
         self.sealed = ""
         self.tell: Callable[[str], Any] = str
         self._commanding = 0
+        self._driving = False
         desk.later = self.post
         self._baton = threading.Lock()
+        self._changing = threading.Lock()
         self._inbox: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
 
     @property
     def running(self) -> bool:
-        """Whether somebody holds the baton."""
-        return self._baton.locked()
+        """Whether somebody drives; who has the baton only to apply what others asked for does not."""
+        return self._driving
+
+    @property
+    def settled(self) -> Desk:
+        """The desk to read from: while another thread applies a change, its end is waited for, a moment at the most."""
+        if self._commanding not in (0, threading.get_ident()) and self._changing.acquire(timeout=MOMENT):
+            self._changing.release()
+        return self.desk
 
     # -- driving -----------------------------------------------------------------------------------------------------
 
@@ -79,6 +88,7 @@ class Control:
         except BaseException:
             self._baton.release()
             raise
+        self._driving = True
 
     def _let_go(self) -> None:
         """Give the baton back; a run that is over is let go in its journal too."""
@@ -87,6 +97,7 @@ class Control:
             if self.desk.history.stepper.answer is not None and not self.desk.history.behind.waiting:
                 self.lease.drop()
         finally:
+            self._driving = False
             self._baton.release()
 
     def release(self, token: Any) -> None:
@@ -189,7 +200,7 @@ class Control:
             return command()
         if DRIVING.get() is self:
             raise RuntimeError("a tool or a listener cannot change the run that is running it; run.inject(...) is safe there")
-        if self.running and background.on_loop():
+        if self._baton.locked() and background.on_loop():
             raise Busy("wait for the run to pause: its own loop cannot wait for it")
         return background.wait(self.ask(command))
 
@@ -210,6 +221,7 @@ class Control:
                     self._let_go()
 
     def _apply(self) -> None:
+        self._changing.acquire()
         self._commanding = threading.get_ident()
         try:
             while self._inbox:
@@ -226,5 +238,6 @@ class Control:
                 else:
                     future.set_result(result)
         finally:
-            self._commanding = 0
             self.desk.look_behind()
+            self._commanding = 0
+            self._changing.release()

@@ -74,7 +74,8 @@ class Branches(list[list[Entry]]):
 
 def result_of(run: Run) -> Result:
     """Say how a run stands now."""
-    answer, desk = run.desk.history.stepper.answer, run.desk
+    desk = run.control.settled
+    answer = desk.history.stepper.answer
     reason = answer.interrupted if answer else run.interrupted or desk.hold or (lines.error(desk.error) if desk.error else "paused")
     unheard = tuple(note.data["text"] for note in desk.history.unheard())
     text = answer.text if answer else ""

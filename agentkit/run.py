@@ -57,7 +57,7 @@ class Run:
         """The status, whoever may be driving just now."""
         if self.missing:
             return "readonly"
-        if self.desk.history.stepper.answer and not self.desk.history.behind.waiting:
+        if self.answer is not None and not self.desk.history.behind.waiting:
             return "done"
         if self.desk.waiting:
             return "waiting"
@@ -68,22 +68,22 @@ class Run:
     @property
     def entries(self) -> list[Entry]:
         """The trace: entry 0 is the task, then one entry per performed step, on the way to where the run stands."""
-        return self.desk.history.visible
+        return self.control.settled.history.visible
 
     @property
     def pending(self) -> list[Pending]:
         """The steps that could be performed now."""
-        return self.desk.history.pending
+        return self.control.settled.history.pending
 
     @property
     def waiting(self) -> list[tuple[Pending, Verdict]]:
         """The steps that wait for a person, each with the reason."""
-        return list(self.desk.waiting.items())
+        return list(self.control.settled.waiting.items())
 
     @property
     def answer(self) -> str | None:
         """The final answer, once there is one."""
-        answer = self.desk.history.stepper.answer
+        answer = self.control.settled.history.stepper.answer
         return answer.text if answer else None
 
     @property
@@ -99,7 +99,7 @@ class Run:
     @property
     def hold(self) -> str:
         """Why the run does not go on by itself: a breakpoint, an error; empty when nothing is in the way."""
-        return self.desk.hold
+        return self.control.settled.hold
 
     @property
     def dialect(self) -> str:
@@ -112,7 +112,7 @@ class Run:
 
     def where(self) -> list[Place]:
         """Say where the engine stands: function, file, line, source line and local variables of each frame of each lane."""
-        return self.desk.history.stepper.where()
+        return self.control.settled.history.stepper.where()
 
     def request(self, entry: int | Entry) -> dict[str, Any]:
         """Rebuild the exact request of a model call, as it was sent."""

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,6 +89,21 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
     assert (again.tips, again.moves.done, again.moves.undone) == (history.tips, history.moves.done, history.moves.undone)
     assert (again.stepper.answer and again.stepper.answer.text) == run.answer
     assert run.drive().answer or run.drive().answer
+
+
+@pytest.mark.parametrize("journal", [None, "run.db"])
+def test_who_reads_a_paused_run_sees_it_before_a_change_or_after_it(journal: str | None, tmp_path: Path) -> None:
+    """An edit runs the engine again, and opens the lanes of its two calls one by one: nobody sees that half done."""
+    where = {"journal": tmp_path / journal} if journal else {}
+    run = Agent(lambda request: Reply("", tuple(Call("look", {"city": c}, c) for c in "ab")), [look], dialect="native", **where)
+    run = run.start("q", paused=True)
+    next(run)
+    edits = threading.Thread(target=lambda: [run.edit(run.pending[1], arguments={"city": str(n)}) for n in range(100)])
+    edits.start()
+    seen = set()
+    while edits.is_alive():
+        seen.add((len(run.pending), len(run), run.status, run.answer))
+    assert seen == {(2, 2, "paused", None)} and run.pending[1].step.calls[0].arguments == {"city": "99"}  # type: ignore[union-attr]
 
 
 def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
