@@ -266,7 +266,7 @@ class Desk:
 
     def count(self) -> None:
         """Count anew what this run has spent, from its entries: after it was loaded."""
-        own = [entry for entry in self.history.entries.values() if entry.run == self.history.run and not entry.original]
+        own = [entry for entry in self.history.entries.values() if entry.run == self.history.run and not entry.replaces]
         self._usage = sum((entry.usage for entry in own if entry.usage), Usage())
         self.steps = sum(entry.kind == "think" and entry.author == "model" for entry in own)
         self.tool_calls = sum(entry.kind == "act" and entry.author == "tool" for entry in own)

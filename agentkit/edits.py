@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentkit import budget, changes, show
+from agentkit import beside, changes, show
 from agentkit.errors import Ended, Fenced, JournalError, Unknown, UsageError
 from agentkit.events import Event, event_of
 from agentkit.gates import Breakpoint, forked
@@ -20,7 +20,6 @@ from agentkit.result import Receipt
 from agentkit.secrets import mask
 from agentkit.stepper import Pending
 from agentkit.steps import Act, replace
-from agentkit.tools import observe
 from agentkit.tree import HIDDEN, lane_of, line_to
 
 if TYPE_CHECKING:
@@ -34,12 +33,12 @@ def edit(run: Run, entry: int | Entry | Pending | None, change: dict[str, Any], 
         pending = _pending(run, entry)
         changes.check(pending.step.kind, change)
         if "arguments" in change and type(pending.step) is Act:
-            return _edit_call(run, pending.step.calls[0], change["arguments"], reason, author)
-        return _answer(run, pending, changes.changed(changes.blank(pending.step), change), author, reason)
+            return edit_call(run, pending.step.calls[0], change["arguments"], reason, author)
+        return answer(run, pending, changes.changed(changes.blank(pending.step), change), author, reason)
     recorded = run._entry(entry)
     changes.check(recorded.kind, change)
     if recorded.kind == "act" and "arguments" in change:
-        return _edit_call(run, recorded.step.calls[0], change["arguments"], reason, author)  # type: ignore[union-attr]
+        return edit_call(run, recorded.step.calls[0], change["arguments"], reason, author)  # type: ignore[union-attr]
     return _put(run, recorded, changes.changed(recorded.result, change), reason, author)
 
 
@@ -70,14 +69,23 @@ def _put(run: Run, recorded: Entry, result: Any, reason: str, author: str) -> En
     return run.control.do(put)
 
 
-def _edit_call(run: Run, call: Call, arguments: dict[str, Any], reason: str, author: str) -> Entry:
-    """Edit the arguments of a call where they were decided: in the thought that asked for it."""
+def edit_call(run: Run, call: Call, arguments: dict[str, Any], reason: str, author: str) -> Entry:
+    """Edit the arguments of a call where they were decided: in the thought that asked for it. What stands beside it stays."""
     for thought in reversed(run.entries):
         if thought.kind == "think" and any(asked is call or asked == call for asked in thought.result.calls):
-            fresh = replace(call, arguments=arguments, raw=None, problem="", coerced=())
-            calls = tuple(fresh if asked == call else asked for asked in thought.result.calls)
-            return _put(run, thought, changes.changed(thought.result, {"calls": calls}), reason, author)
-    raise UsageError(f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place")
+            break
+    else:
+        raise UsageError(f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place")
+    fresh = replace(call, arguments=arguments, raw=None, problem="", coerced=())
+    calls = tuple(fresh if asked == call else asked for asked in thought.result.calls)
+
+    def put() -> Entry:
+        others = beside.others(run.desk, call)
+        edited = _put(run, thought, changes.changed(thought.result, {"calls": calls}), reason, author)
+        beside.stay(run.desk, *others)
+        return edited
+
+    return run.control.do(put)
 
 
 def _pending(run: Run, wanted: Pending | None) -> Pending:
@@ -93,7 +101,8 @@ def _pending(run: Run, wanted: Pending | None) -> Pending:
     raise UsageError(f"this {wanted.step.kind} is not pending any more; take one of run.pending")
 
 
-def _answer(run: Run, pending: Pending, result: Any, author: str, reason: str = "") -> Entry:
+def answer(run: Run, pending: Pending, result: Any, author: str, reason: str = "") -> Entry:
+    """Put a result in the place of a pending step."""
     return run.control.do(lambda: run.desk.answer(pending, result, author=author, reason=reason))
 
 
@@ -138,66 +147,6 @@ def redo(run: Run) -> None:
 def _move(run: Run, move: Callable[[float], None]) -> None:
     move(time.time())
     run.desk.forget()
-
-
-# -- decisions -----------------------------------------------------------------------------------------------------------
-
-
-def approve(run: Run, which: int, arguments: dict[str, Any] | None, remember: bool) -> None:
-    """Let a waiting call pass, or a run go on whose budget is used up."""
-    pending = _waiting(run, which)
-    if run.control.do(lambda: budget.approve(run.desk, pending)):
-        return
-    _must_be_a_call(pending)
-    call = pending.step.calls[0]  # type: ignore[union-attr]
-
-    def allow() -> None:
-        run.desk.waiting.clear()
-        places = {(p.path, p.index) for p in run.pending} & {(pending.path, pending.index)}
-        run.desk.allowed.update(p for p in run.pending if (p.path, p.index) in places)
-        if remember:
-            run.desk.remembered.add(call.name)
-
-    if arguments is not None:
-        changes.check("act", {"arguments": arguments})
-        _edit_call(run, call, arguments, "approved with other arguments", "human")
-    run.control.do(allow)
-
-
-def reject(run: Run, comment: str, which: int) -> Entry:
-    """Refuse a waiting or pending call, in words that the model sees; end a run that waits for more budget."""
-    pending = _waiting(run, which)
-    if (end := run.control.do(lambda: budget.reject(run.desk, pending))) is not None:
-        return _answer(run, pending, end, "human", comment or "no more budget")
-    _must_be_a_call(pending)
-    result = (observe.rejected(pending.step.calls[0], mask(comment)),)  # type: ignore[union-attr]
-    return _answer(run, pending, result, "human", "rejected")
-
-
-def _must_be_a_call(pending: Pending) -> None:
-    if pending.step.kind == "ask":
-        raise UsageError("this step is a question: answer it with respond(text)")
-    if pending.step.kind != "act":
-        what = f"{pending.step.kind} ({pending.step.role})"
-        raise UsageError(f"the pending step is {what}: it waits for nobody, next(run) performs it")
-
-
-def respond(run: Run, value: Any, which: int) -> Entry:
-    """Answer a waiting question or a pending call."""
-    pending = _waiting(run, which)
-    if pending.step.kind == "ask":
-        return _answer(run, pending, mask(str(value)), "human")
-    if pending.step.kind != "act":
-        raise UsageError("respond() answers a question or stands in for a tool; edit(text=...) writes a thought")
-    message = observe.observation(pending.step.calls[0], value)  # type: ignore[union-attr]
-    return _answer(run, pending, (replace(message, text=mask(message.text)),), "human", "answered in the tool's place")
-
-
-def _waiting(run: Run, which: int) -> Pending:
-    known = list(run.desk.waiting) or run.pending
-    if not 0 <= which < len(known):
-        raise UsageError(f"nothing waits under number {which}; {len(known)} steps are pending")
-    return known[which]
 
 
 # -- other lines ---------------------------------------------------------------------------------------------------------

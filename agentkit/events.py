@@ -78,7 +78,7 @@ def event_of(row: Row) -> Event | None:
         kind = _NOTES.get(row.kind)
         data = {"role": "action", "tags": {}, **row.data} if row.kind == "call" else dict(row.data)
         return Event(kind, row.run, row.id, mask_json(data)) if kind else None
-    if row.original:
+    if row.original and not row.kept:
         data = {"entry": row.id, "of": row.original, "author": row.author, "reason": row.reason}
         return Event("edited", row.run, row.id, mask_json(data))
     kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)

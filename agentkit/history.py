@@ -20,7 +20,7 @@ from agentkit.messages import Message, Reply
 from agentkit.moves import Moves
 from agentkit.stepper import Pending, Stepper
 from agentkit.steps import Engine, Step, Think, replace
-from agentkit.tree import HIDDEN, Tips, before, chain, drifted, extend, lane_of, tips_at
+from agentkit.tree import HIDDEN, Tips, before, chain, drifted, extend, follows, lane_of, tips_at
 
 
 class History:
@@ -262,7 +262,7 @@ class History:
         self._write(entry)
         self.entries[entry.id] = entry
         known = self._line
-        if entry.kind in HIDDEN:
+        if follows(entry):
             self.extend(entry)
             self._line = None
         else:
@@ -274,7 +274,7 @@ class History:
             self.on_row(entry)
 
     def extend(self, entry: Entry) -> None:
-        """Move the tips into a batch or out of it; that belongs to the move before it, for an undo."""
+        """Move the tips along with an entry that belongs to the move before it, for an undo."""
         moved = self.moves.last(self.tips)
         extend(self.tips, entry)
         if moved:

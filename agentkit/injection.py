@@ -10,7 +10,7 @@ from typing import Any
 from agentkit.errors import UsageError
 from agentkit.journal.base import Entry, Note
 from agentkit.messages import Chat, Message
-from agentkit.tree import places
+from agentkit.tree import HIDDEN, places
 
 
 class Injections:
@@ -26,7 +26,13 @@ class Injections:
     def live(self, line: list[Entry]) -> list[Note]:
         """Give those that were said on this line."""
         on_line = {place for entry in line for place in places(self.entries, entry)}
-        return [note for note in self.notes.values() if not note.data["anchor"] or note.data["anchor"] in on_line]
+        opened = {_opened(entry) for entry in line if entry.kind in HIDDEN}
+
+        def holds(at: int) -> bool:
+            entry = self.entries.get(at)  # lanes that an edit has opened or joined anew are those that were open or joined before
+            return at in on_line or (entry is not None and _opened(entry) in opened and holds(entry.parent))
+
+        return [note for note in self.notes.values() if not note.data["anchor"] or holds(note.data["anchor"])]
 
     def missing(self, line: list[Entry], lane: str, chat: Chat) -> list[Note]:
         """Give those addressed to this lane that this chat does not hold."""
@@ -56,6 +62,10 @@ class Injections:
             raise UsageError(f"no injected message {key!r} waits here")
         if key in self.heard:
             raise UsageError("the model has seen this message already; undo to before that, or inject a correction")
+
+
+def _opened(entry: Entry) -> tuple[str, str, int]:
+    return entry.kind, entry.path, entry.index
 
 
 def interrupt(notes: list[Note]) -> Message:

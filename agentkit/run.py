@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from agentkit import edits, export, show, stepping
+from agentkit import decisions, edits, export, show, stepping
 from agentkit.control import Control
 from agentkit.desk import Desk
 from agentkit.events import Event
@@ -250,16 +250,16 @@ class Run:
 
     def approve(self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False) -> Run:
         """Let a waiting call pass, with other `arguments` if given; `remember` lets that tool pass from now on."""
-        edits.approve(self, which, arguments, remember)
+        decisions.approve(self, which, arguments, remember)
         return self
 
     def reject(self, comment: str = "", which: int = 0) -> Entry:
         """Refuse a waiting call; the model is told so, with the comment."""
-        return edits.reject(self, comment, which)
+        return decisions.reject(self, comment, which)
 
     def respond(self, value: Any, which: int = 0) -> Entry:
         """Answer a waiting question, or a pending call in the tool's place."""
-        return edits.respond(self, value, which)
+        return decisions.respond(self, value, which)
 
     # -- out and back ------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ class Meter:
         """
         for number in range(self._last + 1, history.latest + 1):
             entry = history.entries.get(number)
-            if entry is not None and entry.run == history.run and not entry.original and self._within(entry.path):
+            if entry is not None and entry.run == history.run and not entry.replaces and self._within(entry.path):
                 self._take(entry)
         self._last = max(self._last, history.latest)
         used = sum((usage for path, usage in list(failed.items()) if self._within(path)), self.usage)

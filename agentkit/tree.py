@@ -25,10 +25,10 @@ def lane_of(path: str) -> str:
 
 
 def places(entries: dict[int, Entry], entry: Entry) -> Iterator[int]:
-    """Give the id of an entry, and of all those that it has replaced by edits."""
+    """Give the id of an entry, and of all those in whose place it stands."""
     yield entry.id
-    while entry.original:
-        entry = entries[entry.original]
+    while entry.replaces:
+        entry = entries[entry.replaces]
         yield entry.id
 
 
@@ -37,8 +37,13 @@ def recordings(line: Iterable[Entry]) -> Recorded:
     return {(e.path, ~e.index if e.kind == "join" else e.index): e for e in line if e.kind != "begin"}
 
 
+def follows(entry: Entry) -> bool:
+    """Say whether an entry belongs to the move before it, and is no step of its own that an undo would go back over."""
+    return entry.kind in HIDDEN or bool(entry.kept)
+
+
 def extend(tips: Tips, entry: Entry) -> None:
-    """Move the tips on by one entry: into the lanes of a batch, out of them at its join."""
+    """Move the tips on by one entry: along its lane, into the lanes of a batch, out of them at its join."""
     lane = lane_of(entry.path)
     tips[lane] = entry.id
     if entry.kind == "join":

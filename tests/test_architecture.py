@@ -31,10 +31,10 @@ LAYERS = """
     works
     drive lease
     control
-    show changes
+    show changes beside
     result
     edits
-    stepping export
+    stepping export decisions
     run
     log outfit resuming sessions lessons
     agent

@@ -75,7 +75,11 @@ def _entry(entry: Entry, before: list[Row]) -> str:
         return "is an action without a call or without a result"
     if entry.kind == "begin":
         return _begin(entry.result)
-    others = [entry.parent, *([entry.original] if entry.original else []), *(entry.result.values() if entry.kind == "join" else ())]
+    others = [
+        entry.parent,
+        *(at for at in (entry.original, entry.kept) if at),
+        *(entry.result.values() if entry.kind == "join" else ()),
+    ]
     return _first(f"refers to row {at}, which is no entry before it" for at in others if not _there(at, before))
 
 

@@ -24,6 +24,7 @@ class Entry:
     `step` is what the engine proposed; `performed` is what was done where that differs (an injected message, an edit).
     `kind` is the step's kind, or "begin" (the root), "batch" (several lanes start), "join" (they are done; `result`
     maps each lane to its last entry), "answer" (the engine returned). `original` is the entry that an edit replaces.
+    `kept` is the entry of another line whose result was taken over, when a call beside it was edited.
     """
 
     parent: int
@@ -35,6 +36,7 @@ class Entry:
     result: Any = None
     author: str = ""
     original: int = 0
+    kept: int = 0
     reason: str = ""
     started: float = 0.0
     ended: float = 0.0
@@ -43,6 +45,11 @@ class Entry:
     usage: Usage | None = None
     run: str = ""
     id: int = 0
+
+    @property
+    def replaces(self) -> int:
+        """The entry in whose place it stands, with nothing performed for it; 0 where it was performed."""
+        return self.kept or self.original
 
     def __repr__(self) -> str:
         return lines.entry(self, mask)
