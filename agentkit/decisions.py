@@ -28,11 +28,14 @@ def approve(run: Run, which: int, arguments: dict[str, Any] | None, remember: bo
     call = pending.step.calls[0]  # type: ignore[union-attr]
 
     def allow() -> None:
-        run.desk.waiting.clear()
-        places = {(p.path, p.index) for p in run.pending} & {(pending.path, pending.index)}
-        run.desk.allowed.update(p for p in run.pending if (p.path, p.index) in places)
+        desk = run.desk
         if remember:
-            run.desk.remembered.add(call.name)
+            desk.remembered.add(call.name)
+            desk.waiting.clear()  # who still has to wait is asked about anew
+        for now in run.pending:
+            if (now.path, now.index) == (pending.path, pending.index):
+                desk.waiting.pop(now, None)
+                desk.allowed.add(now)
 
     if arguments is not None:
         changes.check("act", {"arguments": arguments})

@@ -59,7 +59,7 @@ class Run:
             return "readonly"
         if self.answer is not None and not self.desk.history.behind.waiting:
             return "done"
-        if self.desk.waiting:
+        if self.desk.waiting and self.desk.waiting.keys() >= set(self.pending):
             return "waiting"
         if self.desk.error:
             return "failed"

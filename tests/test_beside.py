@@ -56,15 +56,27 @@ def test_what_was_approved_and_done_is_not_asked_for_again_when_the_next_one_is_
 def test_a_yes_to_one_call_holds_when_another_is_changed() -> None:
     run = begin("tea", "cake", approve=["order"])
     run.drive()
-    run.approve(0)
+    run.approve()
+    assert run.status == "paused" and len(run.waiting) == 1
+    run.approve(arguments={"item": "two cakes"})
+    assert run.waiting == [] and run.drive().answer == "Yes." and sorted(ORDERED) == ["tea", "two cakes"]
+
+
+def test_who_waits_goes_on_waiting_when_another_call_is_changed() -> None:
+    run = begin("tea", "cake", approve=["order"])
+    run.drive()
     run.approve(1, arguments={"item": "two cakes"})
-    assert run.drive().answer == "Yes." and sorted(ORDERED) == ["tea", "two cakes"]
+    assert [pending.step.calls[0].arguments for pending, _ in run.waiting] == [{"item": "tea"}]  # type: ignore[union-attr]
+    run.drive()
+    assert ORDERED == ["two cakes"] and run.status == "waiting"
+    run.reject("no tea today")
+    assert run.drive().answer == "Yes." and ORDERED == ["two cakes"]
 
 
 def test_no_yes_is_carried_over_to_the_call_that_is_changed() -> None:
     run = begin("tea", "cake", approve=["order"])
     run.drive()
-    run.approve(0)
+    run.approve()
     run.edit(run.pending[0], arguments={"item": "a thousand teas"})
     run.drive()
     assert ORDERED == [] and len(run.waiting) == 2
