@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from browser.chromium import chromium
-from browser.pages import Notebook
+from browser.pages import LONG_ENOUGH, Notebook
 from browser.servers import Jupyter, jupyter
-from playwright.sync_api import Browser, BrowserContext, Error, Page, Route
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Route, expect
 
+expect.set_options(timeout=LONG_ENOUGH * 1000)  # on a slow machine everything comes later, and nothing else is wrong
 SHOTS = Path(__file__).parent / "shots"
 OUTSIDE = re.compile(r"^(?!(https?|wss?)://127\.0\.0\.1[:/]|data:|blob:|about:)")
 
@@ -44,6 +45,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
         route.abort()
 
     context = browser.new_context(viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
+    context.set_default_timeout(LONG_ENOUGH * 1000)
     context.route(OUTSIDE, cut)
     context.on("weberror", lambda error: ours(error.error) and errors.append(str(error.error)))
     yield context

@@ -13,7 +13,7 @@ from browser.servers import Jupyter
 from jupyter_client.blocking import BlockingKernelClient
 from playwright.sync_api import Locator, Page
 
-LONG_ENOUGH = 30
+LONG_ENOUGH = 60
 """Seconds after which something is taken never to happen."""
 
 

@@ -47,7 +47,7 @@ def test_marimo_shows_the_live_view_and_a_click_steps_the_run(page: Page, tmp_pa
     with marimo(app) as url:
         page.goto(url)
         view = page.locator(".ak-root")
-        expect(view.get_by_text("What is the tea?").first).to_be_visible(timeout=30_000)
+        expect(view.get_by_text("What is the tea?").first).to_be_visible()
         view.get_by_role("button", name="Step", exact=True).click()
         expect(view.get_by_text("I look at the tea.").first).to_be_visible()
         shot("stepped")

@@ -79,7 +79,7 @@ def test_an_answer_that_is_lost_is_no_lost_step(lab: Notebook, line: Line) -> No
     line.lose(b'"ack"', 1)
     shop.press("Step")
     expect(shop.card(1)).to_contain_text("I look at the tea.")
-    expect(shop.root.get_by_role("button", name="Step", exact=True)).to_be_enabled(timeout=15_000)
+    expect(shop.root.get_by_role("button", name="Step", exact=True)).to_be_enabled()
     shop.press("Step")
     expect(shop.card(2)).to_contain_text("3.2")
     assert line.lost == 1 and shop.ask("len(run)") == 3

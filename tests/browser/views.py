@@ -95,7 +95,7 @@ class View:
 
     def status(self, status: str) -> None:
         """Wait until the view says how the run stands."""
-        expect(self.root.locator(".ak-status")).to_have_text(status, timeout=15_000)
+        expect(self.root.locator(".ak-status")).to_have_text(status)
 
     def card(self, number: int) -> Locator:
         """Give the card of an entry by its place in the trace."""

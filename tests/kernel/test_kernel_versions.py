@@ -47,7 +47,7 @@ def environment(version: str) -> dict[str, str]:
     folder = Path(sys.prefix) / "kernels" / version
     if not (folder / "ipykernel_launcher.py").exists():
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder]
-        subprocess.run([*command, f"ipykernel=={version}", "nest-asyncio", "nest-asyncio2"], check=True, timeout=100)
+        subprocess.run([*command, f"ipykernel=={version}", "nest-asyncio", "nest-asyncio2"], check=True, timeout=300)
     return {"PYTHONPATH": str(folder)}
 
 
