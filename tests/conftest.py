@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from hypothesis import settings
 from agentkit import secrets
 
 os.environ["AGENTKIT_LOCAL"] = "none"  # for kernels, too: no model is chosen by what the machine has
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that runs the tests in the background has it so
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("same", derandomize=True, deadline=None)  # the same examples each time, however busy the machine
 settings.load_profile("same")
