@@ -88,7 +88,7 @@ class Desk:
             if pending in busy or pending in self.waiting:
                 continue
             gated = self.breakpoints or self.gates[pending.step.kind]
-            verdict = self._verdict(pending, stepping) if gated and pending not in self.allowed else None
+            verdict = self._verdict(pending, stepping) if gated else None
             if verdict is None:
                 found.append(pending)
             elif verdict.kind == "ask":
@@ -111,7 +111,7 @@ class Desk:
         verdict = ask_all(self.gates[pending.step.kind], pending, self)
         if verdict is not None:
             return verdict
-        if stepping or not self.breakpoints:
+        if stepping or not self.breakpoints or pending in self.allowed:
             return None
         why = met(self.breakpoints, lambda point: point.before(pending, self))
         return Verdict("pause", why) if why else None
