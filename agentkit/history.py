@@ -100,13 +100,14 @@ class History:
         missing = self.injections.missing(self.line, pending.lane.path, step.chat)
         return replace(step, chat=step.chat + interrupt(missing)) if missing else step
 
-    def begin(self, pending: Pending, at: float, *, sync: bool) -> Note:
-        """Record that a tool is about to run; with `sync` that is on the disk before this returns."""
+    def begin(self, pending: Pending, at: float, *, sync: bool, kept: int = 0) -> Note:
+        """Record that a tool is about to run, or that it began on another line, after the entry `kept`."""
         step: Any = pending.step
         call, at_tip = step.calls[0], self.tips[pending.lane.path]
         data = {"parent": at_tip, "path": pending.path, "index": pending.index, "name": call.name, "id": call.id}
         if step.tags or step.role != "action":
             data.update(role=step.role, tags=dict(step.tags))
+        data |= {"kept": kept} if kept else {}
         note = self.begun[at_tip, pending.path, pending.index] = self.note("call", data, at=at, sync=sync)
         return note
 

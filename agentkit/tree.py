@@ -78,6 +78,16 @@ def chain(entries: dict[int, Entry], tips: Tips, lane: str, stop: int) -> list[E
     return found
 
 
+def past(entries: dict[int, Entry], at: int, stop: int = 0) -> Iterator[Entry]:
+    """Walk from an entry back to the root, through lanes that were joined on the way, and not through those beside it."""
+    while at != stop and at:
+        entry = entries[at]
+        yield entry
+        for end in reversed(entry.result.values() if entry.kind == "join" else ()):
+            yield from past(entries, end, entry.parent)
+        at = entry.parent
+
+
 def line_to(entries: dict[int, Entry], end: Entry) -> list[Entry]:
     """Give the way from the root to an entry of the run's own lane; of steps that were never joined, how far each lane came."""
     return chain(entries, {**(_reached(entries, end) if end.kind == "batch" else {}), "": end.id}, "", 0)
