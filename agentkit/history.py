@@ -207,9 +207,9 @@ class History:
         tips = self.tips_at(entry)
         lane = lane_of(entry.path)
         fresh = replace(
-            entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, run=self.run, id=0
+            entry, result=result, author=author, reason=reason, original=entry.id, kept=0, started=at, ended=at, usage=None
         )
-        fresh.usage = None
+        fresh.run, fresh.id = self.run, 0
         self._write(fresh)
         self.entries[fresh.id] = fresh
         tips[lane] = fresh.id

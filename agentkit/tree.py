@@ -120,15 +120,21 @@ def tips_at(entries: dict[int, Entry], line: list[Entry], tips: Tips, entry: Ent
 
 
 def _reached(entries: dict[int, Entry], batch: Entry) -> Tips:
-    """Give how far the lanes below a batch came that was never joined."""
+    """Give how far the lanes below a batch came that was never joined: in each of them to what was done there last."""
     tips: Tips = {}
     extend(tips, batch)
-    below = {batch.id}
+    del tips[lane_of(batch.path)]
+    below = {batch.id: batch}
     for entry in sorted(entries.values(), key=lambda e: e.id):
         if entry.parent in below:
-            below.add(entry.id)
-            extend(tips, entry)
-    del tips[lane_of(batch.path)]
+            below[entry.id] = entry
+    for lane in list(tips):
+        last = max((at for at, entry in below.items() if entry.path.startswith(lane)), default=batch.id)
+        while last != batch.id and lane_of(entries[last].path) != lane:
+            last = entries[last].parent
+        tips[lane] = last
+        if last != batch.id and entries[last].kind == "batch":
+            tips |= _reached(entries, entries[last])
     return tips
 
 

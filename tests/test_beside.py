@@ -201,6 +201,20 @@ def test_what_was_kept_is_exported_and_read_back() -> None:
     assert kinds.count("edited") == 1
 
 
+def test_what_was_kept_can_be_edited_and_that_can_be_undone_after_a_resume(tmp_path: Path) -> None:
+    run = begin("tea", "cake", journal=tmp_path / "runs.db")
+    next(run)
+    next(run)
+    run.edit(run.pending[0], arguments={"item": "two cakes"})
+    kept = str(run)
+    run.edit(2, text="no tea")
+    assert [event.kind for event in run.events()].count("edited") == 2
+    run = reopened(run)
+    assert told(run) == ["no tea"]
+    run.undo()
+    assert str(run) == kept
+
+
 # -- which call is meant -------------------------------------------------------------------------------------------------
 
 
@@ -321,3 +335,22 @@ def test_a_call_that_may_have_run_is_asked_about_when_another_is_edited(again: C
     assert ORDERED == ["three cakes"] and "began and never ended" in run.waiting[0][1].why
     run.respond("it came")
     assert run.drive().answer == "Yes." and told(run) == ["it came", "ordered three cakes"]
+
+
+def test_branches_show_each_lane_as_it_was_left() -> None:
+    run = started(calls("tea", "cake"), calls("milk"), "Yes.", engine=pair)
+    next(run)
+    run.edit(1, text="All of them.")
+    run.undo()
+    next(run)  # the tea, on the line that was there first
+    left = [repr(entry) for entry in run.entries]
+    run.rewind(0)
+    assert left in [[repr(entry) for entry in line] for line in run.branches()]
+
+
+def test_nobody_waits_in_a_lane_of_a_run_that_is_over() -> None:
+    agent = started(calls("tea"), "Hm.", "Yes.", engine=pair, approve=["order"], budget={"max_model_calls": 1, "ask": False}).agent
+    run = agent.start("Order.", paused=True)
+    next(run)
+    run.drive()
+    assert run.status == "done" and run.waiting == [] and ORDERED == []
