@@ -7,7 +7,9 @@ would be performed once more.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from agentkit.desk import Desk
 from agentkit.errors import UsageError
@@ -17,6 +19,8 @@ from agentkit.messages import Call
 from agentkit.stepper import Pending, is_at
 from agentkit.steps import Act, replace
 from agentkit.tree import past
+
+Decided = dict[Pending, Verdict | None]
 
 
 @dataclass(slots=True)
@@ -28,7 +32,7 @@ class Others:
 
     performed: list[Entry] = field(default_factory=list)
     begun: list[Note] = field(default_factory=list)
-    decided: dict[Pending, Verdict | None] = field(default_factory=dict)
+    decided: Decided = field(default_factory=dict)
 
 
 def asked(desk: Desk, one: Entry | Pending) -> tuple[Entry, int]:
@@ -53,9 +57,9 @@ def others(desk: Desk, one: Entry | Pending) -> Others:
     lanes = {f"{batch.path}[{batch.index}.{k}]" for k in range(len(batch.step.calls))} - {one.path}  # type: ignore[union-attr]
     performed = [history.entries[tips[lane]] for lane in lanes if tips.get(lane, batch.id) != batch.id]
     begun = [note for (at, path, _), note in history.begun.items() if at == batch.id and path in lanes]
-    decided = {**desk.waiting, **dict.fromkeys(desk.allowed)}
-    of_these = [p for p in decided if p.path in lanes and history.tips.get(p.path) == batch.id]
-    return Others(sorted(performed, key=lambda entry: entry.id), begun, {pending: decided[pending] for pending in of_these})
+    decided: Decided = {**desk.waiting, **dict.fromkeys(desk.allowed)}
+    of_these = {p: verdict for p, verdict in decided.items() if p.path in lanes and history.tips.get(p.path) == batch.id}
+    return Others(sorted(performed, key=lambda entry: entry.id), begun, of_these)
 
 
 def stay(desk: Desk, known: Others) -> None:
@@ -64,7 +68,21 @@ def stay(desk: Desk, known: Others) -> None:
         desk.history.behind.attempt(lambda entry=entry: _keep(desk, entry))  # type: ignore[misc]
     for note in known.begun:
         desk.history.behind.attempt(lambda note=note: _carry(desk, note))  # type: ignore[misc]
-    for before, verdict in known.decided.items():
+    _decide(desk, known.decided)
+
+
+def leaving(desk: Desk, change: Callable[[], Any]) -> Any:
+    """Change the line; what was decided about a step that stands where it stood, in a lane beside the change, still holds."""
+    tips, decided = dict(desk.history.tips), {**desk.waiting, **dict.fromkeys(desk.allowed)}
+    given = change()
+    desk.forget()
+    now = desk.history.tips
+    _decide(desk, {p: verdict for p, verdict in decided.items() if now.get(p.lane.path, 0) == tips.get(p.lane.path)})
+    return given
+
+
+def _decide(desk: Desk, decided: Decided) -> None:
+    for before, verdict in decided.items():
         for pending in desk.history.pending:
             if not is_at(pending, before):
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentkit import budget, changes
+from agentkit import beside, budget, changes
 from agentkit.edits import answer, edit_call, still
 from agentkit.errors import UsageError
 from agentkit.journal.base import Entry
@@ -28,6 +28,8 @@ def approve(run: Run, which: int, arguments: dict[str, Any] | None, remember: bo
 
     def allow() -> None:
         desk, now = run.desk, still(run, pending)
+        if arguments is not None:
+            beside.asked(desk, now)  # before anything is granted
         has_more = budget.approve(desk, now)
         if not has_more:
             _must_be_a_call(now)

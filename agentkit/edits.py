@@ -61,11 +61,9 @@ def own(run: Run, entry: int | Entry) -> Entry:
 
 def _put(run: Run, recorded: Entry, result: Any, reason: str, author: str) -> Entry:
     def put() -> Entry:
-        fresh = run.desk.history.edit(recorded, result, author=author, reason=reason, at=time.time())
-        run.desk.forget()
-        return fresh
+        return run.desk.history.edit(recorded, result, author=author, reason=reason, at=time.time())
 
-    return run.control.do(put)
+    return run.control.do(lambda: beside.leaving(run.desk, put))
 
 
 def edit_call(run: Run, one: Entry | Pending, arguments: dict[str, Any], reason: str, author: str) -> Entry:
@@ -127,24 +125,22 @@ def rewind(run: Run, to: int | Entry) -> None:
     def go() -> None:
         history = run.desk.history
         history.move(history.tips_at(entry), "rewind", at=time.time())
-        run.desk.forget()
 
-    run.control.do(go)
+    run.control.do(lambda: beside.leaving(run.desk, go))
 
 
 def undo(run: Run) -> None:
     """Go back over the last edit, move or step."""
-    run.control.do(lambda: _move(run, run.desk.history.undo))
+    _move(run, run.desk.history.undo)
 
 
 def redo(run: Run) -> None:
     """Take the last undo back."""
-    run.control.do(lambda: _move(run, run.desk.history.redo))
+    _move(run, run.desk.history.redo)
 
 
 def _move(run: Run, move: Callable[[float], None]) -> None:
-    move(time.time())
-    run.desk.forget()
+    run.control.do(lambda: beside.leaving(run.desk, lambda: move(time.time())))
 
 
 # -- other lines ---------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from agentkit.journal.memory import MemoryJournal
 from agentkit.messages import Chat
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.steps import All, Answer, Engine
+from agentkit.steps import Act, All, Answer, Engine
 
 ORDERED: list[str] = []
 
@@ -225,6 +225,13 @@ def pair(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
     return Answer(f"{first.text} {second.text}", chat)
 
 
+def trio(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
+    """Three loops side by side."""
+    chat = Chat.of(task)
+    answers = yield All(tuple(react(chat, tools=tools) for _ in range(3)))
+    return Answer(answers[0].text, chat)
+
+
 def calls(*items: str, id: str = "") -> Reply:
     return Reply("All.", tuple(Call("order", {"item": item}, id or item) for item in items))
 
@@ -354,3 +361,30 @@ def test_nobody_waits_in_a_lane_of_a_run_that_is_over() -> None:
     next(run)
     run.drive()
     assert run.status == "done" and run.waiting == [] and ORDERED == []
+
+
+def test_a_yes_and_a_question_in_one_lane_hold_when_a_call_in_another_lane_is_changed() -> None:
+    run = started(calls("tea"), calls("cake"), calls("milk"), *["Yes."] * 3, engine=trio, approve=["order"])
+    run.drive()
+    run.approve(1)
+    run.approve(0, arguments={"item": "two teas"})
+    assert [pending.step.calls[0].arguments for pending, _ in run.waiting] == [{"item": "milk"}]  # type: ignore[union-attr]
+    run.drive()
+    assert sorted(ORDERED) == ["cake", "two teas"] and run.status == "waiting"
+    run.undo().redo()
+    assert len(run.waiting) == 1
+
+
+def test_no_more_is_granted_where_the_arguments_cannot_be_changed() -> None:
+    def direct(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
+        chat = Chat.of(task)
+        yield Act((Call("order", {"item": "tea"}),))
+        yield Act((Call("order", {"item": "cake"}),))
+        return Answer("Yes.", chat)
+
+    run = started(engine=direct, budget={"max_tool_calls": 1, "ask": True})
+    run.drive()
+    with pytest.raises(UsageError, match="the engine did"):
+        run.approve(arguments={"item": "two cakes"})
+    run.drive()
+    assert run.status == "waiting" and ORDERED == ["tea"]
