@@ -115,7 +115,7 @@ def tips_at(entries: dict[int, Entry], line: list[Entry], tips: Tips, entry: Ent
         siblings = {k: v for k, v in tips.items() if k.startswith(prefix)}
     else:
         siblings = _reached(entries, batch)
-    inside = {k: v for k, v in siblings.items() if not k.startswith(f"{lane}[")}
+    inside = {k: v for k, v in siblings.items() if not k.startswith(lane)}
     return {**tips_at(entries, line, tips, batch), **inside, lane: entry.id}
 
 

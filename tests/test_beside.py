@@ -388,3 +388,18 @@ def test_no_more_is_granted_where_the_arguments_cannot_be_changed() -> None:
         run.approve(arguments={"item": "two cakes"})
     run.drive()
     assert run.status == "waiting" and ORDERED == ["tea"]
+
+
+def test_an_edit_in_a_lane_leaves_no_open_calls_behind_of_what_is_within() -> None:
+    def within(task: Any, tools: tuple[Any, ...]) -> Engine:
+        return (yield from react(task, tools=tools))
+
+    def outer(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
+        answers = yield All((within(task, tools), within(task, tools)))
+        return Answer(answers[0].text, Chat.of(task))
+
+    run = started(calls("tea", "cake", "milk"), "Yes.", "Yes.", engine=outer)
+    next(run)
+    run.edit(1, calls=list(calls("tea", "cake").calls))
+    assert len(run.desk.history.tips) == 5
+    assert run.drive().answer == "Yes." and sorted(told(run)) == ["ordered cake", "ordered tea"]
