@@ -11,25 +11,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentkit.changes import changed
 from agentkit.desk import Desk
 from agentkit.errors import UsageError
 from agentkit.gates import Verdict
+from agentkit.history import History
 from agentkit.journal.base import Entry, Note
 from agentkit.messages import Call
 from agentkit.stepper import Pending, is_at
 from agentkit.steps import Act, replace
-from agentkit.tree import past
+from agentkit.tree import Tips, extend, past
 
 Decided = dict[Pending, Verdict | None]
 
 
 @dataclass(slots=True)
 class Others:
-    """What is known of the calls beside one: those that were performed, and those that began and have not ended.
+    """What is known of the calls beside one: where they were opened, what they gave, and which began and have not ended.
 
     `decided` is what a person is asked about the pending ones; None where the answer was yes.
     """
 
+    batch: Entry | None = None
     performed: list[Entry] = field(default_factory=list)
     begun: list[Note] = field(default_factory=list)
     decided: Decided = field(default_factory=dict)
@@ -59,16 +62,47 @@ def others(desk: Desk, one: Entry | Pending) -> Others:
     begun = [note for (at, path, _), note in history.begun.items() if at == batch.id and path in lanes]
     decided: Decided = {**desk.waiting, **dict.fromkeys(desk.allowed)}
     of_these = {p: verdict for p, verdict in decided.items() if p.path in lanes and history.tips.get(p.path) == batch.id}
-    return Others(sorted(performed, key=lambda entry: entry.id), begun, of_these)
+    return Others(batch, sorted(performed, key=lambda entry: entry.id), begun, of_these)
 
 
-def stay(desk: Desk, known: Others) -> None:
-    """After the edit, put what was performed in its place again, performing nothing, and let hold what else was known."""
-    for entry in known.performed:
-        desk.history.behind.attempt(lambda entry=entry: _keep(desk, entry))  # type: ignore[misc]
-    for note in known.begun:
-        desk.history.behind.attempt(lambda note=note: _carry(desk, note))  # type: ignore[misc]
+def edit(desk: Desk, one: Entry | Pending, arguments: dict[str, Any], reason: str, author: str) -> Entry:
+    """Edit the arguments of a call in the thought that asked for it; what is known of those beside it stays. Or nothing happens."""
+    (thought, number), known = asked(desk, one), others(desk, one)
+    calls = list(thought.result.calls)
+    fresh = calls[number] = replace(_call(one), arguments=arguments, raw=None, problem="", coerced=())
+
+    def along(edited: Entry, tips: Tips) -> None:
+        if known.batch is not None and known.batch.parent == thought.id:
+            _stay(desk.history, known, _in_place(known.batch, _number(one), fresh, edited), tips)
+
+    def put() -> Entry:
+        result, at = changed(thought.result, {"calls": calls}), time.time()
+        return desk.history.edit(thought, result, along, reason=reason, author=author, at=at)
+
+    edited = leaving(desk, put)
     _decide(desk, known.decided)
+    return edited
+
+
+def _in_place(batch: Entry, number: int, fresh: Call, edited: Entry) -> Entry:
+    """Open the same calls once more, behind an edited thought, but for one of them."""
+    calls = list(batch.step.calls)  # type: ignore[union-attr]
+    calls[number] = fresh
+    step = replace(batch.step, calls=tuple(calls))  # type: ignore[type-var]
+    return replace(batch, parent=edited.id, kept=batch.id, step=step, run=edited.run, id=0)
+
+
+def _stay(history: History, known: Others, again: Entry, tips: Tips) -> None:
+    """Put what was performed in its place again, performing nothing, and record again which calls began."""
+    history.put(again)
+    extend(tips, again)
+    for entry in known.performed:
+        kept = replace(entry, parent=again.id, kept=entry.id, usage=None, run=history.run, id=0)
+        history.put(kept)
+        extend(tips, kept)
+    for note in known.begun:
+        data = {**note.data, "parent": again.id, "kept": note.data.get("kept", note.data["parent"])}
+        history.begun[again.id, data["path"], data["index"]] = history.note("call", data, at=time.time())
 
 
 def leaving(desk: Desk, change: Callable[[], Any]) -> Any:
@@ -90,23 +124,6 @@ def _decide(desk: Desk, decided: Decided) -> None:
                 desk.allowed.add(pending)
             else:
                 desk.waiting[pending] = verdict
-
-
-def _keep(desk: Desk, entry: Entry) -> None:
-    for pending in desk.history.pending:
-        if is_at(pending, entry):
-            kept = replace(entry, kept=entry.id, usage=None, run=desk.history.run, id=0)
-            desk.history.commit(pending, pending.step, entry.result, kept)
-            return
-
-
-def _carry(desk: Desk, note: Note) -> None:
-    """Record again that a call began: it may have run, or is out, and is the same call after the edit."""
-    data = note.data
-    for pending in desk.history.pending:
-        if (pending.path, pending.index) == (data["path"], data["index"]):
-            desk.history.begin(pending, time.time(), sync=True, kept=data.get("kept", data["parent"]))
-            return
 
 
 def _call(one: Entry | Pending) -> Call:

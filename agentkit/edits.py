@@ -18,7 +18,7 @@ from agentkit.progress import Progress
 from agentkit.result import Receipt
 from agentkit.secrets import mask
 from agentkit.stepper import Pending, is_at
-from agentkit.steps import Act, replace
+from agentkit.steps import Act
 from agentkit.tree import HIDDEN, lane_of, line_to
 
 if TYPE_CHECKING:
@@ -71,12 +71,7 @@ def edit_call(run: Run, one: Entry | Pending, arguments: dict[str, Any], reason:
 
     def put() -> Entry:
         call = still(run, one) if isinstance(one, Pending) else one
-        thought, number = beside.asked(run.desk, call)
-        others, calls = beside.others(run.desk, call), list(thought.result.calls)
-        calls[number] = replace(calls[number], arguments=arguments, raw=None, problem="", coerced=())
-        edited = _put(run, thought, changes.changed(thought.result, {"calls": calls}), reason, author)
-        beside.stay(run.desk, others)
-        return edited
+        return beside.edit(run.desk, call, arguments, reason, author)
 
     return run.control.do(put)
 

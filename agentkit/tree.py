@@ -5,7 +5,7 @@ A run's line is said by its tips: the last entry of each open lane, by lane path
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agentkit.errors import UsageError
@@ -14,6 +14,9 @@ from agentkit.stepper import Recorded
 from agentkit.steps import Step, Think
 
 Tips = dict[str, int]
+
+Along = Callable[[Entry, Tips], None]
+"""Puts more entries behind one that takes another's place, and moves the tips along."""
 
 HIDDEN = ("batch", "join")
 """Kinds of entries that only hold the tree together."""
@@ -35,11 +38,6 @@ def places(entries: dict[int, Entry], entry: Entry) -> Iterator[int]:
 def recordings(line: Iterable[Entry]) -> Recorded:
     """Put entries where a replay looks for them: by frame path and index, joins under the complement of the index."""
     return {(e.path, ~e.index if e.kind == "join" else e.index): e for e in line if e.kind != "begin"}
-
-
-def follows(entry: Entry) -> bool:
-    """Say whether an entry belongs to the move before it, and is no step of its own that an undo would go back over."""
-    return entry.kind in HIDDEN or bool(entry.kept)
 
 
 def extend(tips: Tips, entry: Entry) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -403,3 +404,34 @@ def test_an_edit_in_a_lane_leaves_no_open_calls_behind_of_what_is_within() -> No
     run.edit(1, calls=list(calls("tea", "cake").calls))
     assert len(run.desk.history.tips) == 5
     assert run.drive().answer == "Yes." and sorted(told(run)) == ["ordered cake", "ordered tea"]
+
+
+class Killed(BaseException):
+    """The end of a kernel."""
+
+
+@pytest.mark.parametrize("row", range(1, 8))
+def test_a_kernel_that_dies_in_the_middle_of_the_edit_has_made_none_of_it_or_all(row: int) -> None:
+    class Dying(MemoryJournal):
+        left = -1
+
+        def append(self, row: Row, *, sync: bool = True) -> int:
+            if self.left == 0:
+                raise Killed
+            self.left -= 1
+            return super().append(row, sync=sync)
+
+    journal = Dying()
+    run = begin("tea", "cake", "milk", journal=journal)
+    next(run)
+    next(run)
+    run.desk.history.begin(run.pending[0], 1.0, sync=True)  # the cake may have come
+    journal.left = row
+    with contextlib.suppress(Killed):
+        run.edit(run.pending[1], arguments={"item": "two milks"})
+    journal.left = -1
+    journal.release(run.id)
+    run = run.agent.resume(run.id)
+    run.drive()
+    assert told(run)[0] == "ordered tea" and ORDERED in (["tea", "milk"], ["tea", "two milks"])
+    assert "began and never ended" in run.waiting[0][1].why
