@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentkit import budget, changes
-from agentkit.edits import answer, edit_call
+from agentkit import beside, budget, changes
+from agentkit.edits import answer, edit_call, still
 from agentkit.errors import UsageError
 from agentkit.journal.base import Entry
 from agentkit.secrets import mask
@@ -22,24 +22,29 @@ if TYPE_CHECKING:
 def approve(run: Run, which: int, arguments: dict[str, Any] | None, remember: bool) -> None:
     """Let a waiting call pass, or a run go on whose budget is used up."""
     pending = _waiting(run, which)
-    if run.control.do(lambda: budget.approve(run.desk, pending)):
-        return
-    _must_be_a_call(pending)
-    call = pending.step.calls[0]  # type: ignore[union-attr]
+    if arguments is not None:
+        _must_be_a_call(pending)
+        changes.check("act", {"arguments": arguments})
 
     def allow() -> None:
-        desk = run.desk
+        desk, now = run.desk, still(run, pending)
+        if arguments is not None:
+            beside.asked(desk, now)  # before anything is granted
+        has_more = budget.approve(desk, now)
+        if not has_more:
+            _must_be_a_call(now)
+        if arguments is not None:
+            edit_call(run, now, arguments, "approved with other arguments", "human")
+        if has_more:
+            return
         if remember:
-            desk.remembered.add(call.name)
+            desk.remembered.add(now.step.calls[0].name)  # type: ignore[union-attr]
             desk.waiting.clear()  # who still has to wait is asked about anew
-        for now in run.pending:
-            if (now.path, now.index) == (pending.path, pending.index):
-                desk.waiting.pop(now, None)
-                desk.allowed.add(now)
+        for same in run.pending:
+            if (same.path, same.index) == (now.path, now.index):
+                desk.waiting.pop(same, None)
+                desk.allowed.add(same)
 
-    if arguments is not None:
-        changes.check("act", {"arguments": arguments})
-        edit_call(run, call, arguments, "approved with other arguments", "human")
     run.control.do(allow)
 
 

@@ -88,7 +88,7 @@ class Desk:
             if pending in busy or pending in self.waiting:
                 continue
             gated = self.breakpoints or self.gates[pending.step.kind]
-            verdict = self._verdict(pending, stepping) if gated and pending not in self.allowed else None
+            verdict = self._verdict(pending, stepping) if gated else None
             if verdict is None:
                 found.append(pending)
             elif verdict.kind == "ask":
@@ -109,10 +109,8 @@ class Desk:
 
     def _verdict(self, pending: Pending, stepping: bool) -> Verdict | None:
         verdict = ask_all(self.gates[pending.step.kind], pending, self)
-        if verdict is not None:
+        if verdict is not None or stepping or not self.breakpoints or pending in self.allowed:
             return verdict
-        if stepping or not self.breakpoints:
-            return None
         why = met(self.breakpoints, lambda point: point.before(pending, self))
         return Verdict("pause", why) if why else None
 
@@ -232,7 +230,10 @@ class Desk:
         return entry
 
     def settle(self) -> None:
-        """Record it when the engine has just returned its answer, or has raised."""
+        """Record it when the engine has returned its answer or raised; nobody waits for a step that is not pending any more."""
+        for gone in (self.waiting.keys() | self.allowed).difference(self.history.pending):
+            self.waiting.pop(gone, None)
+            self.allowed.discard(gone)
         self.history.behind.attempt(self._ended)
         self.look_behind()
 

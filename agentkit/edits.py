@@ -13,13 +13,12 @@ from agentkit.errors import Ended, Fenced, JournalError, Unknown, UsageError
 from agentkit.events import Event, event_of
 from agentkit.gates import Breakpoint, forked
 from agentkit.journal.base import Entry, Row, RunInfo
-from agentkit.messages import Call
 from agentkit.places import stands
 from agentkit.progress import Progress
 from agentkit.result import Receipt
 from agentkit.secrets import mask
-from agentkit.stepper import Pending
-from agentkit.steps import Act, replace
+from agentkit.stepper import Pending, is_at
+from agentkit.steps import Act
 from agentkit.tree import HIDDEN, lane_of, line_to
 
 if TYPE_CHECKING:
@@ -33,12 +32,12 @@ def edit(run: Run, entry: int | Entry | Pending | None, change: dict[str, Any], 
         pending = _pending(run, entry)
         changes.check(pending.step.kind, change)
         if "arguments" in change and type(pending.step) is Act:
-            return edit_call(run, pending.step.calls[0], change["arguments"], reason, author)
+            return edit_call(run, pending, change["arguments"], reason, author)
         return answer(run, pending, changes.changed(changes.blank(pending.step), change), author, reason)
     recorded = run._entry(entry)
     changes.check(recorded.kind, change)
     if recorded.kind == "act" and "arguments" in change:
-        return edit_call(run, recorded.step.calls[0], change["arguments"], reason, author)  # type: ignore[union-attr]
+        return edit_call(run, recorded, change["arguments"], reason, author)
     return _put(run, recorded, changes.changed(recorded.result, change), reason, author)
 
 
@@ -62,28 +61,17 @@ def own(run: Run, entry: int | Entry) -> Entry:
 
 def _put(run: Run, recorded: Entry, result: Any, reason: str, author: str) -> Entry:
     def put() -> Entry:
-        fresh = run.desk.history.edit(recorded, result, author=author, reason=reason, at=time.time())
-        run.desk.forget()
-        return fresh
+        return run.desk.history.edit(recorded, result, author=author, reason=reason, at=time.time())
 
-    return run.control.do(put)
+    return run.control.do(lambda: beside.leaving(run.desk, put))
 
 
-def edit_call(run: Run, call: Call, arguments: dict[str, Any], reason: str, author: str) -> Entry:
+def edit_call(run: Run, one: Entry | Pending, arguments: dict[str, Any], reason: str, author: str) -> Entry:
     """Edit the arguments of a call where they were decided: in the thought that asked for it. What stands beside it stays."""
-    for thought in reversed(run.entries):
-        if thought.kind == "think" and any(asked is call or asked == call for asked in thought.result.calls):
-            break
-    else:
-        raise UsageError(f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place")
-    fresh = replace(call, arguments=arguments, raw=None, problem="", coerced=())
-    calls = tuple(fresh if asked == call else asked for asked in thought.result.calls)
 
     def put() -> Entry:
-        others = beside.others(run.desk, call)
-        edited = _put(run, thought, changes.changed(thought.result, {"calls": calls}), reason, author)
-        beside.stay(run.desk, *others)
-        return edited
+        call = still(run, one) if isinstance(one, Pending) else one
+        return beside.edit(run.desk, call, arguments, reason, author)
 
     return run.control.do(put)
 
@@ -93,10 +81,13 @@ def _pending(run: Run, wanted: Pending | None) -> Pending:
         run.control.do(run.desk.mend)
     if not run.pending:
         raise UsageError("no step is pending: the run is over; undo() or fork() first")
-    if wanted is None:
-        return run.pending[0]
+    return run.pending[0] if wanted is None else still(run, wanted)
+
+
+def still(run: Run, wanted: Pending) -> Pending:
+    """Give what stands pending where this step was, if it is the same. Raises `UsageError` where it is another one, or none."""
     for pending in run.pending:
-        if (pending.path, pending.index) == (wanted.path, wanted.index):
+        if is_at(pending, wanted):
             return pending
     raise UsageError(f"this {wanted.step.kind} is not pending any more; take one of run.pending")
 
@@ -129,24 +120,22 @@ def rewind(run: Run, to: int | Entry) -> None:
     def go() -> None:
         history = run.desk.history
         history.move(history.tips_at(entry), "rewind", at=time.time())
-        run.desk.forget()
 
-    run.control.do(go)
+    run.control.do(lambda: beside.leaving(run.desk, go))
 
 
 def undo(run: Run) -> None:
     """Go back over the last edit, move or step."""
-    run.control.do(lambda: _move(run, run.desk.history.undo))
+    _move(run, run.desk.history.undo)
 
 
 def redo(run: Run) -> None:
     """Take the last undo back."""
-    run.control.do(lambda: _move(run, run.desk.history.redo))
+    _move(run, run.desk.history.redo)
 
 
 def _move(run: Run, move: Callable[[float], None]) -> None:
-    move(time.time())
-    run.desk.forget()
+    run.control.do(lambda: beside.leaving(run.desk, lambda: move(time.time())))
 
 
 # -- other lines ---------------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def event_of(row: Row) -> Event | None:
     if isinstance(row, Note):
         kind = _NOTES.get(row.kind)
         data = {"role": "action", "tags": {}, **row.data} if row.kind == "call" else dict(row.data)
-        return Event(kind, row.run, row.id, mask_json(data)) if kind else None
+        return Event(kind, row.run, row.id, mask_json(data)) if kind and "kept" not in data else None
     if row.original and not row.kept:
         data = {"entry": row.id, "of": row.original, "author": row.author, "reason": row.reason}
         return Event("edited", row.run, row.id, mask_json(data))

@@ -56,9 +56,16 @@ def ask_all(gates: Iterable[Gate], pending: Pending, desk: Desk) -> Verdict | No
         except BaseException as error:
             kind: Literal["ask", "pause"] = "ask" if type(pending.step) is Act else "pause"
             verdict = Verdict(kind, f"what decides about {what(pending)} raised {lines.error(error)}")
-        if verdict is not None and (look is uncertain or verdict.limit or not remembered(pending, desk)):
+        if verdict is not None and not has_passed(look, verdict, pending, desk):
             return replace(verdict, why=mask(verdict.why))
     return None
+
+
+def has_passed(look: Gate, verdict: Verdict, pending: Pending, desk: Desk) -> bool:
+    """Say whether a person has said yes to what a gate asks: to this step, or to its tool for good; no budget is longer by it."""
+    if verdict.limit or verdict.kind not in ("ask", "pause"):
+        return False
+    return pending in desk.allowed or (look is not uncertain and remembered(pending, desk))
 
 
 def what(pending: Pending) -> str:

@@ -14,13 +14,13 @@ from agentkit import interrupts, lines, loading
 from agentkit.around.base import Around
 from agentkit.behind import Behind
 from agentkit.errors import JournalError
-from agentkit.injection import Injections, interrupt
+from agentkit.injection import Injections, added, interrupt
 from agentkit.journal.base import Entry, Journal, Note, Row
 from agentkit.messages import Message, Reply
 from agentkit.moves import Moves
 from agentkit.stepper import Pending, Stepper
 from agentkit.steps import Engine, Step, Think, replace
-from agentkit.tree import HIDDEN, Tips, before, chain, drifted, extend, follows, lane_of, tips_at
+from agentkit.tree import HIDDEN, Along, Tips, before, chain, drifted, extend, lane_of, tips_at
 
 
 class History:
@@ -126,7 +126,7 @@ class History:
             entry.performed = entry.performed or step
             if isinstance(step, Think) and isinstance(result, Reply):
                 new = step.chat.notes - pending.step.chat.notes  # type: ignore[union-attr]
-                result = replace(result, heard=tuple(m for m in _tail(step, pending.step) if new.intersection(m.notes)))
+                result = replace(result, heard=tuple(m for m in added(step, pending.step) if new.intersection(m.notes)))
         entry.parent, entry.kind, entry.path, entry.index = self.tips[lane], pending.step.kind, pending.path, pending.index
         entry.step, entry.result = pending.step, result
         self._add(entry, lane)
@@ -201,19 +201,18 @@ class History:
 
     # -- changing the line -------------------------------------------------------------------------------------------
 
-    def edit(self, entry: Entry, result: Any, *, author: str, reason: str, at: float) -> Entry:
-        """Put another result in the place of a recorded one: a sibling of it, to which the head moves."""
+    def edit(
+        self, entry: Entry, result: Any, along: Along = lambda fresh, tips: None, *, author: str, reason: str, at: float
+    ) -> Entry:
+        """Put another result in the place of a recorded one: a sibling of it, to which the head moves. `along` brings more."""
         tips = self.tips_at(entry)
-        lane = lane_of(entry.path)
         fresh = replace(
-            entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, run=self.run, id=0
+            entry, result=result, author=author, reason=reason, original=entry.id, kept=0, started=at, ended=at, usage=None
         )
-        fresh.usage = None
-        self._write(fresh)
-        self.entries[fresh.id] = fresh
-        tips[lane] = fresh.id
-        if self.on_row is not None:
-            self.on_row(fresh)
+        fresh.run, fresh.id = self.run, 0
+        self.put(fresh)
+        tips[lane_of(fresh.path)] = fresh.id
+        along(fresh, tips)
         self.move(tips, "edit", at=at)
         return fresh
 
@@ -258,11 +257,18 @@ class History:
         self.load(rows)
         self.rebuild()
 
+    def put(self, entry: Entry) -> None:
+        """Record an entry to which the head is to be moved."""
+        self._write(entry)
+        self.entries[entry.id] = entry
+        if self.on_row is not None:
+            self.on_row(entry)
+
     def _add(self, entry: Entry, lane: str) -> None:
         self._write(entry)
         self.entries[entry.id] = entry
         known = self._line
-        if follows(entry):
+        if entry.kind in HIDDEN:
             self.extend(entry)
             self._line = None
         else:
@@ -292,8 +298,3 @@ class History:
         """Stand in for a journal where there is none."""
         row.id = next(self.numbers)
         return row.id
-
-
-def _tail(step: Think, before: Step) -> list[Message]:
-    more = len(step.chat) - len(before.chat)  # type: ignore[union-attr]
-    return list(step.chat)[-more:] if more > 0 else []

@@ -10,6 +10,7 @@ from typing import Any
 from agentkit.errors import UsageError
 from agentkit.journal.base import Entry, Note
 from agentkit.messages import Chat, Message
+from agentkit.steps import Step, Think
 from agentkit.tree import HIDDEN, places
 
 
@@ -73,3 +74,9 @@ def interrupt(notes: list[Note]) -> Message:
     texts = [note.data["text"] for note in notes]
     body = texts[0] if len(texts) == 1 else "\n".join(f"{i}. {text}" for i, text in enumerate(texts, 1))
     return Message("user", f"[USER INTERRUPT] {body}", notes=tuple(note.data["id"] for note in notes), pinned=True)
+
+
+def added(step: Think, before: Step) -> list[Message]:
+    """Give the messages that a step's chat has more than that of the step before it was changed."""
+    more = len(step.chat) - len(before.chat)  # type: ignore[union-attr]
+    return list(step.chat)[-more:] if more > 0 else []

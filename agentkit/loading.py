@@ -9,7 +9,7 @@ from agentkit import interrupts
 from agentkit.errors import Diverged
 from agentkit.journal.base import Entry, Note, Row
 from agentkit.stepper import Pending, Stepper
-from agentkit.tree import Tips, extend, follows, lane_of, recordings
+from agentkit.tree import HIDDEN, Tips, extend, lane_of, recordings
 
 if TYPE_CHECKING:
     from agentkit.history import History
@@ -21,7 +21,7 @@ def load(history: History, rows: Iterable[Row]) -> None:
     for row in rows:
         if isinstance(row, Entry):
             history.entries[row.id] = row
-            if row.run == history.run and (row.kept or not row.original):
+            if row.run == history.run and not row.replaces:
                 _step(history, row)
         elif row.run == history.run:
             _note(history, row, others)
@@ -31,7 +31,7 @@ def load(history: History, rows: Iterable[Row]) -> None:
 
 
 def _step(history: History, entry: Entry) -> None:
-    if follows(entry):
+    if entry.kind in HIDDEN:
         history.extend(entry)
     else:
         history.tips[lane_of(entry.path)] = entry.id

@@ -251,6 +251,11 @@ def same(step: Step, entry: Any) -> bool:
     return type(step) is not Act or step.calls == recorded.calls
 
 
+def is_at(pending: Pending, one: Any) -> bool:
+    """Say whether a pending step is the one that stood pending, or was recorded, at the same place."""
+    return (pending.path, pending.index) == (one.path, one.index) and same(pending.step, one)
+
+
 def _difference(pending: Pending, entry: Any) -> str:
     now, then = pending.step, entry.step
     return (

@@ -5,7 +5,7 @@ A run's line is said by its tips: the last entry of each open lane, by lane path
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agentkit.errors import UsageError
@@ -14,6 +14,9 @@ from agentkit.stepper import Recorded
 from agentkit.steps import Step, Think
 
 Tips = dict[str, int]
+
+Along = Callable[[Entry, Tips], None]
+"""Puts more entries behind one that takes another's place, and moves the tips along."""
 
 HIDDEN = ("batch", "join")
 """Kinds of entries that only hold the tree together."""
@@ -35,11 +38,6 @@ def places(entries: dict[int, Entry], entry: Entry) -> Iterator[int]:
 def recordings(line: Iterable[Entry]) -> Recorded:
     """Put entries where a replay looks for them: by frame path and index, joins under the complement of the index."""
     return {(e.path, ~e.index if e.kind == "join" else e.index): e for e in line if e.kind != "begin"}
-
-
-def follows(entry: Entry) -> bool:
-    """Say whether an entry belongs to the move before it, and is no step of its own that an undo would go back over."""
-    return entry.kind in HIDDEN or bool(entry.kept)
 
 
 def extend(tips: Tips, entry: Entry) -> None:
@@ -78,6 +76,16 @@ def chain(entries: dict[int, Entry], tips: Tips, lane: str, stop: int) -> list[E
     return found
 
 
+def past(entries: dict[int, Entry], at: int, stop: int = 0) -> Iterator[Entry]:
+    """Walk from an entry back to the root, through lanes that were joined on the way, and not through those beside it."""
+    while at != stop and at:
+        entry = entries[at]
+        yield entry
+        for end in reversed(entry.result.values() if entry.kind == "join" else ()):
+            yield from past(entries, end, entry.parent)
+        at = entry.parent
+
+
 def line_to(entries: dict[int, Entry], end: Entry) -> list[Entry]:
     """Give the way from the root to an entry of the run's own lane; of steps that were never joined, how far each lane came."""
     return chain(entries, {**(_reached(entries, end) if end.kind == "batch" else {}), "": end.id}, "", 0)
@@ -105,20 +113,26 @@ def tips_at(entries: dict[int, Entry], line: list[Entry], tips: Tips, entry: Ent
         siblings = {k: v for k, v in tips.items() if k.startswith(prefix)}
     else:
         siblings = _reached(entries, batch)
-    inside = {k: v for k, v in siblings.items() if not k.startswith(f"{lane}[")}
+    inside = {k: v for k, v in siblings.items() if not k.startswith(lane)}
     return {**tips_at(entries, line, tips, batch), **inside, lane: entry.id}
 
 
 def _reached(entries: dict[int, Entry], batch: Entry) -> Tips:
-    """Give how far the lanes below a batch came that was never joined."""
+    """Give how far the lanes below a batch came that was never joined: in each of them to what was done there last."""
     tips: Tips = {}
     extend(tips, batch)
-    below = {batch.id}
+    del tips[lane_of(batch.path)]
+    below = {batch.id: batch}
     for entry in sorted(entries.values(), key=lambda e: e.id):
         if entry.parent in below:
-            below.add(entry.id)
-            extend(tips, entry)
-    del tips[lane_of(batch.path)]
+            below[entry.id] = entry
+    for lane in list(tips):
+        last = max((at for at, entry in below.items() if entry.path.startswith(lane)), default=batch.id)
+        while last != batch.id and lane_of(entries[last].path) != lane:
+            last = entries[last].parent
+        tips[lane] = last
+        if last != batch.id and entries[last].kind == "batch":
+            tips |= _reached(entries, entries[last])
     return tips
 
 

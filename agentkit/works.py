@@ -8,6 +8,7 @@ from typing import Any
 from agentkit.desk import Desk, Work
 from agentkit.effects import Outcome, apart
 from agentkit.errors import ModelError, ToolError
+from agentkit.history import History
 from agentkit.host import Effect
 from agentkit.stepper import Pending
 from agentkit.steps import Conclude
@@ -77,7 +78,7 @@ class Works:
         """After a person's commands: keep the works whose steps are still to be done, and give the others up."""
         self.desk.mend()
         history = self.desk.history
-        places = {(p.path, p.index, p.step.kind, history.tips[p.lane.path]): p for p in history.pending}
+        places = {(p.path, p.index, p.step.kind, _began(history, p)): p for p in history.pending}
         for pending, work in list(self.busy.items()):
             now = places.get((pending.path, pending.index, pending.step.kind, work.entry.parent))
             if now is None:
@@ -101,6 +102,12 @@ class Works:
     def _end(self, work: Work) -> None:
         del self.busy[work.pending]
         self.futures.pop(work, None)
+
+
+def _began(history: History, pending: Pending) -> int:
+    """Give the entry after which a step began: on this line, or on another one, before a call beside it was edited."""
+    note, at = history.uncertain(pending), history.tips[pending.lane.path]
+    return int(note.data.get("kept", at)) if note else at
 
 
 def _cancelled(work: Work) -> Exception:

@@ -31,7 +31,8 @@ LAYERS = """
     works
     drive lease
     control
-    show changes beside
+    show changes
+    beside
     result
     edits
     stepping export decisions

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentkit import Agent, Call, Reply, Run, tool
-from agentkit.errors import JournalError
+from agentkit.engines.react import react
+from agentkit.errors import JournalError, UsageError
 from agentkit.journal.base import Row
 from agentkit.journal.memory import MemoryJournal
+from agentkit.messages import Chat
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.steps import Act, All, Answer, Engine
 
 ORDERED: list[str] = []
 
@@ -193,3 +200,238 @@ def test_what_was_kept_is_exported_and_read_back() -> None:
     assert [repr(entry) for entry in read.entries] == [repr(entry) for entry in run.entries]
     kinds = [event.kind for event in run.events()]
     assert kinds.count("edited") == 1
+
+
+def test_what_was_kept_can_be_edited_and_that_can_be_undone_after_a_resume(tmp_path: Path) -> None:
+    run = begin("tea", "cake", journal=tmp_path / "runs.db")
+    next(run)
+    next(run)
+    run.edit(run.pending[0], arguments={"item": "two cakes"})
+    kept = str(run)
+    run.edit(2, text="no tea")
+    assert [event.kind for event in run.events()].count("edited") == 2
+    run = reopened(run)
+    assert told(run) == ["no tea"]
+    run.undo()
+    assert str(run) == kept
+
+
+# -- which call is meant -------------------------------------------------------------------------------------------------
+
+
+def pair(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
+    """Two loops side by side."""
+    chat = Chat.of(task)
+    first, second = yield All((react(chat, tools=tools), react(chat, tools=tools)))
+    return Answer(f"{first.text} {second.text}", chat)
+
+
+def trio(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
+    """Three loops side by side."""
+    chat = Chat.of(task)
+    answers = yield All(tuple(react(chat, tools=tools) for _ in range(3)))
+    return Answer(answers[0].text, chat)
+
+
+def calls(*items: str, id: str = "") -> Reply:
+    return Reply("All.", tuple(Call("order", {"item": item}, id or item) for item in items))
+
+
+def started(*replies: Any, **options: Any) -> Run:
+    return Agent(Scripted(replies, abilities=Abilities(tools=True)), [order], **options).start("Order.", paused=True)
+
+
+def test_the_same_call_in_another_lane_is_not_the_one_that_is_approved_with_a_change() -> None:
+    run = started(calls("90 teas"), calls("90 teas"), "Yes.", "Yes.", engine=pair, approve=["order"])
+    run.drive()
+    run.approve(0, arguments={"item": "9 teas"})
+    run.drive()
+    assert ORDERED == ["9 teas"] and [pending.step.calls[0].arguments for pending, _ in run.waiting] == [{"item": "90 teas"}]  # type: ignore[union-attr]
+
+
+def test_the_same_call_of_a_later_turn_is_not_the_one_that_is_edited() -> None:
+    run = started(calls("tea"), calls("tea"), "Yes.", "Yes.")
+    run.drive()
+    run.edit(2, arguments={"item": "cake"})
+    assert [str(entry.kind) for entry in run.entries] == ["begin", "think"] and run[1].result.calls[0].arguments == {"item": "cake"}
+
+
+def test_of_two_calls_that_are_the_same_one_is_changed() -> None:
+    run = started(calls("tea", "tea", id="1"), "Yes.", approve=["order"])
+    run.drive()
+    run.approve()
+    run.drive()
+    run.approve(arguments={"item": "cake"})
+    assert run.drive().answer == "Yes." and ORDERED == ["tea", "cake"]
+
+
+def test_a_call_of_another_branch_is_edited_on_that_branch() -> None:
+    run = started(calls("tea", "cake"), calls("tea", "cake"), "Yes.")
+    next(run)
+    run.step_over()
+    left = run[3]
+    run.rewind(0)
+    next(run)
+    run.edit(left, arguments={"item": "a pie"})
+    assert told(run) == ["ordered tea"]
+    assert run.drive().answer == "Yes." and sorted(ORDERED) == ["a pie", "cake", "tea"]
+
+
+def test_a_pending_call_that_has_become_another_one_is_not_decided_about() -> None:
+    run = begin("tea", approve=["order"])
+    run.drive()
+    before = run.pending[0]
+    run.edit(before, arguments={"item": "a thousand teas"})
+    with pytest.raises(UsageError, match="not pending any more"):
+        run.edit(before, text="ordered tea")
+
+
+def test_a_yes_that_comes_after_a_change_of_the_call_is_no_yes_to_the_changed_one() -> None:
+    run = begin("tea", approve=["order"])
+    run.drive()
+    token = run.control.acquire()  # somebody drives: who asks for something waits
+    with ThreadPoolExecutor() as pool:
+        edited = pool.submit(run.edit, run.pending[0], arguments={"item": "a thousand teas"})
+        while not run.control._inbox:
+            time.sleep(0.01)
+        approved = pool.submit(run.approve)
+        while len(run.control._inbox) < 2:
+            time.sleep(0.01)
+        run.control.release(token)
+        assert edited.result() and isinstance(approved.exception(), UsageError)
+    run.drive()
+    assert run.status == "waiting" and ORDERED == []
+
+
+# -- calls that are under way --------------------------------------------------------------------------------------------
+
+
+def test_a_call_that_is_out_is_waited_for_and_not_made_again_when_another_is_approved_with_a_change() -> None:
+    out, back = threading.Event(), threading.Event()
+
+    @tool
+    def fetch(what: str) -> str:
+        """Fetch something, which takes its time."""
+        ORDERED.append(what)
+        out.set()
+        back.wait(10)
+        return f"fetched {what}"
+
+    asked = Reply("All.", (Call("fetch", {"what": "milk"}, "1"), Call("order", {"item": "cake"}, "2")))
+    model = Scripted([asked, "Yes."], abilities=Abilities(tools=True))
+    run = Agent(model, [fetch, order], approve=["order"]).start("Order.")
+    assert out.wait(10)
+    while not run.waiting:
+        time.sleep(0.01)
+    run.approve(arguments={"item": "two cakes"})
+    back.set()
+    assert run.wait().answer == "Yes." and sorted(ORDERED) == ["milk", "two cakes"]
+    assert told(run) == ["fetched milk", "ordered two cakes"]
+    assert [event.kind for event in run.events()].count("tool_call") == 2
+
+
+@pytest.mark.parametrize("again", [lambda run: run, lambda run: reopened(run)], ids=["the run", "resumed"])
+def test_a_call_that_may_have_run_is_asked_about_when_another_is_edited(again: Callable[[Run], Run], tmp_path: Path) -> None:
+    run = begin("tea", "cake", journal=tmp_path / "runs.db")
+    next(run)
+    run.desk.history.begin(run.pending[0], 1.0, sync=True)  # and here its kernel died
+    run = again(run)
+    run.edit(run.pending[1], arguments={"item": "two cakes"})
+    run.edit(run.pending[1], arguments={"item": "three cakes"})
+    run = again(run)
+    run.drive()
+    assert ORDERED == ["three cakes"] and "began and never ended" in run.waiting[0][1].why
+    run.respond("it came")
+    assert run.drive().answer == "Yes." and told(run) == ["it came", "ordered three cakes"]
+
+
+def test_branches_show_each_lane_as_it_was_left() -> None:
+    run = started(calls("tea", "cake"), calls("milk"), "Yes.", engine=pair)
+    next(run)
+    run.edit(1, text="All of them.")
+    run.undo()
+    next(run)  # the tea, on the line that was there first
+    left = [repr(entry) for entry in run.entries]
+    run.rewind(0)
+    assert left in [[repr(entry) for entry in line] for line in run.branches()]
+
+
+def test_nobody_waits_in_a_lane_of_a_run_that_is_over() -> None:
+    agent = started(calls("tea"), "Hm.", "Yes.", engine=pair, approve=["order"], budget={"max_model_calls": 1, "ask": False}).agent
+    run = agent.start("Order.", paused=True)
+    next(run)
+    run.drive()
+    assert run.status == "done" and run.waiting == [] and ORDERED == []
+
+
+def test_a_yes_and_a_question_in_one_lane_hold_when_a_call_in_another_lane_is_changed() -> None:
+    run = started(calls("tea"), calls("cake"), calls("milk"), *["Yes."] * 3, engine=trio, approve=["order"])
+    run.drive()
+    run.approve(1)
+    run.approve(0, arguments={"item": "two teas"})
+    assert [pending.step.calls[0].arguments for pending, _ in run.waiting] == [{"item": "milk"}]  # type: ignore[union-attr]
+    run.drive()
+    assert sorted(ORDERED) == ["cake", "two teas"] and run.status == "waiting"
+    run.undo().redo()
+    assert len(run.waiting) == 1
+
+
+def test_no_more_is_granted_where_the_arguments_cannot_be_changed() -> None:
+    def direct(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
+        chat = Chat.of(task)
+        yield Act((Call("order", {"item": "tea"}),))
+        yield Act((Call("order", {"item": "cake"}),))
+        return Answer("Yes.", chat)
+
+    run = started(engine=direct, budget={"max_tool_calls": 1, "ask": True})
+    run.drive()
+    with pytest.raises(UsageError, match="the engine did"):
+        run.approve(arguments={"item": "two cakes"})
+    run.drive()
+    assert run.status == "waiting" and ORDERED == ["tea"]
+
+
+def test_an_edit_in_a_lane_leaves_no_open_calls_behind_of_what_is_within() -> None:
+    def within(task: Any, tools: tuple[Any, ...]) -> Engine:
+        return (yield from react(task, tools=tools))
+
+    def outer(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
+        answers = yield All((within(task, tools), within(task, tools)))
+        return Answer(answers[0].text, Chat.of(task))
+
+    run = started(calls("tea", "cake", "milk"), "Yes.", "Yes.", engine=outer)
+    next(run)
+    run.edit(1, calls=list(calls("tea", "cake").calls))
+    assert len(run.desk.history.tips) == 5
+    assert run.drive().answer == "Yes." and sorted(told(run)) == ["ordered cake", "ordered tea"]
+
+
+class Killed(BaseException):
+    """The end of a kernel."""
+
+
+@pytest.mark.parametrize("row", range(1, 8))
+def test_a_kernel_that_dies_in_the_middle_of_the_edit_has_made_none_of_it_or_all(row: int) -> None:
+    class Dying(MemoryJournal):
+        left = -1
+
+        def append(self, row: Row, *, sync: bool = True) -> int:
+            if self.left == 0:
+                raise Killed
+            self.left -= 1
+            return super().append(row, sync=sync)
+
+    journal = Dying()
+    run = begin("tea", "cake", "milk", journal=journal)
+    next(run)
+    next(run)
+    run.desk.history.begin(run.pending[0], 1.0, sync=True)  # the cake may have come
+    journal.left = row
+    with contextlib.suppress(Killed):
+        run.edit(run.pending[1], arguments={"item": "two milks"})
+    journal.left = -1
+    journal.release(run.id)
+    run = run.agent.resume(run.id)
+    run.drive()
+    assert told(run)[0] == "ordered tea" and ORDERED in (["tea", "milk"], ["tea", "two milks"])
+    assert "began and never ended" in run.waiting[0][1].why

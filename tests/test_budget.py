@@ -302,3 +302,24 @@ def test_what_failed_calls_have_used_counts_before_one_more_is_made() -> None:
         with pytest.raises(ModelError):
             next(run)
     assert (run.usage.total, run.drive().reason) == (120, "budget:max_tokens")
+
+
+def test_more_that_is_granted_together_with_other_arguments_is_for_the_call_with_these_arguments() -> None:
+    asked = Reply("", (Call("add", {"a": 90, "b": 0}, "1"),))
+    run = agent([*calls(1)[:1], asked, "done"], budget={"max_tool_calls": 1, "ask": True}).start("q", paused=True)
+    run.drive()
+    run.approve(arguments={"a": 9, "b": 0})
+    assert run.drive().answer == "done" and run[4].result[0].text == "9"
+
+
+@pytest.mark.parametrize("remember", [False, True])
+def test_a_yes_to_each_of_two_calls_is_no_yes_to_more_calls_than_the_budget_has(remember: bool) -> None:
+    run = agent(calls(1, width=2), approve=["add"], budget={"max_tool_calls": 1, "ask": True}).start("q", paused=True)
+    run.drive()
+    run.approve(remember=remember)
+    if not remember:
+        run.approve()
+    run.drive()
+    assert run.desk.tool_calls == 1 and "budget is used up" in run.waiting[0][1].why
+    run.approve()
+    assert run.drive().answer == "done" and run.desk.tool_calls == 2

@@ -24,7 +24,7 @@ class Entry:
     `step` is what the engine proposed; `performed` is what was done where that differs (an injected message, an edit).
     `kind` is the step's kind, or "begin" (the root), "batch" (several lanes start), "join" (they are done; `result`
     maps each lane to its last entry), "answer" (the engine returned). `original` is the entry that an edit replaces.
-    `kept` is the entry of another line whose result was taken over, when a call beside it was edited.
+    `kept` is the entry of another line that was taken over, when the arguments of a call beside it were edited.
     """
 
     parent: int
