@@ -49,7 +49,7 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "tool_calls": desk.tool_calls,
         "breakpoints": [breakpoint_of(point) for point in list(desk.breakpoints)],
         "injections": _injections(run),
-        "can": {"undo": family.steps > 0 and status != "readonly", "redo": bool(history.moves.undone) and status != "readonly"},
+        "can": {"undo": _can_undo(run) and status != "readonly", "redo": bool(history.moves.undone) and status != "readonly"},
         "pace": desk.pace,
         "tools": [tool.name for tool in desk.host.tools.tools],
         "roles": sorted(family.roles),
@@ -64,6 +64,12 @@ def status_of(run: Run) -> str:
     if status == "running" and run.control.stopping:
         return "pausing" if run.control.stopping == "pause" else "stopping"
     return status
+
+
+def _can_undo(run: Run) -> bool:
+    """Tell whether a step or a move lies behind where the run stands; after an undo of the first step there is none."""
+    history = run.desk.history
+    return len(history.visible) > 1 or history.moves.last(history.tips)
 
 
 def _fresh(run: Run) -> bool:
