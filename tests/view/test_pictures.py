@@ -82,6 +82,14 @@ def test_thoughts_are_a_tree_with_scores_and_pruned_branches(view: View) -> None
     assert (further["parent"], further["text"], further["chosen"]) == ("2", "further right", True)
 
 
+def test_a_thought_wears_no_tag_that_tells_of_others(view: View) -> None:
+    viewed = view(paused("left", "3 of 10", "right", "8 of 10", "further right", engine=branching))
+    viewed.settle("play")
+    viewed.until(lambda: viewed.screen.total == 7)
+    marks = [card["tags"] for card in viewed.screen.cards]
+    assert marks[1] == {"node": "1"} and marks[5] == {"node": "2.1", "parent": "2"}
+
+
 def strange(task: Any) -> Any:
     """Tags that mean something else."""
     chat = Chat.of(task)
