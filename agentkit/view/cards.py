@@ -84,7 +84,7 @@ def _common(entry: Entry, number: int) -> Data:
 
 def _marks(tags: Mapping[str, Any]) -> Data:
     of_others = [name for name in _OF_OTHERS if isinstance(tags.get(name), dict | list | tuple)]
-    return {name: value for name, value in tags.items() if name not in of_others and value != ""}
+    return {name: value for name, value in tags.items() if name not in of_others and value is not None and value != ""}
 
 
 def _begin(entry: Entry) -> Data:

@@ -72,6 +72,17 @@ def test_episodes_have_a_score_and_a_lesson(view: View) -> None:
     assert (second["score"], second["ok"], second["lesson"]) == (0.9, True, "keep at it")
 
 
+def test_a_picture_keeps_up_with_a_run_that_is_stepped(view: View) -> None:
+    episodes = view(paused("a", "bad", "look first", engine=trying))
+    for entries in (1, 2, 3):
+        episodes.settle("step")
+        episodes.until(lambda many=entries: [each["entries"] for each in episodes.screen.pictures["episodes"]] == [many])
+    assert episodes.screen.pictures["episodes"][0]["lesson"] == "look first"
+    tree = view(paused("left", "3 of 10", engine=branching))
+    tree.settle("step", "step")
+    tree.until(lambda: [each["score"] for each in tree.screen.pictures["tree"]] == [3])
+
+
 def test_thoughts_are_a_tree_with_scores_and_pruned_branches(view: View) -> None:
     viewed = view(paused("left", "3 of 10", "right", "8 of 10", "further right", engine=branching))
     viewed.settle("play")
