@@ -160,16 +160,6 @@ def test_a_run_is_paused_and_spoken_to_while_a_tool_is_out(view: View) -> None:
     assert viewed.screen.head["injections"][0]["seen"]
 
 
-def test_what_was_undone_to_its_beginning_goes_no_further_back(view: View) -> None:
-    viewed = view(paused("done"))
-    assert viewed.screen.head["can"] == {"undo": False, "redo": False}
-    viewed.settle("step", "undo")
-    assert viewed.screen.head["can"] == {"undo": False, "redo": True}
-    viewed.settle("step")
-    viewed.do("rewind", entry=viewed.run.entries[0].id)
-    assert viewed.screen.head["can"] == {"undo": True, "redo": False}
-
-
 def test_a_run_that_was_closed_goes_neither_back_nor_forth(view: View) -> None:
     viewed = view(paused("done"))
     viewed.settle("step")
