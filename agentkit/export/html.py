@@ -133,7 +133,7 @@ def observation(message: Message) -> str:
 
 def to_html(run: Run, path: str | os.PathLike[str] | None = None) -> str:
     """Give a run as one HTML file with every step in it, whole; write it where a `path` is given."""
-    task = escaped(lines.line(shown(parts.of(run.entries[0]).line, 1_000), 80))
+    task = escaped(lines.line(parts.of(run.entries[0]).line, 80, shown))
     entries = run.entries
     steps = "\n".join(
         _entry(each, n, parts.WHOLE, is_open=True, without=parts.repeated(entries, n)) for n, each in enumerate(entries)
@@ -165,7 +165,7 @@ def _entry(entry: Entry, number: int | None, size: parts.Size, *, is_open: bool 
     seen = parts.of(entry)
     style = _STEP.format(_LINE["✎" if entry.original else "" if seen.ok else "✗"])
     head = f"<b>{'' if number is None else f'{number} '}{escaped(seen.kind)}{'' if seen.ok else ' ✗'}</b>"
-    line = "" if is_open else f" <code>{escaped(lines.line(shown(seen.line, 1_000), 120))}</code>"
+    line = "" if is_open else f" <code>{escaped(lines.line(seen.line, 120, shown))}</code>"
     mark = f" <i>[{escaped(lines.line(shown(seen.mark, LIMIT)))}]</i>" if seen.mark else ""
     inside = "".join(_part(part, size) for part in seen.parts if part.label not in without)
     return f"<details{' open' if is_open else ''}><summary>{head}{line}{mark}</summary><div {style}>{inside}</div></details>"

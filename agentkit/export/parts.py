@@ -104,7 +104,7 @@ def _action(entry: Entry) -> Shown:
     message = entry.result[0]
     asked = call(step.calls[0])
     parts = [Part("", asked, "code"), Part("Observation" if message.ok else "Error", message.text, "code", message=message)]
-    return Shown("Action", f"{asked} → {'' if message.ok else '✗ '}{message.text[:1_000]}", ok=message.ok, parts=parts)
+    return Shown("Action", f"{asked} → {'' if message.ok else '✗ '}{message.text}", ok=message.ok, parts=parts)
 
 
 def _question(entry: Entry) -> Shown:

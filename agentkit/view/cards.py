@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentkit.errors import UsageError
@@ -18,6 +18,9 @@ from agentkit.usage import Usage
 LIMIT = 20_000
 """Characters of one text in a card; `whole` gives the rest on demand."""
 _ROWS, _COLUMNS, _ITEM = 200, 40, 2_000_000
+
+_OF_OTHERS = {"plan", "plan_states", "scores", "pruned", "chosen"}
+"""Tags that the pictures draw, and that say nothing of the step that wears them: a thought with `pruned` need not be pruned."""
 
 Data = dict[str, Any]
 
@@ -71,12 +74,17 @@ def _common(entry: Entry, number: int) -> Data:
         "path": entry.path,
         "index": entry.index,
         "lane": lane_of(entry.path),
-        "tags": dict(entry.step.tags) if entry.step is not None else {},
+        "tags": _marks(entry.step.tags) if entry.step is not None else {},
         "author": entry.author,
         "original": entry.original,
         "reason": entry.reason,
         "seconds": round(max(0.0, entry.ended - entry.started), 6),
     }
+
+
+def _marks(tags: Mapping[str, Any]) -> Data:
+    of_others = [name for name in _OF_OTHERS if isinstance(tags.get(name), dict | list | tuple)]
+    return {name: value for name, value in tags.items() if name not in of_others and value is not None and value != ""}
 
 
 def _begin(entry: Entry) -> Data:

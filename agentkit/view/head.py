@@ -38,7 +38,7 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "model": name_of(desk.host.model),
         "dialect": run.dialect,
         "status": status,
-        "hold": mask(run.hold),
+        "hold": mask(run.hold) if run.answer is None else "",
         "error": _error(desk.error),
         "missing": list(run.missing),
         "answer": run.answer,
@@ -49,12 +49,12 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "tool_calls": desk.tool_calls,
         "breakpoints": [breakpoint_of(point) for point in list(desk.breakpoints)],
         "injections": _injections(run),
-        "can": {"undo": family.steps > 0 and status != "readonly", "redo": bool(history.moves.undone) and status != "readonly"},
+        "can": {"undo": _can_undo(run) and status != "readonly", "redo": bool(history.moves.undone) and status != "readonly"},
         "pace": desk.pace,
         "tools": [tool.name for tool in desk.host.tools.tools],
         "roles": sorted(family.roles),
         "branches": family.lines,
-        "forecast": run.forecast if _fresh(run) else "",
+        "forecast": _unsaid(run) if status == "done" else run.forecast if _fresh(run) else "",
     }
 
 
@@ -66,10 +66,24 @@ def status_of(run: Run) -> str:
     return status
 
 
+def _can_undo(run: Run) -> bool:
+    """Tell whether a step or a move lies behind where the run stands; after an undo of the first step there is none."""
+    history = run.desk.history
+    return len(history.visible) > 1 or history.moves.last(history.tips)
+
+
 def _fresh(run: Run) -> bool:
     """Tell whether the run has performed nothing yet where it stands; what was foreseen has come true after that, or has not."""
     last = run.entries[-1]
     return last.kind == "begin" or last.run != run.id
+
+
+def _unsaid(run: Run) -> str:
+    """Give the answer of a run that is over where its last entry does not say it: an engine need not conclude with it."""
+    last, answer = cards.card(run.entries[-1], 0), run.answer
+    if answer is None or answer[: cards.LIMIT] in (last.get("answer"), last.get("text")):
+        return ""
+    return f"The engine's answer: {mask(answer)[: cards.LIMIT]}"
 
 
 def glance(run: Run) -> tuple[Any, ...]:

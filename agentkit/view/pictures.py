@@ -45,7 +45,7 @@ class Pictures:
             return False
 
     def data(self, ahead: list[Step], done: bool) -> Data:
-        """Give the pictures; `ahead` are the pending steps, and `done` says that the engine has its answer."""
+        """Give the pictures as they are now; `ahead` are the pending steps, and `done` says that the engine has its answer."""
         plan = [dict(step) for step in self._plan]
         for pending in ahead:
             try:
@@ -56,7 +56,7 @@ class Pictures:
         for step in plan:
             if done and step["state"] == "doing":
                 step["state"] = "done"
-        return {"plan": plan, "episodes": list(self._episodes.values()), "tree": list(self._nodes.values())}
+        return {"plan": plan, "episodes": [*map(dict, self._episodes.values())], "tree": [*map(dict, self._nodes.values())]}
 
     # -- the three of them -------------------------------------------------------------------------------------------
 

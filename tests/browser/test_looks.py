@@ -83,3 +83,34 @@ def test_the_help_and_the_forms(lab: Notebook, shot: Callable[[str], None]) -> N
     expect(view.root.get_by_role("dialog")).to_be_visible()
     shot("help")
     assert not problems(view), problems(view)
+
+
+COVERED = """root => {
+  const bar = [...root.querySelectorAll('.ak-floating')].find((each) => getComputedStyle(each).opacity === '1');
+  const over = bar.getBoundingClientRect();
+  const lines = (words) => {
+    const range = document.createRange();
+    range.selectNodeContents(words);
+    return [...range.getClientRects()];
+  };
+  const meets = (line) => line.bottom - 2 > over.top && line.top + 2 < over.bottom && line.right > over.left;
+  const texts = [...root.querySelectorAll('.ak-words, .ak-title, .ak-mark')];
+  return texts.filter((words) => lines(words).some(meets)).map((words) => words.textContent);
+}"""
+
+
+def test_the_verbs_of_an_entry_cover_no_text(lab: Notebook) -> None:
+    long = "Reply('word ' * 80, (Call('price', {'item': 'tea'}, '1'),))"
+    start = f"run = Agent(Scripted([{long}, 'word ' * 80], abilities=Abilities(tools=True)), [price]).start('q ' * 300)\nrun.wait()"
+    view = View(lab.open(SHOP, f"{start}; run.undo()", "run"), 2, (0, 1))
+    for number in (1, 2, 3):
+        view.card(number).hover()
+        assert view.root.evaluate(COVERED) == []
+
+
+def test_every_tab_is_in_sight(lab: Notebook) -> None:
+    act = "run = pictured(branching); [next(run) for _ in range(5)]; run.edit(5, text='other'); run.break_at(tool='x')"
+    view = View(lab.open(f"{SHOP}\n{PICTURES}\n{act}", "run"), 1)
+    tabs = view.root.get_by_role("tablist")
+    expect(tabs.get_by_role("tab")).to_have_count(5)
+    assert tabs.evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth")

@@ -89,6 +89,11 @@ def test_a_long_text_is_folded_and_cut_with_a_note(module: ModuleType) -> None:
     assert "x" * 10_000 in whole and "… (+6" not in whole
 
 
+def test_the_line_of_a_step_counts_all_the_characters_that_it_leaves_out() -> None:
+    run = run_of(text="x" * 10_000)
+    assert "… (+9900 characters)" in html.run(run)  # with the call that was asked for
+
+
 @every_format
 def test_a_long_trace_shows_its_ends_and_says_what_is_between(module: ModuleType) -> None:
     run = run_of(500, text="y" * 5_000)

@@ -72,6 +72,17 @@ def test_episodes_have_a_score_and_a_lesson(view: View) -> None:
     assert (second["score"], second["ok"], second["lesson"]) == (0.9, True, "keep at it")
 
 
+def test_a_picture_keeps_up_with_a_run_that_is_stepped(view: View) -> None:
+    episodes = view(paused("a", "bad", "look first", engine=trying))
+    for entries in (1, 2, 3):
+        episodes.settle("step")
+        episodes.until(lambda many=entries: [each["entries"] for each in episodes.screen.pictures["episodes"]] == [many])
+    assert episodes.screen.pictures["episodes"][0]["lesson"] == "look first"
+    tree = view(paused("left", "3 of 10", engine=branching))
+    tree.settle("step", "step")
+    tree.until(lambda: [each["score"] for each in tree.screen.pictures["tree"]] == [3])
+
+
 def test_thoughts_are_a_tree_with_scores_and_pruned_branches(view: View) -> None:
     viewed = view(paused("left", "3 of 10", "right", "8 of 10", "further right", engine=branching))
     viewed.settle("play")
@@ -80,6 +91,14 @@ def test_thoughts_are_a_tree_with_scores_and_pruned_branches(view: View) -> None
     assert (left["text"], left["score"], left["pruned"], left["chosen"]) == ("left", 3, True, False)
     assert (right["text"], right["score"], right["chosen"]) == ("right", 8, True)
     assert (further["parent"], further["text"], further["chosen"]) == ("2", "further right", True)
+
+
+def test_a_thought_wears_no_tag_that_tells_of_others(view: View) -> None:
+    viewed = view(paused("left", "3 of 10", "right", "8 of 10", "further right", engine=branching))
+    viewed.settle("play")
+    viewed.until(lambda: viewed.screen.total == 7)
+    marks = [card["tags"] for card in viewed.screen.cards]
+    assert marks[1] == {"node": "1"} and marks[5] == {"node": "2.1", "parent": "2"}
 
 
 def strange(task: Any) -> Any:

@@ -46,7 +46,7 @@ function Overlay({ ui }: { ui: Ui }): JSX.Element {
         ))}
       </dl>
       <Note>
-        A stripe marks what follows a human edit. Under a card: <b>edit</b> keeps the original, <b>retry</b> and <b>rewind</b> keep
+        A stripe marks what follows a human edit. On a card: <b>edit</b> keeps the original, <b>retry</b> and <b>rewind</b> keep
         what followed as a branch, <b>fork</b> begins a second run.
       </Note>
     </div>

@@ -31,7 +31,7 @@ export function Notices({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
         <p class="ak-notice ak-warn">This run can only be read. Missing here: {head.missing.join(", ")}.</p>
       )}
       {head.hold && head.status !== "running" && !head.error && <p class="ak-notice ak-warn">Held: {head.hold}</p>}
-      {head.forecast && head.status !== "done" && <p class="ak-notice">{head.forecast}</p>}
+      {head.forecast && <p class="ak-notice">{head.forecast}</p>}
       {settling && (
         <p class="ak-notice">
           The run is over. This view becomes a static picture when you leave it, at the latest when the notebook is saved.

@@ -202,6 +202,7 @@ export interface Head {
   roles: string[];
   /** How many lines the tree has; more than one can be compared. */
   branches: number;
+  /** What a run that was not begun will do; of one that is over, an answer that its last entry does not say. */
   forecast: string;
 }
 

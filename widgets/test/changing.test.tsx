@@ -234,6 +234,22 @@ test("a failed step is tried again", async () => {
   expect(last(shown)).toEqual({ cmd: "play" });
 });
 
+test("a step that failed before its click was answered can be tried again once it is", async () => {
+  const shown = await show("paused");
+  const { seq, run, head } = shown.reset;
+  const error = { type: "RuntimeError", text: "overloaded" };
+  let cid = "";
+  shown.model.answer = (command) => {
+    cid = command.cid;
+    return undefined;
+  };
+  await shown.press("Step");
+  await shown.say({ t: "events", v: 1, run, seq: seq + 1, ev: [{ k: "head", head: { ...head, status: "failed", error } }] });
+  expect(shown.button("Try again").getAttribute("aria-disabled")).toBe("true");
+  await shown.say({ t: "ack", v: 1, cid, result: null });
+  expect(shown.button("Try again").getAttribute("aria-disabled")).not.toBe("true");
+});
+
 test("where an engine raised there is no step to try again", async () => {
   const shown = await show("failed");
   await shown.head({ pending: [] });

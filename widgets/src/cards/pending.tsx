@@ -143,6 +143,7 @@ function stateOf(step: Pending, status: Status): string {
 /** What went wrong, and a way to go on. */
 export function Failure({ store, ui }: { store: Store; ui: Ui }): JSX.Element | null {
   const head = useOf(store, (s) => s.head);
+  const off = useOf(store, (s) => !able(s, "play"));
   if (!head.error || head.status !== "failed") return null;
   return (
     <section class="ak-card ak-failure" role="group" aria-label="Error">
@@ -151,14 +152,8 @@ export function Failure({ store, ui }: { store: Store; ui: Ui }): JSX.Element | 
       </p>
       {head.pending.length ? (
         <div class="ak-buttons">
-          <Tool
-            label="Try again"
-            class="ak-primary"
-            title="Perform it once more"
-            off={!able(store, "play")}
-            onPress={() => ui.perform("play")}
-          />
-          <Tool label="Try one step" off={!able(store, "step")} onPress={() => ui.perform("step")} />
+          <Tool label="Try again" class="ak-primary" title="Perform it once more" off={off} onPress={() => ui.perform("play")} />
+          <Tool label="Try one step" off={off} onPress={() => ui.perform("step")} />
           <Dim>or answer in its place, or edit an entry before it.</Dim>
         </div>
       ) : (

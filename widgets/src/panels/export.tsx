@@ -49,7 +49,7 @@ export function ExportMenu({ store, say }: { store: Store; say: (what: string) =
     } else if (event.key === "Escape") close();
     else {
       const all = buttons();
-      const to = moved(event.key, all.indexOf(document.activeElement as HTMLElement), all.length, "ArrowUp", "ArrowDown");
+      const to = moved(event.key, all.indexOf(event.target as HTMLElement), all.length, "ArrowUp", "ArrowDown");
       if (to === undefined) return;
       all[to]?.focus();
     }

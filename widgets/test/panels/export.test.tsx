@@ -47,6 +47,14 @@ test("the menu opens on its first item, goes round by arrows, and Escape gives t
   expect(document.activeElement).toBe(button(page, "Cells below"));
 });
 
+test("arrows go round where a page does not see what has the focus, as in marimo's shadow roots", async () => {
+  const { page } = await menu();
+  vi.spyOn(document, "activeElement", "get").mockReturnValue(document.body);
+  const focused = vi.spyOn(button(page, "Markdown"), "focus");
+  await press(button(page, "Notebook (.ipynb)"), "ArrowDown");
+  expect(focused).toHaveBeenCalled();
+});
+
 test("the menu closes when the focus goes elsewhere", async () => {
   const { page } = await menu();
   button(page, "JSON").dispatchEvent(new FocusEvent("focusout", { bubbles: true, relatedTarget: document.body }));
