@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from browser.pages import Notebook
-from playwright.sync_api import Locator, expect
+from browser.pages import Notebook, eventually
+from playwright.sync_api import Locator, TimeoutError, expect
 
 SHOP = """
 import threading
@@ -104,8 +104,16 @@ class View:
     def verb(self, number: int, name: str) -> None:
         """Press one of the small buttons of a card."""
         card = self.card(number)
-        card.hover()
-        card.get_by_role("button", name=name).first.click()
+
+        def pressed() -> bool:
+            card.hover()
+            try:
+                card.get_by_role("button", name=name).first.click(timeout=2_000)
+            except TimeoutError:
+                return False  # the page moved under the hand: a person tries again
+            return True
+
+        eventually(pressed, f"{name} of entry {number} was pressed")
 
     def edit(self, number: int, text: str, reason: str = "") -> None:
         """Write something else into a card."""
