@@ -319,3 +319,14 @@ test("whoever has left the view is not called back", async () => {
   await shown.head({ status: "running", pending: [] });
   expect(document.activeElement).toBe(outside);
 });
+
+test("what an engine within another one answers is a thought on the way, and no green answer", async () => {
+  const recorded = state("done");
+  const reset = recorded.messages[0] as Extract<FromKernel, { t: "reset" }>;
+  const titles = async (path: string): Promise<string[]> => {
+    const cards = reset.cards.map((card) => (card.kind === "think" ? { ...card, path } : card));
+    const shown = await show({ ...recorded, messages: [{ ...reset, cards }] });
+    return [...shown.root.querySelectorAll(".ak-entry[aria-label*=', answer']")].map((card) => card.ariaLabel ?? "");
+  };
+  expect((await titles("")).length).toBeGreaterThan((await titles(".1")).length);
+});

@@ -35,8 +35,8 @@ export function Task(props: EntryProps<TaskEntry>): JSX.Element {
 export function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
   const { card, store } = props;
   const role = card.role === "thought" ? "" : card.role;
-  // what an evaluator or a planner says ends its own part, and is nobody's answer
-  const final = card.answer !== null && !role;
+  // what an evaluator or a planner says ends its own part, as does what an engine within another one says: it is not the answer
+  const final = card.answer !== null && !role && !card.path;
   const asks = card.calls.length > 0;
   return (
     <Frame

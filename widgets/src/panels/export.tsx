@@ -37,7 +37,10 @@ export function ExportMenu({ store, say }: { store: Store; say: (what: string) =
   const perform = async (act: (() => Promise<string>) | null): Promise<void> => {
     if (!act) return;
     close();
-    say(await act().catch(said));
+    const slow = setTimeout(() => say("Writing…"), 500); // the first one may have to load what writes it
+    const done = await act().catch(said);
+    clearTimeout(slow);
+    say(done);
   };
   useEffect(() => {
     if (open) buttons()[0]?.focus();
