@@ -34,7 +34,9 @@ class Works:
             self.give_up(work)
 
     def begin(self, pending: Pending) -> tuple[Work, Effect] | None:
-        """Start a step and give its first effect, or None when it needed none, or could not be recorded."""
+        """Start a step and give its first effect, or None when it needed none, could not be recorded, or the run has just ended."""
+        if self.desk.history.stepper.answer is not None:
+            return None
         if type(pending.step) is Conclude:
             self.desk.conclude(pending)
             return None
