@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from agentkit.desk import Desk, Work
-from agentkit.effects import Outcome, apart
+from agentkit.effects import Halted, Outcome, apart
 from agentkit.errors import ModelError, ToolError
 from agentkit.history import History
 from agentkit.host import Effect
@@ -63,6 +63,9 @@ class Works:
             return work.job.send(value) if came else work.job.throw(value)
         except StopIteration as end:
             result = end.value
+        except Halted:
+            self._end(work)  # a stop: the step stays pending
+            return None
         except BaseException as error:
             self._end(work)
             self.desk.fail(error)
