@@ -161,7 +161,4 @@ def apart(effect: Effect, desk: Desk) -> Future[Outcome]:
 
 def outcome_of(future: Future[Outcome]) -> Outcome | None:
     """Give what a finished future holds; nothing for one that was cancelled."""
-    if future.cancelled():
-        return None
-    came, value = future.result()
-    return None if isinstance(value, Halted) and not came else (came, value)
+    return None if future.cancelled() else future.result()

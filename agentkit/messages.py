@@ -19,9 +19,9 @@ from agentkit.usage import Usage
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: Any, *, sort: bool = True) -> bytes:
     """Give the one JSON spelling of a value: sorted keys, no spaces, ASCII only, so that lone surrogates survive."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()
+    return json.dumps(value, sort_keys=sort, separators=(",", ":"), default=str).encode()
 
 
 def digest(data: bytes) -> str:
@@ -78,9 +78,9 @@ class Message:
 
     @property
     def encoded(self) -> bytes:
-        """The canonical bytes of this message, made once."""
+        """The bytes of this message, made once; within arguments and values they keep the order in which these were written."""
         if self._encoded is None:
-            self._encoded = canonical(message_to_json(self))
+            self._encoded = canonical(message_to_json(self), sort=False)
         return self._encoded
 
 
@@ -238,7 +238,7 @@ EMPTY = Chat()
 
 
 def message_to_json(message: Message) -> dict[str, Any]:
-    """Turn a message into JSON data; what is at its default is left out."""
+    """Turn a message into JSON data, with sorted keys of its own; what is at its default is left out."""
     data: dict[str, Any] = {"role": message.role, "text": message.text}
     for name, default in _DEFAULTS:
         value = getattr(message, name)
@@ -246,7 +246,7 @@ def message_to_json(message: Message) -> dict[str, Any]:
             data[name] = value
     if message.calls:
         data["calls"] = [call_to_json(call) for call in message.calls]
-    return data
+    return dict(sorted(data.items()))
 
 
 def message_from_json(data: dict[str, Any]) -> Message:
@@ -258,7 +258,7 @@ def message_from_json(data: dict[str, Any]) -> Message:
 
 
 def call_to_json(call: Call) -> dict[str, Any]:
-    """Turn a call into JSON data."""
+    """Turn a call into JSON data, with sorted keys of its own."""
     data: dict[str, Any] = {"name": call.name, "arguments": call.arguments, "id": call.id}
     if call.raw is not None:
         data["raw"] = call.raw
@@ -266,7 +266,7 @@ def call_to_json(call: Call) -> dict[str, Any]:
         data["problem"] = call.problem
     if call.coerced:
         data["coerced"] = list(call.coerced)
-    return data
+    return dict(sorted(data.items()))
 
 
 def call_from_json(data: dict[str, Any]) -> Call:

@@ -84,8 +84,10 @@ class Stepper:
         return [lane.pending for lane in _leaves(root) if lane.pending]
 
     def feed(self, pending: Pending, result: Any) -> None:
-        """Send the result of a pending step to its engine and move on."""
+        """Send the result of a pending step to its engine and move on; what comes back after the end is heard by nobody."""
         lane = pending.lane
+        if self.answer is not None:
+            return
         if lane.pending is not pending:
             raise EngineError("this step is not pending any more")
         lane.pending = None

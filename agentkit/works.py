@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from agentkit.desk import Desk, Work
-from agentkit.effects import Outcome, apart
+from agentkit.effects import Halted, Outcome, apart
 from agentkit.errors import ModelError, ToolError
 from agentkit.history import History
 from agentkit.host import Effect
@@ -34,7 +34,9 @@ class Works:
             self.give_up(work)
 
     def begin(self, pending: Pending) -> tuple[Work, Effect] | None:
-        """Start a step and give its first effect, or None when it needed none, or could not be recorded."""
+        """Start a step and give its first effect, or None when it needed none, could not be recorded, or the run has just ended."""
+        if self.desk.history.stepper.answer is not None:
+            return None
         if type(pending.step) is Conclude:
             self.desk.conclude(pending)
             return None
@@ -61,6 +63,9 @@ class Works:
             return work.job.send(value) if came else work.job.throw(value)
         except StopIteration as end:
             result = end.value
+        except Halted:
+            self._end(work)  # a stop: the step stays pending
+            return None
         except BaseException as error:
             self._end(work)
             self.desk.fail(error)

@@ -255,6 +255,18 @@ def test_the_exact_request_can_be_rebuilt_from_the_store(dialect: str) -> None:
     assert again.request(1) == mine.model.requests[0]
 
 
+@pytest.mark.parametrize("dialect", ["native", "json", "text"])
+def test_a_resumed_run_tells_the_model_its_arguments_in_the_order_in_which_it_wrote_them(dialect: str) -> None:
+    call = Call("look", {"where": {"zip": 8, "city": "Oslo"}, "city": "Oslo"}, "c")
+    run = agent(Reply("I look", (call,)), dialect=dialect).start("q", paused=True)
+    next(run)
+    next(run)
+    run.drive()
+    again = agent("done", dialect=dialect).resume(run.id)
+    again.drive()
+    assert again.agent.model.requests[0] == run.agent.model.requests[1]
+
+
 def test_a_fork_without_a_journal_has_a_past_and_a_future_of_its_own() -> None:
     run = agent(CALL, "one", "two", journal=None).start("q", paused=True)
     run.drive()

@@ -284,6 +284,21 @@ def test_stop_cancels_what_is_under_way_and_play_goes_on_from_there() -> None:
     assert run.play().wait().answer == "done"
 
 
+def test_stop_cancels_a_model_that_a_plain_function_lets_wait_and_is_no_failure() -> None:
+    inside, waits = threading.Event(), [30, 0]
+
+    async def thinking() -> str:
+        inside.set()
+        await asyncio.sleep(waits.pop(0))
+        return "done"
+
+    run = Agent(lambda request: thinking(), journal="memory").start("q")
+    assert inside.wait(5)
+    result = run.stop().wait()
+    assert (run.status, result.reason, result.error) == ("stopped", "stopped", None)
+    assert run.play().wait().answer == "done"
+
+
 def test_leaving_an_async_loop_cancels_what_is_under_way_and_harms_nobody() -> None:
     async def main() -> str:
         run = agent(ask(1, 2), "done").start("q", paused=True)

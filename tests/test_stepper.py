@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agentkit.around.base import around
 from agentkit.engines.react import react
 from agentkit.errors import EngineError, Finish
 from agentkit.messages import Call, Chat, Message, Reply
@@ -169,6 +170,22 @@ def test_an_around_can_finish_the_run_early() -> None:
     stepper = Stepper(react("q"), (stop,))
     stepper.feed(stepper.pending[0], Reply("r", answer="r"))
     assert stepper.answer is not None and (stepper.answer.text, stepper.answer.interrupted) == ("enough", "why")
+    assert stepper.pending == []
+
+
+def test_what_comes_back_in_another_lane_after_the_end_changes_nothing() -> None:
+    def stop(step: Any, memory: dict[str, Any]) -> Any:
+        raise Finish((yield step).text)
+
+    def engine() -> Any:
+        yield All((Think(Chat.of("a")), Think(Chat.of("b"))))
+        return answer()
+
+    stepper = Stepper(engine(), (around(Think)(stop),))
+    stepper.open(stepper.pending[0])
+    for pending, text in zip(stepper.pending, ("first", "second"), strict=True):
+        stepper.feed(pending, Reply(text))
+    assert stepper.answer is not None and stepper.answer.text == "first"
     assert stepper.pending == []
 
 

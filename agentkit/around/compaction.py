@@ -11,7 +11,7 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import Around, around, aside, whole, words
-from agentkit.around.views import back, shorten, tokens_of_tools, view
+from agentkit.around.views import shorten, tokens_of_tools, turn, view
 from agentkit.around.views import tokens as weigh
 from agentkit.messages import Chat, Message, Reply, system, user
 from agentkit.steps import Step, Think, replace
@@ -49,7 +49,7 @@ def compact(tokens: int = 128_000, *, keep: int = 6, summarise: bool = True) -> 
     def compaction(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         shown = view(memory, step.chat)
         if "query" not in memory:
-            memory["query"] = next((said for said in back(step.chat) if said.role == "user"), None)
+            memory["query"] = {id(message): message for message in turn(step.chat)}
         budget = tokens - _schemas(step.tools, memory)
         if shown.weight > budget and (parts := _parts(list(shown.shown), memory["query"], budget, keep)):
             stays, old, newest = parts
@@ -72,11 +72,11 @@ def _schemas(tools: tuple[Any, ...], memory: dict[str, Any]) -> int:
     return int(known[1])
 
 
-def _parts(messages: list[Message], query: Message | None, budget: int, keep: int) -> Parts | None:
+def _parts(messages: list[Message], query: dict[int, Message], budget: int, keep: int) -> Parts | None:
     """Part a chat into what stays, what gives way, and the newest; None where nothing can be gained."""
     start = next((n for n, message in enumerate(messages) if message.role not in ("system", "user")), len(messages))
     stays = [
-        message.name != NOTE and (n < start or message.role == "system" or message.pinned or message is query)
+        message.name != NOTE and (n < start or message.role == "system" or message.pinned or id(message) in query)
         for n, message in enumerate(messages)
     ]
     used = sum(weigh(message) for message, stay in zip(messages, stays, strict=True) if stay)

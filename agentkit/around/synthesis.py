@@ -41,7 +41,7 @@ def synthesis(task: Chat, longest: int = LONGEST) -> Around:
         elif result:
             done.append(result)
         else:
-            written: Reply = yield Think(view(task, done, step.answer, longest), role="synthesize", hears=False, optional=True)
+            written: Reply = yield Think(view(task, done, step.answer, longest), role="synthesize", optional=True)
             if written.answer and written.finish not in ("error", "length", "content_filter", "refusal"):
                 raise Finish(written.answer, "")
         return result
@@ -54,11 +54,12 @@ def view(task: Chat, done: list[Message], brief: str, longest: int = LONGEST) ->
     told = list(task)
     last = max((n for n, message in enumerate(told) if message.role == "assistant"), default=-1)
     asked = [message.text for message in told[last + 1 :] if message.role == "user"]
-    asked += dict.fromkeys(message.text for message in done if message.notes)
+    heard = {note: message.text for message in done for note in message.notes}  # said again to each engine that began anew
+    asked += dict.fromkeys(heard.values())
     acts = [_line(message, longest) for message in done if message.role == "tool" or message.calls]
     parts = [("The question", asked), ("What was done", acts or ["Nothing but thinking."]), ("The brief answer", [brief])]
     text = "\n\n".join(f"# {title}\n\n" + "\n\n".join(texts) for title, texts in parts)
-    return Chat.of([*(message for message in told if message.role == "system"), system(WRITE), user(text)])
+    return Chat.of([*(message for message in told if message.role == "system"), system(WRITE), user(text, notes=tuple(heard))])
 
 
 def _line(message: Message, longest: int) -> str:

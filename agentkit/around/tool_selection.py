@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from agentkit.around.base import Around, around, aside, whole, words
-from agentkit.around.views import back
+from agentkit.around.views import turn
 from agentkit.messages import Call, Chat, Message, Reply, system, user
 from agentkit.steps import Act, Step, Think, replace
 
@@ -54,7 +54,7 @@ def select_tools(
 
 def _chosen(step: Think, known: dict[str, Any], most: int) -> Generator[Step, Any, list[str]]:
     """Let a model choose; all tools when its choice cannot be read."""
-    task = next((message.text for message in back(step.chat) if message.role == "user"), "")
+    task = "\n\n".join(message.text for message in turn(step.chat))
     said = f"{task[:_TASK]}\n\nThe tools:\n{catalogue(known.values())}"
     reply: Reply = yield aside(
         Chat.of([system(PICK.format(most=most)), user(said)]), "select_tools", total_tools=len(known), most=most

@@ -6,6 +6,7 @@ Rule 2: keeping a view up costs what is new in the chat, not what is in it.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -42,6 +43,12 @@ def _bytes(text: str) -> int:
 def back(chat: Chat) -> Iterator[Message]:
     """Give the messages of a chat, newest first."""
     return (node.last for node in chat.nodes() if node.last is not None)
+
+
+def turn(chat: Chat) -> list[Message]:
+    """Give the last messages of a user that stand together, oldest first: a question, and what an engine added to it."""
+    said = itertools.dropwhile(lambda message: message.role != "user", back(chat))
+    return [*itertools.takewhile(lambda message: message.role == "user", said)][::-1]
 
 
 def since(chat: Chat, node: Chat) -> list[Message] | None:

@@ -27,7 +27,7 @@ def react(task: Any, *, tools: tuple[Any, ...] = (), max_iterations: int = 10, f
     if not force_answer:
         return Answer("", chat, "max_turns")
     last = yield Think(chat + user(ASK_NOW), tools, role="answer", choice="none")
-    answer = last.answer or last.raw or last.text or summary(chat)
+    answer = last.answer or (last.raw or last.text).strip() or summary(chat)
     return Answer(answer, chat + user(ASK_NOW) + last.heard + (assistant(answer),), "max_turns")
 
 

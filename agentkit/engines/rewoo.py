@@ -78,12 +78,12 @@ def needed(given: str) -> set[str]:
 
 
 def filled(value: Any, found: dict[str, str]) -> Any:
-    """Put results where a text names them, also in the texts of a JSON object."""
+    """Put results where a text names them, also in the texts of a JSON object; what names no result stays as it is."""
     if isinstance(value, dict):
         return {name: filled(inner, found) for name, inner in value.items()}
     if isinstance(value, list):
         return [filled(inner, found) for inner in value]
-    return _NAMED.sub(lambda match: found[match[1] or match[2]], value) if isinstance(value, str) else value
+    return _NAMED.sub(lambda match: found.get(match[1] or match[2], match[0]), value) if isinstance(value, str) else value
 
 
 def lacking(given: str, found: dict[str, str]) -> str:

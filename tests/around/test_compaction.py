@@ -96,6 +96,20 @@ def test_a_pinned_message_of_the_conversation_stays_word_by_word_and_its_neighbo
     assert "three" in last and "Read the book." in last and not {"two", "four"} & {*last}
 
 
+@pytest.mark.parametrize(
+    "options", [{"structured_thinking": {"schema": {"type": "object"}}}, {"engine": "plan_and_execute", "max_step_iterations": 30}]
+)
+def test_the_question_of_a_conversation_stays_where_something_was_added_to_it(options: dict[str, Any]) -> None:
+    model, plan = reader(20), Scripted(["1. read"])
+    said = [Message("user", "one"), Message("assistant", "two"), Message("user", "Read the book.")]
+    thinker = Scripted(["{}"] * 30)
+    roles = {"plan": plan, "structured_thought": thinker}
+    options = options if "engine" in options else {**options, "max_iterations": 30}
+    assert Agent(model, [read], journal="memory", roles=roles, compact=2_000, **options).run(said).answer == "done"
+    asked = [[message["content"] for message in sent["messages"]] for sent in model.requests if sent["role"] != "compact"]
+    assert len(asked) < len(model.requests) and all("Read the book." in texts for texts in asked)
+
+
 def test_the_summary_is_a_step_of_the_trace_that_says_how_much_it_stands_for() -> None:
     told: list[Any] = []
     result = agent(reader(40), 40, compact=2_000, on_event=told.append).run("Read the book.")

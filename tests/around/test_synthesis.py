@@ -96,6 +96,27 @@ def test_what_was_injected_is_answered_first_and_is_part_of_the_question() -> No
     assert "and tomorrow?" in model.requests[-1]["messages"][-1]["content"]
 
 
+def test_what_is_injected_before_the_answer_is_written_reaches_the_writer_once() -> None:
+    model = Scripted(["rain", "Regen."])
+    run = Agent(model, journal="memory", synthesize=True).start("today?", paused=True)
+    next(run)
+    next(run)
+    said = run.inject("In German, please.")
+    assert run.drive().answer == "Regen." and said.seen
+    assert [m["content"] for m in model.requests[-1]["messages"]][2:] == ["[USER INTERRUPT] In German, please."]
+
+
+def test_what_each_attempt_was_told_anew_is_one_question_to_the_writer() -> None:
+    replies = ["a", "UNSATISFACTORY", "r", "b", "SATISFACTORY", "written"]
+    run = Agent(Scripted(replies), engine="reflexion", journal="memory", synthesize=True).start("today?", paused=True)
+    run.inject("and tomorrow?")
+    next(run)
+    run.inject("and on Sunday?")
+    assert run.drive().answer == "written"
+    asked = run.agent.model.requests[-1]["messages"][-1]["content"]
+    assert asked.count("and tomorrow?") == asked.count("and on Sunday?") == 1
+
+
 def test_a_step_of_synthesis_can_be_edited_undone_resumed_and_forked() -> None:
     result, _ = go([LOOK, "rain", "Es regnet."])
     run = result.run

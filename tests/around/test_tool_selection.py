@@ -44,6 +44,13 @@ def test_with_twenty_tools_the_first_call_chooses_and_the_next_offers_what_was_c
     assert result.run[1].step.tags == {"total_tools": 20, "most": 6}
 
 
+def test_the_task_is_told_to_who_chooses_also_where_something_was_added_to_it() -> None:
+    model = native(['{"known": [], "missing": [], "next": "look", "confidence": 1}', '{"tools": ["tool_3"]}', "FINAL_ANSWER: done"])
+    agent(model, structured_thinking=True, dialect="text").run("Do thing 3.")
+    assert [request["role"] for request in model.requests] == ["structured_thought", "select_tools", "thought"]
+    assert model.requests[1]["messages"][-1]["content"].startswith("Do thing 3.\n\n[YOUR THINKING, as data]")
+
+
 def test_the_catalogue_has_80_characters_a_tool_and_no_schema() -> None:
     lines = catalogue(TWENTY).splitlines()
     assert len(lines) == 20 and all(len(line) <= 80 for line in lines) and lines[4].startswith("tool_4: Does thing number 4")

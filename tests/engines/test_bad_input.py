@@ -105,6 +105,7 @@ THOUSAND = "\n".join(f"{n}. step" for n in range(1, 1001))
         ("self_refine", ["draft", ""], "draft", 2),
         ("rewoo", [PROSE, "solved"], "solved", 2),
         ("rewoo", ["#E1 = look[#E1]\n#E2 = look[#E9]", "solved"], "solved", 2),
+        ("rewoo", ['#E1 = look[{"query": "\\u0023E9"}]', "solved"], "solved", 2),
         ("auto", ["", "a"], "a", 2),
         ("chain_of_thought", ["FINAL ANSWER:", "116"], "116", 2),
     ],

@@ -227,3 +227,21 @@ def test_a_plan_is_edited_before_it_is_carried_out() -> None:
     run.edit(next(run), text="1. c\n2. d [after: 1]\n3. e [after: 1]")
     run.drive()
     assert states(run) == {1: "done", 2: "done", 3: "done"} and "Step 3 (e): done" in model.requests[-1].chat[-1].text
+
+
+@pytest.mark.parametrize("drive", [Run.drive, lambda run: run.play().wait(10)])
+def test_a_run_that_ends_in_one_lane_keeps_what_was_done_in_all_of_them(drive: Any) -> None:
+    over = threading.Event()
+
+    def late(request: Request) -> str:
+        assert over.wait(10)
+        return "too late"
+
+    lost = Reply("", (Call("lost", {}, "c"),))
+    model = Planned(["1. lose\n2. wait"], [], lose=lost, wait=late)
+    agent = Agent(model, ["math"], engine="dag", journal="memory", dialect="native", max_failures=1)
+    run = agent.start("q", paused=True)
+    run.on_event(lambda event: over.set() if event.kind == "completed" else None)
+    assert drive(run).reason == "failures" and not run.pending
+    assert [entry.kind for entry in run.entries][:4] == ["begin", "think", "think", "act"]
+    assert agent.load(run.to_json()).result.answer == run.answer

@@ -60,7 +60,7 @@ def test_when_even_the_forced_answer_is_empty_the_trace_is_summed_up() -> None:
     next(engine)
     engine.send(Reply("again", (CALL,)))
     engine.send((Message("tool", "no", (), "c1", "add", False),))
-    assert done(engine, Reply("")).text == "No answer was reached. What was done:\nadd failed: no"
+    assert done(engine, Reply("", raw=" \n")).text == "No answer was reached. What was done:\nadd failed: no"
 
 
 def test_a_reformatted_reply_counts_as_an_iteration() -> None:

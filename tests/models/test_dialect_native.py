@@ -92,6 +92,13 @@ def test_a_call_that_is_spelled_out_is_read_in_every_dialect(text: str, name: st
     assert (call.name, call.arguments, call.problem) == ("add", {"a": 1, "b": 2}, "")
 
 
+@pytest.mark.parametrize("name", ["native", "json", "text"])
+def test_a_result_that_is_made_up_for_a_tool_that_is_none_is_believed_in_no_dialect(name: str) -> None:
+    reply = dialects.get(name).read(Reply("Action: nope\nAction Input: {}\nObservation: 42\nFINAL_ANSWER: 42"), TOOLS)
+    assert ([call.name for call in reply.calls], reply.answer) == (["nope"], None)
+    assert reply.cut == "Observation: 42\nFINAL_ANSWER: 42"
+
+
 @pytest.mark.parametrize(
     "text",
     [

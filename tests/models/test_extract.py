@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.models.extract import extract
+from agentkit.models.extract import Data, extract
 
 HERE = {"city": "Bern", "days": [1, 2]}
 TEXT = '{"city": "Bern", "days": [1, 2]}'
@@ -64,6 +64,11 @@ def test_a_part_of_a_broken_object_is_not_taken_for_the_whole() -> None:
 )
 def test_where_the_whole_cannot_be_read_no_part_of_it_is(text: str) -> None:
     assert extract(text) is None
+
+
+def test_half_of_a_character_is_kept_in_what_is_whole_and_completes_nothing() -> None:
+    assert extract('{"city": "\ud83d"}') == Data({"city": "\ud83d"})
+    assert extract('{"city": "\ud83d') is None
 
 
 def test_of_several_the_first_that_fits_is_taken() -> None:

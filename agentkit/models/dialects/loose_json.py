@@ -93,7 +93,7 @@ def completed(text: str, at: int = 0) -> Found:
     for begun in (plain, _NUMBER.sub("", plain)):
         try:
             value = from_json(begun, allow_partial="trailing-strings")
-        except ValueError:
+        except (ValueError, TypeError):  # the second: half of a character is no text for pydantic
             continue
         if isinstance(value, dict | list) and not _lacks_a_comma(begun):
             return Found(value, len(text), "its end was missing and was added")

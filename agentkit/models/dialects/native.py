@@ -67,7 +67,7 @@ class Native:
             return settled(reply, self.name, said, thought, reading)
         kept, cut = protocol.before_observation(said)
         reading = protocol.read(kept, tools, reply.finish)
-        if reading.calls and find(reading.calls[0].name, tools)[1]:
+        if reading.calls and (cut or find(reading.calls[0].name, tools)[1]):
             return settled(reply, self.name, kept, thought, reading, cut)
         return concluded(reply, self.name, said, thought, protocol.read(said, ()) if cut else reading)
 
