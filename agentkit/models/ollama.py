@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from agentkit import endings
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
 from agentkit.models.wire.base import Said, based, items, number, plain, text_of
@@ -121,9 +122,13 @@ class Answer:
                     self._calls += 1
         if data.get("done") is True:
             reason = text_of(data.get("done_reason"))
-            self.finish = "tool_calls" if self._calls and reason != "length" else reason or "stop"
-            usage = Usage(number(data.get("prompt_eval_count")), number(data.get("eval_count")))
-            yield Chunk(usage=self.model.cost(usage) if usage.total else None, finish=self.finish)
+            counted = Usage(number(data.get("prompt_eval_count")), number(data.get("eval_count")))
+            usage = self.model.cost(counted) if counted.total else None
+            if endings.gave_up(reason):
+                yield Chunk(usage=usage)
+                raise Said(endings.said(reason))
+            self.finish = "tool_calls" if self._calls and reason != "length" else endings.named(reason) or "stop"
+            yield Chunk(usage=usage, finish=self.finish)
 
     def done(self) -> Iterator[Chunk]:
         """This API has no other end than its last line."""
