@@ -129,14 +129,15 @@ class Host:
 
     def _ask(self, step: Think, entry: Entry, model: Model, request: Request) -> Job:
         """Ask a model; a chat that it cannot read whole is shortened, once."""
+        seconds = None if getattr(model, "limits_itself", False) else self.model_timeout
         try:
-            return (yield Effect(model, (request,), {}, self.model_timeout, True, entry))
+            return (yield Effect(model, (request,), {}, seconds, True, entry))
         except ContextOverflow:
             chat, entry.reason = shorter(step.chat)
             if chat is None:
                 raise
             entry.performed = replace(step, chat=chat)
-            return (yield Effect(model, (replace(request, chat=chat),), {}, self.model_timeout, True, entry))
+            return (yield Effect(model, (replace(request, chat=chat),), {}, seconds, True, entry))
 
     def _act(self, call: Call, entry: Entry) -> Job:
         entry.author = "host"

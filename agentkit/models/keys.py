@@ -57,6 +57,13 @@ def named(name: str) -> str:
     return name
 
 
+def no_key(model: str) -> str:
+    """Give the name of a model back. Raises `UsageError` where it is a key, which would be shown as a name is."""
+    if secrets.is_key(model):
+        raise UsageError("that is a key, and no model: name a model such as openai:gpt-5-mini; the key is api_key=…")
+    return model
+
+
 def is_set(name: str) -> bool:
     """Say whether there is a key of this name, without looking at it."""
     return bool(os.environ.get(name, "").strip())

@@ -13,7 +13,8 @@ from agentkit.models.remote import Remote
 from agentkit.models.wire.base import Said, based, items, number, plain, text_of
 from agentkit.usage import Usage
 
-BASE = "http://127.0.0.1:11434"
+_ENDS = ("/api/chat", "/api", "/v1")
+"""What people copy behind the address of a server."""
 _TOP = ("format", "keep_alive", "logprobs", "raw", "template", "think", "top_logprobs")
 """Settings that stand beside the model; all others are its `options`."""
 
@@ -25,7 +26,7 @@ def Ollama(model: str, *, base_url: str | None = None, api_key: str | None = Non
     of a longer chat without a word: `settings={"num_ctx": 32768}` if your machine can hold it.
     """
     own = base()
-    address = based(base_url, "/api") if base_url else own
+    address = based(base_url, *_ENDS) if base_url else own
     more.setdefault("name", f"ollama:{model}" if address == own else f"ollama:{model} at {plain(address)}")
     known = Abilities(tools=True, json=True, stream=True)
     return Remote(WIRE, model, base_url=address, api_key=api_key, key_name=key_name, known=known, **more)
@@ -33,14 +34,14 @@ def Ollama(model: str, *, base_url: str | None = None, api_key: str | None = Non
 
 def base() -> str:
     """Give the address of the Ollama server, as its own variable names it: host, host:port or URL."""
-    named = os.environ.get("OLLAMA_HOST", "").strip().rstrip("/")
-    if not named:
-        return BASE
-    scheme, separator, address = named.rpartition("://")
-    host, colon, port = address.rpartition(":") if ":" in address else (address, "", "")
-    host = "127.0.0.1" if host in ("0.0.0.0", "") else host
-    usual = {"http": "80", "https": "443"}.get(scheme, "11434")
-    return f"{scheme if separator else 'http'}://{host}:{port if colon else usual}"
+    scheme, _, rest = based(os.environ.get("OLLAMA_HOST", ""), *_ENDS).rpartition("://")
+    address, slash, path = rest.partition("/")
+    if address.count(":") > 1 and not set("[@") & set(address):
+        address = f"[{address}]"  # an IPv6 address by itself
+    host, _, port = (address, "", "") if ":" not in address or address.endswith("]") else address.rpartition(":")
+    host = "127.0.0.1" if host in ("0.0.0.0", "[::]", "") else host
+    usual = {"http": "80", "https": "443"}.get(scheme.lower(), "11434")
+    return f"{scheme.lower() or 'http'}://{host}:{port or usual}{slash}{path}"
 
 
 class Conversation:

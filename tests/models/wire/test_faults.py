@@ -21,11 +21,13 @@ from agentkit.errors import (
     ModelGarbled,
     ModelMissing,
     ModelRejected,
+    ModelTimeout,
     ModelUnreachable,
     UsageError,
 )
 from agentkit.models import dialects
 from agentkit.models.base import Request
+from agentkit.models.fallback import Fallback
 from agentkit.models.openai import OpenAI
 from agentkit.models.replies import acollect
 from agentkit.models.wire import clients, faults
@@ -210,3 +212,22 @@ def test_a_host_that_goes_on_sending_after_a_whole_reply_is_left() -> None:
     with Loopback([act]) as host:
         assert Agent(OpenAI("m", base_url=host.url, timeout=60), journal=None).run("q").answer == "hi"
         assert host.wait_closed() and left == [True]
+
+
+def test_a_call_may_take_as_long_as_its_model_says_and_any_other_no_longer_than_the_run_allows() -> None:
+    def late(connection: socket.socket, over: threading.Event) -> None:
+        over.wait(0.5)
+        connection.sendall(answer(completion("late, and whole")))
+
+    async def silent(request: Request) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    with Loopback([late]) as host:
+        slow = OpenAI("m", base_url=host.url, timeout=60)
+        answers = []
+        for model in (slow, Fallback([slow]), silent):
+            run = Agent(model, journal=None).start("q", paused=True)
+            run.desk.host.model_timeout = 0.1
+            answers.append(run.drive().answer)
+        assert answers == ["late, and whole"] * 2 + [""] and isinstance(run.desk.error, ModelTimeout)
