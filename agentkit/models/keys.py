@@ -24,6 +24,7 @@ class Key:
         self._value = value
         for word in value.split():
             secrets.learn(word, name)
+            secrets.learn(word.partition("=")[2].rstrip(";"), name)  # as in a cookie
 
     def reveal(self) -> str:
         """Give the key itself, for a header."""

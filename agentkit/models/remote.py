@@ -27,7 +27,7 @@ SILENCE = 120.0
 OPTIONAL = ("stop", "stream_options", "parallel_tool_calls", "cache_control")
 """What agentkit sends by itself and can leave out where a host does not know it."""
 
-_SECRET = re.compile(r"key|auth|token|secret|password|cookie|credential", re.IGNORECASE)
+_SECRET = re.compile(r"key|auth|token|secret|password|cookie|credential|signature|^sig$|^code$", re.IGNORECASE)
 _UNKNOWN = re.compile(r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|extra|invalid", re.IGNORECASE)
 
 
