@@ -7,6 +7,7 @@ import contextlib
 import json
 import socket
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,6 +160,13 @@ def test_where_a_proxy_stands_before_a_host_that_cannot_be_reached_the_error_say
     through("http://127.0.0.1:9", monkeypatch)
     assert "asked through a proxy" in str(failed("http://gateway.invalid/v1"))
     assert "proxy" not in str(failed("http://127.0.0.1:9/v1"))
+
+
+def test_certificates_that_cannot_be_read_are_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    assert "cannot be reached" in str(failed("https://gateway.invalid/v1")) and "SSL_CERT_FILE" in str(
+        failed("https://gateway.invalid")
+    )
 
 
 def through(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
