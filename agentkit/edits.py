@@ -188,12 +188,17 @@ def branches(run: Run) -> list[list[Entry]]:
     return [run.entries, *([entry for entry in line if entry.kind not in HIDDEN] for line in others)]
 
 
-def request(run: Run, entry: Entry) -> dict[str, Any]:
-    """Rebuild what was sent for a recorded model call."""
+def request(run: Run, entry: Entry | None) -> dict[str, Any]:
+    """Rebuild what was sent for a recorded model call, or for the one that is pending."""
+    if entry is None:
+        asked = next((pending.step for pending in run.pending if pending.step.kind == "think"), None)
+        if asked is None:
+            raise UsageError("no model call is pending; run.request(entry) gives the request of one that is recorded")
+        return run.desk.host.sent(asked)
     if entry.kind != "think":
         number = next((f"entry {n}" for n, each in enumerate(run.entries) if each is entry), "this entry")
         raise UsageError(f"{number} is no model call but {entry.kind}; a thought has a request")
-    return run.desk.host.sent(entry)
+    return run.desk.host.sent(entry.performed or entry.step, entry.dialect, entry.model)
 
 
 def rows(run: Run) -> list[Row]:

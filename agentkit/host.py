@@ -91,13 +91,12 @@ class Host:
             return self.model
         return self.roles.get(step.tags.get("model", "")) or self.roles.get(step.role, self.model)
 
-    def sent(self, entry: Entry) -> dict[str, Any]:
-        """Rebuild the request of a recorded model call: the JSON as it was handed to the socket, where that model is still here."""
-        step: Any = entry.performed or entry.step
+    def sent(self, step: Any, spoken: str = "", author: str = "") -> dict[str, Any]:
+        """Rebuild the request of a model call: the JSON as it is handed to the socket, where that model is still here."""
         model = self._model_for(step)
-        dialect = shaped.named(entry.dialect, step.shape) if entry.dialect else self.dialect_for(model, step.shape)
+        dialect = shaped.named(spoken, step.shape) if spoken else self.dialect_for(model, step.shape)
         request = shaped.request(step, dialect, self.settings)
-        asked = [one for one in getattr(model, "models", [model]) if entry.model in ("", name_of(one))]
+        asked = [one for one in getattr(model, "models", [model]) if author in ("", name_of(one))]
         write = getattr(asked[0], "body", None) if asked else None
         return write(request) if write else request.to_dict()
 
@@ -130,14 +129,15 @@ class Host:
 
     def _ask(self, step: Think, entry: Entry, model: Model, request: Request) -> Job:
         """Ask a model; a chat that it cannot read whole is shortened, once."""
+        seconds = None if getattr(model, "limits_itself", False) else self.model_timeout
         try:
-            return (yield Effect(model, (request,), {}, self.model_timeout, True, entry))
+            return (yield Effect(model, (request,), {}, seconds, True, entry))
         except ContextOverflow:
             chat, entry.reason = shorter(step.chat)
             if chat is None:
                 raise
             entry.performed = replace(step, chat=chat)
-            return (yield Effect(model, (replace(request, chat=chat),), {}, self.model_timeout, True, entry))
+            return (yield Effect(model, (replace(request, chat=chat),), {}, seconds, True, entry))
 
     def _act(self, call: Call, entry: Entry) -> Job:
         entry.author = "host"

@@ -114,9 +114,9 @@ class Run:
         """Say where the engine stands: function, file, line, source line and local variables of each frame of each lane."""
         return self.control.settled.history.stepper.where()
 
-    def request(self, entry: int | Entry) -> dict[str, Any]:
-        """Rebuild the exact request of a model call, as it was sent."""
-        return edits.request(self, self._entry(entry))
+    def request(self, entry: int | Entry | None = None) -> dict[str, Any]:
+        """Rebuild the exact request of a model call, as it was sent; without an entry that of the call which is pending."""
+        return edits.request(self, None if entry is None else self._entry(entry))
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Give the kept events with a cursor above `after`, in order, and `resume_done` at the end."""

@@ -90,6 +90,12 @@ def mask(text: str) -> str:
     return text if masked == text else masked
 
 
+def is_key(text: str) -> bool:
+    """Say whether a text is nothing but a key of one of the usual shapes."""
+    match = _SHAPE.fullmatch(text)
+    return match is not None and _shape(match) != text
+
+
 def mask_json(value: Any, mask: Callable[[str], str] = mask) -> Any:
     """Mask every text in nested data, keys included; what needs no change is given back as it is.
 

@@ -111,7 +111,9 @@ def read_request(connection: socket.socket) -> Got | None:
     line, *rest = head.decode().split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in rest)}
     while len(body) < int(headers.get("content-length", "0")):
-        body += connection.recv(65536)
+        if not (piece := connection.recv(65536)):
+            return None
+        body += piece
     return Got(line, headers, body, time.monotonic())
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 # From the ground up. A module imports from lines above its own, never from its own line, and freely within its own package.
 LAYERS = """
-    errors usage lines plugins
+    errors usage lines plugins endings
     messages secrets background interrupts places home shapes
     prose
     steps graph
@@ -48,7 +48,7 @@ LAYERS = """
 LEVEL = {unit: level for level, line in enumerate(LAYERS.splitlines()) for unit in line.split()}
 
 # What decides and never performs: it imports only its like, and of the standard library only what does no I/O.
-PURE_NAMES = "errors lines usage messages shapes prose graph steps structured drafting engines around places lanes stepper"
+PURE_NAMES = "errors lines usage endings messages shapes prose graph steps structured drafting engines around places lanes stepper"
 PURE = set(PURE_NAMES.split())
 PURE_LIBRARY = """
     __future__ bisect collections copy dataclasses difflib enum functools graphlib hashlib heapq inspect itertools json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit import lines
+from agentkit import endings, lines
 from agentkit.around.base import Around, around
 from agentkit.errors import Finish
 from agentkit.messages import Chat, Message, Reply, system, user
@@ -42,7 +42,7 @@ def synthesis(task: Chat, longest: int = LONGEST) -> Around:
             done.append(result)
         else:
             written: Reply = yield Think(view(task, done, step.answer, longest), role="synthesize", optional=True)
-            if written.answer and written.finish not in ("error", "length", "content_filter", "refusal"):
+            if written.answer and endings.is_whole(written.finish):
                 raise Finish(written.answer, "")
         return result
 

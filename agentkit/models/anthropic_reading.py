@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from agentkit import endings
 from agentkit.models.base import CallDelta, Chunk
 from agentkit.models.wire.base import Said, items, number, text_of
 from agentkit.usage import Usage
@@ -13,13 +14,6 @@ from agentkit.usage import Usage
 if TYPE_CHECKING:
     from agentkit.models.remote import Remote
 
-_FINISH = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-}
 _GROWS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 
 
@@ -104,13 +98,13 @@ class Arriving:
                 block["input"] = {}  # it was cut; the call says so itself, and does not run
 
     def _end(self) -> Iterator[Chunk]:
-        self.finish = _FINISH.get(self._finish, self._finish) or "stop"
+        self.finish = endings.named(self._finish) or "stop"
         yield from self._begun()
         yield Chunk(usage=self._usage(), finish=self.finish, opaque=self._opaque())
 
     def _begun(self) -> Iterator[Chunk]:
         """Give calls whose arguments never came those they began with; those of the last may have been cut off."""
-        is_whole = self.finish in ("stop", "tool_calls")
+        is_whole = endings.is_whole(self.finish)
         for index in self._bare:
             given = self._blocks[index].get("input") or {}
             if given or is_whole or index != max(self._blocks):

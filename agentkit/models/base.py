@@ -103,7 +103,8 @@ class Model(Protocol):
 
     Raises `ModelError` (or anything else) when it fails; the step stays pending then. `name` and `abilities` may be
     missing: then the function's name is used, and no abilities. `body(request)`, where a model has it, gives the JSON that
-    it sends. `awaits = True` says that calling it only begins what an event loop then waits for, and can cancel.
+    it sends. `awaits = True` says that calling it only begins what an event loop then waits for, and can cancel, and
+    `limits_itself = True` that it ends its calls in time by itself; any other is left after ten minutes.
     """
 
     name: str

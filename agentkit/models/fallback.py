@@ -30,6 +30,7 @@ class Fallback:
         self.name = ", else ".join(_name(model) for model in self.models)
         each = [getattr(model, "abilities", Abilities()) for model in self.models]
         self.abilities = Abilities(**{field.name: all(getattr(one, field.name) for one in each) for field in fields(Abilities)})
+        self.limits_itself = all(getattr(model, "limits_itself", False) for model in self.models)
         self.awaits = any(getattr(model, "awaits", False) for model in self.models)
 
     def __call__(self, request: Request) -> Any:

@@ -24,6 +24,7 @@ class Key:
         self._value = value
         for word in value.split():
             secrets.learn(word, name)
+            secrets.learn(word.partition("=")[2].rstrip(";"), name)  # as in a cookie
 
     def reveal(self) -> str:
         """Give the key itself, for a header."""
@@ -55,6 +56,13 @@ def named(name: str) -> str:
     if secrets.mask(name) != name:
         raise UsageError("key_name is the name of the variable that holds the key, such as GATEWAY_KEY; the key is api_key=…")
     return name
+
+
+def no_key(model: str) -> str:
+    """Give the name of a model back. Raises `UsageError` where it is a key, which would be shown as a name is."""
+    if secrets.is_key(model):
+        raise UsageError("that is a key, and no model: name a model such as openai:gpt-5-mini; the key is api_key=…")
+    return model
 
 
 def is_set(name: str) -> bool:

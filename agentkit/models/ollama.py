@@ -7,12 +7,14 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from agentkit import endings
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
 from agentkit.models.wire.base import Said, based, items, number, plain, text_of
 from agentkit.usage import Usage
 
-BASE = "http://127.0.0.1:11434"
+_ENDS = ("/api/chat", "/api", "/v1")
+"""What people copy behind the address of a server."""
 _TOP = ("format", "keep_alive", "logprobs", "raw", "template", "think", "top_logprobs")
 """Settings that stand beside the model; all others are its `options`."""
 
@@ -24,7 +26,7 @@ def Ollama(model: str, *, base_url: str | None = None, api_key: str | None = Non
     of a longer chat without a word: `settings={"num_ctx": 32768}` if your machine can hold it.
     """
     own = base()
-    address = based(base_url, "/api") if base_url else own
+    address = based(base_url, *_ENDS) if base_url else own
     more.setdefault("name", f"ollama:{model}" if address == own else f"ollama:{model} at {plain(address)}")
     known = Abilities(tools=True, json=True, stream=True)
     return Remote(WIRE, model, base_url=address, api_key=api_key, key_name=key_name, known=known, **more)
@@ -32,14 +34,14 @@ def Ollama(model: str, *, base_url: str | None = None, api_key: str | None = Non
 
 def base() -> str:
     """Give the address of the Ollama server, as its own variable names it: host, host:port or URL."""
-    named = os.environ.get("OLLAMA_HOST", "").strip().rstrip("/")
-    if not named:
-        return BASE
-    scheme, separator, address = named.rpartition("://")
-    host, colon, port = address.rpartition(":") if ":" in address else (address, "", "")
-    host = "127.0.0.1" if host in ("0.0.0.0", "") else host
-    usual = {"http": "80", "https": "443"}.get(scheme, "11434")
-    return f"{scheme if separator else 'http'}://{host}:{port if colon else usual}"
+    scheme, _, rest = based(os.environ.get("OLLAMA_HOST", ""), *_ENDS).rpartition("://")
+    address, slash, path = rest.partition("/")
+    if address.count(":") > 1 and not set("[@") & set(address):
+        address = f"[{address}]"  # an IPv6 address by itself
+    host, _, port = (address, "", "") if ":" not in address or address.endswith("]") else address.rpartition(":")
+    host = "127.0.0.1" if host in ("0.0.0.0", "[::]", "") else host
+    usual = {"http": "80", "https": "443"}.get(scheme.lower(), "11434")
+    return f"{scheme.lower() or 'http'}://{host}:{port or usual}{slash}{path}"
 
 
 class Conversation:
@@ -121,9 +123,13 @@ class Answer:
                     self._calls += 1
         if data.get("done") is True:
             reason = text_of(data.get("done_reason"))
-            self.finish = "tool_calls" if self._calls and reason != "length" else reason or "stop"
-            usage = Usage(number(data.get("prompt_eval_count")), number(data.get("eval_count")))
-            yield Chunk(usage=self.model.cost(usage) if usage.total else None, finish=self.finish)
+            counted = Usage(number(data.get("prompt_eval_count")), number(data.get("eval_count")))
+            usage = self.model.cost(counted) if counted.total else None
+            if endings.gave_up(reason):
+                yield Chunk(usage=usage)
+                raise Said(endings.said(reason))
+            self.finish = "tool_calls" if self._calls and reason != "length" else endings.named(reason) or "stop"
+            yield Chunk(usage=usage, finish=self.finish)
 
     def done(self) -> Iterator[Chunk]:
         """This API has no other end than its last line."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from agentkit import endings
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
 from agentkit.models.wire.base import Said, based, items, money, number, plain, text_of
@@ -125,9 +126,10 @@ class Completion:
             yield from self._delta(delta)
         finish = text_of(choice.get("finish_reason")) or ("stop" if whole and not self.finish else "")
         if finish:
-            if finish == "error":
-                raise Said({"message": "the host ended the reply with an error"})
-            self.finish = "refusal" if self._refused and finish == "stop" else _FINISH.get(finish, finish)
+            if endings.gave_up(finish):
+                yield Chunk(usage=usage)
+                raise Said(endings.said(finish))
+            self.finish = "refusal" if self._refused and finish == "stop" else endings.named(finish)
         if finish or usage:
             yield Chunk(usage=usage, finish=self.finish if finish else "", opaque=self._opaque() if finish else None)
 
@@ -187,9 +189,6 @@ class Completion:
         if not any(isinstance(one, dict) and (one.get("signature") or one.get("data")) for one in self._details):
             return None
         return {"provider": self.model.place.host, "message": {"reasoning_details": joined(self._details)}}
-
-
-_FINISH = {"function_call": "tool_calls", "eos": "stop", "end_turn": "stop", "max_tokens": "length"}
 
 
 def joined(details: list[Any]) -> list[Any]:

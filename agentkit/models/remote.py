@@ -27,7 +27,7 @@ SILENCE = 120.0
 OPTIONAL = ("stop", "stream_options", "parallel_tool_calls", "cache_control")
 """What agentkit sends by itself and can leave out where a host does not know it."""
 
-_SECRET = re.compile(r"key|auth|token|secret|password|cookie|credential", re.IGNORECASE)
+_SECRET = re.compile(r"key|auth|token|secret|password|cookie|credential|signature|^sig$|^code$", re.IGNORECASE)
 _UNKNOWN = re.compile(r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|extra|invalid", re.IGNORECASE)
 
 
@@ -46,6 +46,7 @@ class Remote:
     """
 
     awaits = True
+    limits_itself = True
 
     def __init__(
         self,
@@ -67,9 +68,9 @@ class Remote:
         price: Price | None = None,
         without: tuple[str, ...] = (),
     ) -> None:
-        host = _checked(base_url)
+        host = host_of(base_url)
         self.wire = wire
-        self.model = model
+        self.model = keys.no_key(model)
         self.name = name or f"{wire.provider}:{model}"
         address, mark, query = base_url.partition("?")
         for each, value in parse_qsl(query):
@@ -159,14 +160,14 @@ def _hidden(name: str, value: str) -> str | keys.Key:
     return keys.Key(value, name, words=True) if _SECRET.search(name) else value
 
 
-def _checked(base_url: str) -> str:
+def host_of(base_url: str) -> str:
     """Give the host of a base URL, or refuse it."""
     try:
         parts = urlsplit(base_url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
         raise UsageError(f"{plain(base_url)!r} is no URL: {error}") from None
-    if parts.fragment:
+    if "#" in base_url:
         raise UsageError(f"{plain(base_url)!r} is a base URL without its `#{parts.fragment}`: the model is named apart from it")
     if parts.username or parts.password:
         raise UsageError("a base URL holds no user and no password; give headers={'authorization': …} instead")

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from agentkit import endings
 from agentkit.errors import ModelError
 from agentkit.messages import Call, Reply
 from agentkit.models.base import CallDelta, Chunk
@@ -175,7 +176,8 @@ def reply_of(value: Any) -> Reply:
     text = _text(content if content is not None else _get(value, "text"))
     calls = tuple(_call(call) for call in [*(_get(value, "tool_calls") or ()), *_used(content)])
     reasoning = _get(value, "reasoning_content") or _get(value, "reasoning") or ""
-    return Reply(text, calls, reasoning=reasoning if isinstance(reasoning, str) else "", usage=usage, finish=str(finish))
+    reasoning = reasoning if isinstance(reasoning, str) else ""
+    return Reply(text, calls, reasoning=reasoning, usage=usage, finish=endings.named(str(finish)))
 
 
 def _used(content: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agentkit import plugins
+from agentkit import plugins, secrets
 from agentkit.errors import Unknown, UsageError
 from agentkit.home import config
 from agentkit.models import keys
@@ -19,11 +19,15 @@ KNOWN = ("offline", "echo")
 PREFIXES = ("openai:", "anthropic:", "ollama:")
 PAID = {"OPENAI_API_KEY": "openai:gpt-5-mini", "ANTHROPIC_API_KEY": "anthropic:claude-haiku-4-5"}
 """Keys that are looked for when no model is named, and which model answers then."""
-BRANDS = {"gpt": "openai:", "claude": "anthropic:"}
+BRANDS = {**dict.fromkeys(("gpt", "chatgpt", "o1", "o3", "o4"), "openai:"), "claude": "anthropic:"}
 """How the names of models begin whose provider goes without saying elsewhere."""
 
 _ADDRESS = re.compile(r"(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?/|[\w.-]+:\d{2,5}$|localhost$")
 """An address without its scheme; not a name with a version in it, such as gpt-4.1."""
+
+_SPELLED = re.compile(r"(\w+)\s*[:/]+\s*(\S.*)")
+"""A provider and a model, parted as other libraries do, or with spaces between them."""
+_URL = re.compile(r"https?://", re.IGNORECASE)
 
 _told: set[str] = set()
 
@@ -58,7 +62,7 @@ def find(model: Any) -> Any:
         from agentkit.models.scripted import Echo
 
         return Echo()
-    if name.startswith(("http://", "https://")):
+    if _URL.match(name):
         return _at(name)
     provider, _, rest = name.partition(":")
     if f"{provider}:" in PREFIXES:
@@ -67,22 +71,24 @@ def find(model: Any) -> Any:
         return _MAKERS[provider](rest.strip())
     if (found := plugins.load("models", name)) is not None:
         return as_model(found() if isinstance(found, type) else found)
-    raise Unknown("model", model, (*KNOWN, *plugins.points("models"), *(f"{prefix}NAME" for prefix in PREFIXES)), _meant(name))
+    raise Unknown(
+        "model", secrets.mask(model), (*KNOWN, *plugins.points("models"), *(f"{prefix}NAME" for prefix in PREFIXES)), _meant(name)
+    )
 
 
 def _meant(name: str) -> str:
     """Give the name that somebody means who leaves out the provider or the scheme, as other libraries do; else ""."""
-    provider, slash, rest = name.partition("/")
-    if slash and rest and f"{provider}:" in PREFIXES:
-        return f"{provider}:{rest}"
+    spelled = _SPELLED.fullmatch(name)
+    if spelled and f"{spelled[1].lower()}:" in PREFIXES:
+        return f"{spelled[1].lower()}:{spelled[2]}"
     if _ADDRESS.match(name):
         return f"http://{name}"
-    return next((provider + name for begin, provider in BRANDS.items() if name.startswith(begin)), "")
+    return next((provider + name.lower() for begin, provider in BRANDS.items() if name.lower().startswith(begin)), "")
 
 
 def is_name(name: str) -> bool:
     """Say whether `find` would take this for a name."""
-    return name in KNOWN or name.startswith((*PREFIXES, "http://", "https://"))
+    return name in KNOWN or name.startswith(PREFIXES) or bool(_URL.match(name))
 
 
 def choose() -> Choice:
@@ -149,9 +155,12 @@ def _at(url: str) -> Any:
     """Give the model of a server that speaks like OpenAI: the one that is named behind `#`, else its first."""
     from agentkit.models import local
     from agentkit.models.openai import OpenAI
+    from agentkit.models.remote import host_of
     from agentkit.models.wire.base import based
 
-    whole, _, name = url.partition("#")
+    scheme, _, rest = url.partition("://")
+    whole, _, name = f"{scheme.lower()}://{rest}".partition("#")
+    host_of(whole)
     address, mark, query = based(whole, "/chat/completions").partition("?")
     if "/" not in address.partition("://")[2]:
         address += "/v1"

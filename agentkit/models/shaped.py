@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from agentkit import endings
 from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, UsageError
 from agentkit.messages import Call, Chat, Reply, canonical
 from agentkit.models import dialects
 from agentkit.models.base import Abilities, Request
 from agentkit.models.dialects import loose_json, thinking
 from agentkit.models.dialects.base import Dialect
-from agentkit.models.dialects.protocol import TOO_LONG
 from agentkit.models.dialects.views import View
 from agentkit.models.extract import Data, candidates
 from agentkit.shapes import LEVELS, Shape, in_words
@@ -66,8 +66,8 @@ class Shaped:
         raw = _written(call) if call else said.strip()
         reasoning = "\n".join(part for part in (reply.reasoning, thought, said.strip() if call else "") if part)
         found, problem = self._choose([*(_of_call(call) if call else self._of_text(raw, reply.finish))])
-        if reply.finish == "length" and not found:
-            problem = f"{TOO_LONG}; {problem}"
+        if not found:
+            problem = "; ".join((*endings.problems(reply.finish), problem))
         more: dict[str, Any] = {"text": raw, "answer": None, "readable": False, "problems": (*reply.problems, problem)}
         if found:
             text, notes = json.dumps(found.value, ensure_ascii=False), (found.mended,) if found.mended else ()
@@ -76,7 +76,7 @@ class Shaped:
 
     def _of_text(self, text: str, finish: str) -> Iterator[Data]:
         """Give what a text may mean; nothing is completed that is known to be cut off, or that a call should have carried."""
-        sure = finish == "length" or self.name == "native"
+        sure = not endings.is_whole(finish) or self.name == "native"
         return (found for found in candidates(text) if not (sure and found.completed))
 
     def _choose(self, found: list[Data]) -> tuple[Data | None, str]:

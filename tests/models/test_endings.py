@@ -6,11 +6,16 @@ import json
 from typing import Any
 
 import pytest
-from loopback import Loopback, answer, delta, message, sse
+from loopback import Loopback, answer, completion, delta, lines, message, sse
 
-from agentkit import Agent, Result, tool
+from agentkit import Agent, Reply, Result, structured, tool
+from agentkit.errors import ModelBusy
 from agentkit.models.anthropic import Anthropic
+from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
+from agentkit.models.scripted import Scripted
+from agentkit.models.shaped import Shaped
+from agentkit.models.wire.retries import Retries
 
 
 def ended(reason: str, text: str) -> Result:
@@ -60,3 +65,81 @@ def test_a_call_that_was_cut_before_its_first_argument_does_not_run(reason: str,
     with Loopback([answer(asked), answer(message({"type": "text", "text": "done"}))]) as host:
         assert Agent(Anthropic("m", base_url=host.url), [clean], journal=None).run("go").answer == "done"
     assert ran == ["/"] * runs
+
+
+def said_by(make: Any, text: str, reason: str) -> bytes:
+    """One whole reply of a wire that ends for a reason."""
+    if make is Ollama:
+        return answer(lines({"message": {"content": text}, "done": True, "done_reason": reason, "eval_count": 7}))
+    if make is Anthropic:
+        return answer(message({"type": "text", "text": text}, stop=reason))
+    return answer(sse(delta(content=text), delta(reason, usage={"prompt_tokens": 3, "completion_tokens": 4}), b"[DONE]"))
+
+
+@pytest.mark.parametrize("make", [OpenAI, Anthropic, Ollama])
+@pytest.mark.parametrize("reason", ["unheard_of", "SAFETY", "model_length", "pause_turn"])
+def test_a_reason_to_end_that_nobody_knows_is_not_taken_for_the_usual_end(make: Any, reason: str) -> None:
+    with Loopback([said_by(make, "You must never", reason)]) as host:
+        result = Agent(make("m", base_url=host.url), journal=None).run("q")
+    assert result.answer == "You must never" and len(result.run[1].result.problems) == 1
+
+
+@pytest.mark.parametrize("make", [OpenAI, Ollama])
+@pytest.mark.parametrize("reason", ["abort", "error", "network_error", "insufficient_system_resource"])
+def test_a_host_that_gives_up_in_the_middle_is_asked_again_and_what_it_said_is_not_used(make: Any, reason: str) -> None:
+    half = said_by(make, "You must never", reason)
+    with Loopback([half, said_by(make, "You must never smoke", "stop")]) as host:
+        result = Agent(make("m", base_url=host.url, retries=Retries(1, first=0.01)), journal=None).run("q")
+        assert (result.answer, result.run.usage.total) == ("You must never smoke", 14)
+    with Loopback([half]) as host:
+        failed = Agent(make("m", base_url=host.url, retries=0), journal=None).run("q")
+        assert isinstance(failed.error, ModelBusy) and reason in str(failed.error) and failed.run.usage.total == 7
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter", "refusal", "unheard_of"])
+@pytest.mark.parametrize("given", ["rm -rf /tmp/old", ""])
+def test_a_tool_does_not_run_from_an_input_in_text_that_may_lack_its_end(reason: str, given: str) -> None:
+    ran: list[str] = []
+
+    @tool
+    def shell(command: str, folder: str = "/") -> str:
+        """Run a command."""
+        ran.append(command)
+        return "done"
+
+    @tool
+    def clean(folder: str = "/", depth: int = 9) -> str:
+        """Empty a folder."""
+        ran.append(folder)
+        return "done"
+
+    name = "shell" if given else "clean"
+    cut = Reply(f"Thought: now\nAction: {name}\nAction Input: {given}", finish=reason)
+    result = Agent(Scripted([cut, "FINAL_ANSWER: left"]), [shell, clean], journal=None).run("go")
+    assert (result.answer, ran) == ("left", [])
+
+
+@pytest.mark.parametrize("reason", ["content_filter", "unheard_of"])
+def test_data_that_may_lack_its_end_is_not_completed(reason: str) -> None:
+    asking = structured("plan", {"type": "object", "properties": {"steps": {"type": "array"}}})
+    think = next(asking)
+    shape = Shaped(think.shape, "text")  # type: ignore[arg-type]
+    assert shape.read(Reply('{"steps": ["look", "le', finish="stop"), ()).answer
+    read = shape.read(Reply('{"steps": ["look", "le', finish=reason), ())
+    assert read.answer is None and ("filter of the host" in read.problems[0] or reason in read.problems[0])
+
+
+@pytest.mark.parametrize("reason", ["content_filter", "unheard_of"])
+def test_an_answer_written_anew_that_may_lack_its_end_does_not_replace_the_brief_one(reason: str) -> None:
+    model = Scripted(["FINAL_ANSWER: brief", Reply("A long ans", finish=reason)])
+    assert Agent(model, synthesize=True, journal=None).run("q").answer == "brief"
+
+
+def test_the_names_that_hosts_give_to_the_usual_end_are_no_problem() -> None:
+    for reason in ("stop", "STOP", "eos_token", "end_turn", "complete", ""):
+        assert ended_as(reason).run[1].result.problems == ()
+
+
+def ended_as(reason: str) -> Result:
+    with Loopback([answer(completion("ok").replace(b'"stop"', json.dumps(reason or None).encode()))]) as host:
+        return Agent(OpenAI("m", base_url=host.url), journal=None).run("q")

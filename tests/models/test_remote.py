@@ -385,3 +385,15 @@ def test_ollamas_options_and_counts() -> None:
 def test_a_base_url_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(UsageError):
         OpenAI("m", base_url=url)
+
+
+@pytest.mark.parametrize(
+    ("tail", "headers"),
+    [("/v1?sig=Quiet77CompanyWord", {}), ("/v1?code=Quiet77CompanyWord", {}), ("/v1", {"Cookie": "sid=Quiet77CompanyWord; v=1"})],
+)
+def test_a_signature_in_the_url_and_a_cookie_are_secrets_when_a_host_repeats_them(tail: str, headers: dict[str, str]) -> None:
+    with Loopback([fault("400 Bad", "what is Quiet77CompanyWord?"), answer(completion("it is Quiet77CompanyWord"))]) as host:
+        run = Agent(OpenAI("m", base_url=host.url + tail, headers=headers), journal="memory").start("q", paused=True)
+        refused, said = str(run.drive().error), run.drive().answer
+    assert "what is [secret" in refused and "it is [secret" in str(said)
+    assert "Quiet77" not in f"{refused} {said} {json.dumps(run.to_json(), default=str)}"

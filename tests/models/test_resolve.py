@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from agentkit import Agent, cli
 from agentkit.errors import Unknown, UsageError
-from agentkit.models import local, resolve
+from agentkit.models import local, ollama, resolve
 from agentkit.models.base import Abilities
 from agentkit.models.tape import Tape
 
@@ -60,6 +60,10 @@ def test_names_with_a_provider_are_that_providers_models() -> None:
         ("gpu-box:8000", "http://gpu-box:8000"),
         ("llm.example.com/v1", "http://llm.example.com/v1"),
         ("ecko", "echo"),
+        ("OpenAI:gpt-5", "openai:gpt-5"),
+        ("Ollama :qwen3:8b", "ollama:qwen3:8b"),
+        ("GPT-5", "openai:gpt-5"),
+        ("o3", "openai:o3"),
     ],
 )
 def test_a_name_without_its_provider_or_its_scheme_is_understood(name: str, meant: str) -> None:
@@ -209,3 +213,34 @@ def test_the_terminal_lists_what_was_found_and_why_one_was_chosen(monkeypatch: p
     assert f"* {address}#qwen3-8b answers when no -m is given" in said and "answers on this machine" in said
     assert "OPENAI_API_KEY is set, and is billed for it" in said and "needs a key: ANTHROPIC_API_KEY" in said
     assert "sk-proj" not in said
+
+
+@pytest.mark.parametrize(
+    ("named", "address"),
+    [
+        ("::1", "http://[::1]:11434"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::]:11434", "http://127.0.0.1:11434"),
+        ("http://box/ollama", "http://box:80/ollama"),
+        ("http://box:11434/api", "http://box:11434"),
+        ("HTTP://box:11434/v1", "http://box:11434"),
+        ("box:", "http://box:11434"),
+    ],
+)
+def test_the_address_of_ollama_is_read_however_it_is_spelled(named: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", named)
+    assert ollama.Ollama("m").url == f"{address}/api/chat"
+
+
+def test_the_scheme_of_an_address_may_be_in_capitals() -> None:
+    model = resolve.find("HTTP://127.0.0.1:9/v1#m")
+    assert model.name == "http://127.0.0.1:9/v1#m" and resolve.is_name("HTTP://127.0.0.1:9/v1#m")
+
+
+@pytest.mark.parametrize(
+    "name", ["http://me:hunter2secret@127.0.0.1:9/v1", "sk-live-ABCDEFGH12345678ijkl", "openai:sk-live-ABCDEFGH12345678ijkl"]
+)
+def test_no_secret_that_was_given_in_the_place_of_a_model_is_shown(name: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        resolve.find(name)
+    assert "hunter2" not in str(refused.value) and "ABCDEFGH" not in str(refused.value)

@@ -61,7 +61,8 @@ def from_text(name: str, written: str, tools: tuple[Tool, ...], *, cut_off: bool
         notes = (found.mended,) if found.mended else ()
         rest = body[found.end :].strip().strip("`").strip()
         return make(name, found.value, coerced=(*notes, "text after the object was left out") if rest else notes, **raw)
-    if tool and body.casefold() in _NOTHING and (takes_nothing(tool) or not (tool.sole_text or tool.parameters.get("required"))):
+    needs_none = tool and not (cut_off or tool.sole_text or tool.parameters.get("required"))
+    if tool and body.casefold() in _NOTHING and (takes_nothing(tool) or needs_none):
         return make(
             name,
             {},

@@ -11,6 +11,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentkit import endings
 from agentkit.messages import Call
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.base import MOST_REFUSED, SECOND
@@ -30,13 +31,6 @@ _MARK = re.compile(
 )
 _MOST_INPUTS = 16  # looked into for markers that are no markers; each look may cost the length of the text
 INVENTED = "an observation was made up; it and what followed it were cut"
-TOO_LONG = "the reply was cut off at the length limit"
-CUT_SHORT: dict[str, tuple[str, ...]] = {
-    "length": (TOO_LONG,),
-    "content_filter": ("the reply was cut off by a filter of the host",),
-    "refusal": ("the model refused to answer, or to go on",),
-}
-"""What is to be said of a reply that ended for such a reason."""
 
 
 class Reading(NamedTuple):
@@ -86,7 +80,7 @@ def read(text: str, tools: tuple[Tool, ...], finish: str = "") -> Reading:
     name = _first_line(text[asked.end : given.start])
     if not names.bare(name):
         return Reading()
-    call = from_text(name, text[given.end : end], tools, cut_off=end is None and finish == "length")
+    call = from_text(name, text[given.end : end], tools, cut_off=end is None and not endings.is_whole(finish))
     problems = (f"{SECOND} {_named(text, pairs[1:])} was not run",) if pairs[1:] else ()
     later = pairs[1 : MOST_REFUSED + 1]
     others = [from_text(_first_line(text[a.end : b.start]), text[b.end : stop], tools) for a, b, stop in later]
@@ -101,7 +95,7 @@ def _final(text: str, mark: Mark, pairs: list[Pair], finish: str) -> Reading:
     if text.count("```", 0, mark.start) % 2:
         answer = without_stray_fence(answer)
     problems = [f"the final answer was given, so an action was not run: {_named(text, pairs)}"] if pairs else []
-    problems += CUT_SHORT.get(finish, ())
+    problems += endings.problems(finish)
     first = min([mark.start, *(asked.start for asked, _, _ in pairs[:1])])
     return Reading(prose(text[:first]), (), answer, tuple(problems))
 

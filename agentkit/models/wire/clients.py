@@ -24,6 +24,16 @@ def is_here(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
+def is_proxied(url: str) -> bool:
+    """Say whether a URL is asked through a proxy that the environment names."""
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies, proxy_bypass
+
+    host = urlsplit(url).hostname or ""
+    named = getproxies().keys() & {urlsplit(url).scheme, "all"}
+    return bool(named) and not is_here(host) and not proxy_bypass(host)
+
+
 def is_played() -> bool:
     """Say whether a tape answers, and nobody else is asked."""
     return inserted is not None and inserted.mode == "replay"
@@ -51,7 +61,12 @@ def network(here: bool) -> Any:
 
     found = _clients.setdefault(asyncio.get_running_loop(), {})
     if here not in found:
-        found[here] = httpx2.AsyncClient(**plainly(), **_connecting(here))
+        try:
+            found[here] = httpx2.AsyncClient(**plainly(), **_connecting(here))
+        except (ImportError, ValueError, httpx2.InvalidURL) as error:  # the environment names a proxy that cannot be used
+            raise httpx2.ProxyError(str(error)) from None
+        except OSError as error:
+            raise httpx2.ConnectError(f"its certificates cannot be checked, look at SSL_CERT_FILE: {error}") from None
     return found[here]
 
 

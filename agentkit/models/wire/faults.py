@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from agentkit.errors import (
     ModelTimeout,
     ModelUnreachable,
 )
+from agentkit.models.wire import clients
 from agentkit.models.wire.base import Place, plain
 from agentkit.secrets import mask
 
@@ -36,6 +38,8 @@ _STATUSES = {
 }
 """The statuses that errors inside a reply would have had, by their type or code."""
 
+LOOK_AT_PROXY = "Look at HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; NO_PROXY names the hosts that are asked without one"
+
 SHORTER = "The chat is too long for it: shorten the task or what the tools give, or take another model"
 
 _TOO_LONG = re.compile(
@@ -52,6 +56,7 @@ _NO_TOOLS = re.compile(
     r"|tool choice requires",
     re.IGNORECASE,
 )
+_NO_JSON = re.compile(r"response_format|json_object|json mode", re.IGNORECASE)
 _NO_KEY = re.compile(r"api.?key (?:is )?(?:not valid|invalid|expired)|(?:incorrect|invalid|missing) (?:x-)?api.?key", re.IGNORECASE)
 _NO_CREDIT = re.compile(r"insufficient_quota|credit balance is too low|insufficient (?:balance|credits?|funds)", re.IGNORECASE)
 _BUSY = re.compile(
@@ -94,24 +99,29 @@ def _meaning(status: int, said: str, wait: float | None, place: Place) -> tuple[
         return ModelMissing, look_at_base(place)
     if status in (404, 405) or (status == 400 and _NO_MODEL.search(said)):
         return ModelMissing, f"Check the model's name; `agentkit models` lists what was found. {look_at_base(place)}"
-    if status in (401, 407) or (status == 400 and _NO_KEY.search(said)):
+    if status == 407:
+        return ModelDenied, f"That says the proxy before it, which wants a user and a password. {LOOK_AT_PROXY}"
+    if status == 401 or (status == 400 and _NO_KEY.search(said)):
         check = f"Is {place.key} set, and is its key right?" if place.key else "Check the key, if one was given."
         return ModelDenied, f"{check} Or give another: api_key=…"
     if status in (402, 403):
         return ModelDenied, f"Check that {key} may use this model, and that the account is in credit"
     if status == 429:
-        when = f"in {wait:g} s" if wait is not None else "later"
+        when = "later" if wait is None else f"in {in_words(wait)}"
         return ModelBusy, f"Too many requests or tokens: try again {when}, or set per_minute= to ask less often"
     if status in (408, 409, 425) or status >= 500:
         return ModelBusy, "The host cannot answer now: try again, or name a second model with Fallback([…])"
-    return ModelRejected, "Look at what was sent: run.request(entry) gives it"
+    if _NO_JSON.search(said):
+        return ModelRejected, 'It has no JSON mode in this form: abilities={"json": False} of the model, or dialect="text"'
+    return ModelRejected, "Look at settings= of the model and of the agent, and at what was sent: run.request() gives it"
 
 
 def reported(body: Any, place: Place) -> ModelError:
     """Make the error that a host reports inside a reply that began well."""
     said = _words_of(body) or "an error without a text"
-    kind, advice = _meaning(_status_in(body, said), said, None, place)
-    return make(kind, place, f"broke off: {said.rstrip('.')}. {advice}")
+    status = _status_in(body, said)
+    kind, advice = _meaning(status, said, None, place)
+    return make(kind, place, f"broke off: {said.rstrip('.')}. {advice}", status)
 
 
 def _status_in(body: Any, said: str) -> int:
@@ -131,10 +141,14 @@ def broken(error: Exception, place: Place, seconds: float) -> ModelError:
 
     why = mask(" ".join(str(error).split()))[:_SAID] or type(error).__name__
     up = f"Is it up, and is the address {place.base!r} right?"
+    if clients.is_proxied(place.base):
+        up = f"{up} It is asked through a proxy. {LOOK_AT_PROXY}"
     if isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return make(ModelUnreachable, place, f"does not take the connection. {up}")
     if isinstance(error, httpx2.TimeoutException):
         return make(ModelTimeout, place, f"was silent for {seconds:g} s. Try again, or allow more: timeout=…")
+    if isinstance(error, httpx2.ProxyError):
+        return make(ModelUnreachable, place, f"cannot be asked through the proxy of the environment ({why}). {LOOK_AT_PROXY}")
     if isinstance(error, httpx2.ConnectError):
         return make(ModelUnreachable, place, f"cannot be reached ({why}). {up}")
     if isinstance(error, httpx2.DecodingError):
@@ -149,9 +163,17 @@ def overdue(place: Place, seconds: float) -> ModelTimeout:
     return make(ModelTimeout, place, f"gave no whole reply within {seconds:g} s. Try again, or allow more: timeout=…")
 
 
-def make(kind: type[E], place: Place, what: str) -> E:
+def make(kind: type[E], place: Place, what: str, status: int = 0) -> E:
     """Make an error of a kind; `what` goes on after the host and the model."""
-    return kind(f"{who(place)} {what}", host=place.host, model=place.model)
+    return kind(f"{who(place)} {what}", host=place.host, model=place.model, status=status)
+
+
+def in_words(seconds: float) -> str:
+    """Say a wait as people do, rounded up."""
+    for size, name in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds > 2 * size:
+            return f"{math.ceil(seconds / size):,} {name}"
+    return f"{math.ceil(seconds)} s"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

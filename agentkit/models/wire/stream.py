@@ -36,6 +36,7 @@ class Stream:
         self._silence = min(self._timeout, model.silence)
         self._end = 0.0
         self._tried = 0
+        self._resting = False
         self._reader: Reader | None = None
         self._awaiting: Any = None
 
@@ -102,6 +103,8 @@ class Stream:
         """Ask the host, and give its answer as soon as that begins."""
         import asyncio
 
+        self._tried += 1
+        self._reader = None
         async with asyncio.timeout(self._left()):
             asked = background.in_thread(self.model.headers)  # a keyring may ask a person first
             client = clients.client(self.model.here)
@@ -112,7 +115,9 @@ class Stream:
         """Wait for the next piece of the answer, empty at its end; not for long where nothing more has to come."""
         import asyncio
 
-        async with asyncio.timeout(min(self._left(), AFTER) if self._is_whole() else self._left()):
+        if self._is_whole() and not self._resting:
+            self._resting, self._end = True, min(self._end, time.monotonic() + AFTER)
+        async with asyncio.timeout(self._left()):
             return await anext(pieces, b"")
 
     def _is_whole(self) -> bool:
@@ -131,8 +136,6 @@ class Stream:
         """What goes to the socket in the next attempt."""
         import httpx2
 
-        self._tried += 1
-        self._reader = None
         left = self._left()
         timeout = httpx2.Timeout(min(self._silence, left), connect=min(CONNECT, left))
         return {
@@ -164,6 +167,7 @@ class Stream:
     def _pause(self, failed: ModelError) -> float:
         """Give the seconds until the next attempt, or raise the failure."""
         if self.model.learn(failed):
+            self._tried = 0  # it is another request from now on
             return 0.0
         acted = self._reader is not None and self._reader.reading.acted
         pause = None if acted else self.model.retries.pause(failed, self._tried)

@@ -86,7 +86,7 @@ CASES: dict[str, tuple[Act | bytes, type[ModelError], str]] = {
     "no tools": (fault("400 Bad Request", "m does not support tools"), ModelRejected, "dialect="),
     "overflow": (fault("400 Bad Request", "This model's maximum context length is 9 tokens"), ContextOverflow, "too long"),
     "429": (fault("429 Too Many Requests", "slow down"), ModelBusy, "try again later"),
-    "429 for long": (fault("429 Too Many Requests", "slow down", retry_after="3600"), ModelBusy, "in 3600 s"),
+    "429 for long": (fault("429 Too Many Requests", "slow down", retry_after="3600"), ModelBusy, "in 60 minutes"),
     "429 now": (fault("429 Too Many Requests", "slow down", retry_after="0"), ModelBusy, "tried 3 times"),
     "500": (fault("500 Internal Server Error", "oops"), ModelBusy, "tried 3 times"),
     "503": (answer("<html><b>Bad gateway</b></html>", "503 Unavailable", "text/html"), ModelBusy, "Bad gateway"),

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import socket
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Loopback, answer, completion, fault, sse
+from loopback import Loopback, answer, completion, delta, fault, sse
 
 from agentkit import Agent, Answer, Chat, structured
-from agentkit.errors import ContextOverflow, ModelBusy, ModelDenied, ModelError, ModelGarbled, ModelMissing, UsageError
+from agentkit.errors import (
+    ContextOverflow,
+    ModelBusy,
+    ModelDenied,
+    ModelError,
+    ModelGarbled,
+    ModelMissing,
+    ModelRejected,
+    ModelTimeout,
+    ModelUnreachable,
+    UsageError,
+)
+from agentkit.models import dialects
+from agentkit.models.base import Request
+from agentkit.models.fallback import Fallback
 from agentkit.models.openai import OpenAI
-from agentkit.models.wire import clients
-from agentkit.models.wire.retries import Turns
+from agentkit.models.replies import acollect
+from agentkit.models.wire import clients, faults
+from agentkit.models.wire.retries import Retries, Turns
 
 QUOTA = {"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}}
 TOO_LONG = "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"
@@ -43,6 +63,9 @@ CASES: dict[str, tuple[bytes, type[ModelError], str]] = {
     ),
     "no credit inside": (answer(sse(QUOTA)), ModelDenied, "no credit left"),
     "a status inside": (answer(sse({"error": {"message": "Provider returned error", "code": 502}})), ModelBusy, "try again"),
+    "a proxy that wants a password": (fault("407 Proxy", "no"), ModelDenied, "HTTPS_PROXY"),
+    "no JSON mode": (fault("400 Bad", "'response_format' is not supported here"), ModelRejected, 'abilities={"json": False}'),
+    "an odd setting": (fault("400 Bad", "Use 'max_completion_tokens' instead of 'max_tokens'."), ModelRejected, "settings="),
     "a limit inside": (answer(sse({"error": {"message": "slow", "type": "rate_limit_error"}})), ModelBusy, "per_minute="),
 }
 
@@ -83,6 +106,84 @@ def test_only_a_refused_way_to_ask_for_data_is_followed_by_another(said: bytes, 
         assert (result.answer, len(host.got)) == (answered, 2 if answered else 1), result.error
 
 
+def test_what_is_refused_inside_a_reply_is_followed_by_another_way_to_ask_for_data_too() -> None:
+    no = {"error": {"message": "tool choice requires --enable-auto-tool-choice", "code": 400}}
+    with Loopback([answer(sse(no)), answer(completion('{"name": "Bern"}'))]) as host:
+        result = Agent(OpenAI("m", base_url=host.url), engine=city, journal=None).run("q")
+        assert (result.answer, len(host.got)) == ("Bern", 2), result.error
+
+
+def test_what_a_host_says_inside_a_reply_that_it_does_not_know_is_left_out() -> None:
+    no = {"error": {"message": "Unsupported parameter: 'stream_options'", "code": 400}}
+    with Loopback([answer(sse(no)), answer(completion("ok"))]) as host:
+        assert Agent(OpenAI("m", base_url=host.url), journal=None).run("q").answer == "ok"
+        assert ["stream_options" in got.json for got in host.got] == [True, False]
+
+
+def test_what_was_refused_can_be_looked_at() -> None:
+    with Loopback([fault("400 Bad", "no"), answer(completion("ok"))]) as host:
+        run = Agent(OpenAI("m", base_url=host.url, settings={"top_k": 3}), journal=None).start("q", paused=True)
+        assert "run.request() gives it" in str(run.drive().error) and run.request() == host.got[0].json
+        assert run.drive().answer == "ok"
+        with pytest.raises(UsageError, match="no model call is pending"):
+            run.request()
+
+
+def test_leaving_something_out_is_not_counted_as_an_attempt() -> None:
+    busy, picky = fault("503 Busy", "no"), fault("400 Bad", "Unrecognized argument: stream_options")
+    with Loopback([picky, busy, busy, answer(completion("ok"))]) as host:
+        model = OpenAI("m", base_url=host.url, retries=Retries(2, first=0.01))
+        assert Agent(model, journal=None).run("q").answer == "ok"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.2, "1 s"), (61, "61 s"), (3600.5, "61 minutes"), (86400, "24 hours"), (1e8, "1,158 days")]
+)
+def test_a_long_wait_is_said_in_words(seconds: float, said: str) -> None:
+    assert faults.in_words(seconds) == said
+    with Loopback([fault("429 Too Many", "slow down", retry_after=str(seconds))]) as host:
+        error = Agent(OpenAI("m", base_url=host.url, retries=0), journal=None).run("q").error
+        assert f"try again in {said}" in str(error) and isinstance(error, ModelBusy) and error.retry_after == seconds
+
+
+@pytest.mark.parametrize("proxy", ["socks5://u:hunter2secret@127.0.0.1:9", "htp://u:hunter2secret@127.0.0.1:9", "::::"])
+def test_a_proxy_that_cannot_be_used_is_said_with_host_model_and_where_it_is_named(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    through(proxy, monkeypatch)
+    error = failed("http://gateway.invalid/v1")
+    assert isinstance(error, ModelUnreachable) and "gateway.invalid (m)" in str(error) and "HTTP_PROXY" in str(error)
+    assert "hunter2" not in str(error)
+
+
+def test_where_a_proxy_stands_before_a_host_that_cannot_be_reached_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    through("http://127.0.0.1:9", monkeypatch)
+    assert "asked through a proxy" in str(failed("http://gateway.invalid/v1"))
+    assert "proxy" not in str(failed("http://127.0.0.1:9/v1"))
+
+
+def test_certificates_that_cannot_be_read_are_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    assert "cannot be reached" in str(failed("https://gateway.invalid/v1")) and "SSL_CERT_FILE" in str(
+        failed("https://gateway.invalid")
+    )
+
+
+def through(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+
+
+def failed(base: str) -> Exception:
+    async def ask() -> None:
+        await acollect(OpenAI("m", base_url=base, retries=0)(Request(Chat.of("q"), dialects.get("native"))))
+
+    with pytest.raises(ModelError) as caught:
+        asyncio.run(asyncio.wait_for(ask(), 60))  # in a loop of its own, whose clients see the environment as it is now
+    return caught.value
+
+
 @pytest.mark.parametrize("wrong", [None, 0, -1, True, "5", float("nan")])
 def test_what_is_no_time_limit_is_refused_at_once(wrong: Any) -> None:
     with pytest.raises(UsageError, match="a timeout is a number of seconds above 0"):
@@ -104,3 +205,37 @@ def test_a_base_url_is_taken_as_people_copy_it() -> None:
 def test_only_this_machine_is_here() -> None:
     assert all(map(clients.is_here, ("localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "0.0.0.0", "a.localhost")))
     assert not any(map(clients.is_here, ("127.example.com", "localhost.example.com", "10.0.0.1", "128.0.0.1", "example.com")))
+
+
+def test_a_host_that_goes_on_sending_after_a_whole_reply_is_left() -> None:
+    left: list[bool] = []
+
+    def act(connection: socket.socket, over: threading.Event) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + sse(delta(content="hi"), delta("stop")))
+        with contextlib.suppress(OSError):
+            while not over.wait(0.05):
+                connection.sendall(b": still here\n\n")
+        left.append(not over.is_set())
+
+    with Loopback([act]) as host:
+        assert Agent(OpenAI("m", base_url=host.url, timeout=60), journal=None).run("q").answer == "hi"
+        assert host.wait_closed() and left == [True]
+
+
+def test_a_call_may_take_as_long_as_its_model_says_and_any_other_no_longer_than_the_run_allows() -> None:
+    def late(connection: socket.socket, over: threading.Event) -> None:
+        over.wait(0.5)
+        connection.sendall(answer(completion("late, and whole")))
+
+    async def silent(request: Request) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    with Loopback([late]) as host:
+        slow = OpenAI("m", base_url=host.url, timeout=60)
+        answers = []
+        for model in (slow, Fallback([slow]), silent):
+            run = Agent(model, journal=None).start("q", paused=True)
+            run.desk.host.model_timeout = 0.1
+            answers.append(run.drive().answer)
+        assert answers == ["late, and whole"] * 2 + [""] and isinstance(run.desk.error, ModelTimeout)
