@@ -53,7 +53,7 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "pace": desk.pace,
         "tools": [tool.name for tool in desk.host.tools.tools],
         "roles": sorted(family.roles),
-        "branches": family.lines,
+        "branches": family.lines(history.tips[""]),
         "forecast": _unsaid(run) if status == "done" else run.forecast if _fresh(run) else "",
     }
 
