@@ -11,6 +11,7 @@ import pytest
 from view.conftest import PATIENCE, Viewed, asks, paused
 
 from agentkit import Act, Agent, Answer, Call, Chat, Conclude, Reply, Run, Think, tool
+from agentkit.errors import UsageError
 from agentkit.messages import user
 from agentkit.models.base import Abilities, Chunk
 from agentkit.models.scripted import pieces
@@ -122,6 +123,64 @@ def test_a_thought_whose_request_has_changed_is_marked_where_it_is_shown_already
     viewed.until(lambda: len(viewed.screen.cards) == 2 and viewed.screen.cards[1].get("drifted"))
 
 
+def test_the_task_is_no_step_that_could_be_tried_again(view: View) -> None:
+    viewed = view(paused("first", "second"))
+    viewed.settle("step")
+    with pytest.raises(LookupError, match="can be tried again"):
+        viewed.do("retry", entry=viewed.run.entries[0].id)
+    assert len(viewed.run) == 2
+
+
+def test_a_step_that_is_tried_again_while_the_run_plays_is_no_pause(view: View) -> None:
+    bell = threading.Event()
+
+    def slow() -> str:
+        """Wait for the bell."""
+        bell.wait(PATIENCE)
+        return "rung"
+
+    viewed = view(paused(asks("slow"), asks("slow"), "done", tools=[tool(slow, effect="pure")]))
+    viewed.do("play")
+    viewed.until(lambda: len(viewed.screen.cards) == 2)
+    viewed.hand.take({"t": "cmd", "v": 1, "cid": "again", "cmd": "retry", "entry": viewed.screen.cards[1]["id"]})
+    viewed.until(lambda: "again" in viewed.screen.answers)
+    bell.set()
+    viewed.until(lambda: viewed.run.status == "done")
+
+
+def test_a_stop_is_the_last_word_on_a_step_that_waits_for_its_turn(view: View) -> None:
+    bell, calls = threading.Event(), []
+
+    def slow() -> str:
+        """Wait for the bell."""
+        calls.append(bell.wait(PATIENCE))
+        return "rung"
+
+    viewed = view(paused(asks("slow"), "done", tools=[tool(slow, effect="pure")]))
+    viewed.do("play")
+    viewed.until(lambda: len(viewed.screen.cards) == 2)
+    viewed.hand.take({"t": "cmd", "v": 1, "cid": "step", "cmd": "step"})
+    viewed.until(lambda: viewed.screen.head["status"] == "pausing")
+    viewed.do("stop")
+    viewed.until(lambda: "step" in viewed.screen.answers and viewed.run.status != "running")
+    bell.set()
+    assert viewed.run.status == "stopped" and len(viewed.run) == 2
+
+
+def test_a_fork_that_cannot_be_shown_is_not_begun(view: View) -> None:
+    viewed = view(paused("done"))
+
+    def show(run: Run) -> None:
+        raise UsageError("there is no room")
+
+    viewed.screen.show = show  # type: ignore[method-assign]
+    journal: Any = viewed.run.desk.history.journal
+    before = len(journal.runs())
+    with pytest.raises(LookupError, match="no room"):
+        viewed.do("fork", entry=viewed.run.entries[0].id)
+    assert len(journal.runs()) == before
+
+
 def test_a_view_that_could_not_be_drawn_once_is_drawn_anew_and_answers_all_the_same(view: View) -> None:
     viewed = view(paused("done"))
     usual, broken = viewed.screen.variable, threading.Event()
@@ -174,3 +233,10 @@ def test_a_view_is_drawn_while_an_engine_takes_its_time_to_come_back(view: View,
     viewed.do("rewind", entry=viewed.run.entries[0].id)
     viewed.until(lambda: len(viewed.screen.cards) == len(viewed.screen.head["pending"]) == 1)
     assert not caplog.records
+
+
+def test_a_run_that_was_stopped_while_it_rested_is_paused_after_a_step() -> None:
+    run = paused("first", "second")
+    run.stop()
+    next(run)
+    assert run.status == "paused"
