@@ -167,6 +167,25 @@ def test_a_stop_is_the_last_word_on_a_step_that_waits_for_its_turn(view: View) -
     assert viewed.run.status == "stopped" and len(viewed.run) == 2
 
 
+def buying(task: Any) -> Any:
+    """Look a price up that no model has asked for."""
+    chat = Chat.of(task)
+    chat += yield Act((Call("price", {"item": "tea"}, "1"),))
+    chat += yield Think(chat)
+    yield Conclude("done")
+    return Answer("done", chat)
+
+
+def test_a_call_that_the_engine_makes_by_itself_is_told_from_one_that_a_thought_asked_for(view: View) -> None:
+    viewed = view(paused("done", engine=buying, tools=[price]))
+    assert [step["own"] for step in viewed.screen.head["pending"]] == [True]
+    with pytest.raises(LookupError, match="the engine did"):
+        viewed.do("edit", entry=None, change={"arguments": {"item": "cake"}})
+    viewed = view(paused(BOTH, tools=[price]))
+    viewed.settle("step")
+    assert [step["own"] for step in viewed.screen.head["pending"]] == [False, False]
+
+
 def test_a_fork_that_cannot_be_shown_is_not_begun(view: View) -> None:
     viewed = view(paused("done"))
 
