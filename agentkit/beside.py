@@ -51,6 +51,15 @@ def asked(desk: Desk, one: Entry | Pending) -> tuple[Entry, int]:
     raise UsageError(f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place")
 
 
+def is_own(desk: Desk, one: Pending) -> bool:
+    """Say whether the engine makes a call by itself: no thought asked for it, in which its arguments could be changed."""
+    try:
+        asked(desk, one)
+    except (UsageError, KeyError):  # a lane that is being left just now has no tip
+        return True
+    return False
+
+
 def others(desk: Desk, one: Entry | Pending) -> Others:
     """Give what is known of the calls that stand side by side with this one."""
     batch, history = _batch(desk, one), desk.history

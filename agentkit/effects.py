@@ -15,6 +15,7 @@ from agentkit import background, interrupts, lines
 from agentkit.desk import Desk
 from agentkit.errors import ModelError, ModelTimeout, Stopped, ToolError, ToolTimeout
 from agentkit.host import Effect
+from agentkit.journal.base import Entry
 from agentkit.messages import Reply
 from agentkit.models import halves
 from agentkit.models.dialects import thinking
@@ -118,7 +119,7 @@ class Chunks:
 
     def __init__(self, desk: Desk, effect: Effect) -> None:
         self._desk = desk
-        self._place = {"path": effect.entry.path, "index": effect.entry.index} if effect.entry else {"path": "", "index": 0}
+        self._entry = effect.entry or Entry(0, "")
         self._begin()
 
     def _begin(self) -> None:
@@ -133,8 +134,9 @@ class Chunks:
         self._tell(self._text.add(said) if said else "", self._reasoning.add(reasoning + thought) if reasoning or thought else "")
 
     def _tell(self, text: str, reasoning: str, again: str = "") -> None:
-        if text or reasoning or again:
-            self._desk.emit("model_chunk", **self._place, text=text, reasoning=reasoning, again=again)
+        entry = self._entry
+        if (text or reasoning or again) and not entry.ended:  # one that was given up has ended
+            self._desk.emit("model_chunk", path=entry.path, index=entry.index, text=text, reasoning=reasoning, again=again)
 
     def __enter__(self) -> Chunks:
         return self

@@ -80,7 +80,7 @@ class History:
 
     def uncertain(self, pending: Pending) -> Note | None:
         """Give the record of a call that began here and never ended: it may have run."""
-        return self.begun.get((self.tips[pending.lane.path], pending.path, pending.index))
+        return self.begun.get((self.tips.get(pending.lane.path, 0), pending.path, pending.index))
 
     def unheard(self) -> list[Note]:
         """The injected messages on this line that no model has seen yet."""

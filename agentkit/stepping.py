@@ -27,7 +27,9 @@ def _acquire(run: Run) -> Any:
     if run.missing:
         raise ReadOnly(f"this run was opened without {', '.join(run.missing)}; resume it with them")
     run.interrupted = ""
-    return run.control.acquire()
+    token = run.control.acquire()
+    run.control.stopping = ""
+    return token
 
 
 def one(run: Run) -> Entry:
@@ -111,6 +113,8 @@ def ahead(run: Run, *, over: bool = False) -> None:
     if (playing := run.control.playing) is not None:
         run.pause()
         background.wait(playing)
+        if run.control.stopping != "pause":
+            return  # a stop that came meanwhile is the last word, and so is what set it playing again
     _ready(run)
     begun: list[Pending] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import Future
 from typing import Any
 
@@ -101,6 +102,8 @@ class Works:
         self._end(work)
 
     def _mark_late(self, work: Work) -> None:
+        """Let a work be over: what it says from here on is told to nobody, and what it gives is noted."""
+        work.entry.ended = time.time()
         if future := self.futures.get(work):
             future.add_done_callback(lambda done: None if done.cancelled() else self.desk.late(work))
 

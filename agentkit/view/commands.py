@@ -5,12 +5,13 @@ Raises what the verb raises; `Hand` turns that into a refusal that the view show
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from agentkit import export, stepping, tree
+from agentkit import edits, export, stepping, tree
 from agentkit.errors import UsageError
 from agentkit.gates import Breakpoint
 from agentkit.journal.base import Entry
@@ -112,13 +113,12 @@ def _arguments(call: Call, given: Data) -> Data:
 def retry(feed: Feed, *, entry: int) -> None:
     """Go back to before an entry and perform its step again; the entry is kept as a branch."""
     run, again = feed.run, entry_of(feed, entry)
-    lane = tree.lane_of(again.path)
-    for number, each in enumerate(run.entries):
-        if each is again and not lane:
-            run.rewind(run.entries[number - 1])
-            stepping.ahead(run)
-            return
-    raise UsageError("only a step of the present line, and none of several side by side, can be tried again; rewind first")
+    before = next((one for one, each in itertools.pairwise(run.entries) if each is again and not tree.lane_of(again.path)), None)
+    if before is None:
+        raise UsageError("only a step of the present line, and none of several side by side, can be tried again; rewind first")
+    run.rewind(before)
+    if not run.control.running or run.control.stopping:  # else it goes on with that step by itself
+        stepping.ahead(run)
 
 
 def rewind(feed: Feed, *, entry: int) -> None:
@@ -149,7 +149,11 @@ def redo(feed: Feed) -> None:
 def fork(feed: Feed, *, entry: int) -> Data:
     """Begin a second run after an entry, and show it beside this one."""
     other = feed.run.fork(entry_of(feed, entry))
-    feed.page.show(other)
+    try:
+        feed.page.show(other)
+    except BaseException:
+        edits.discard(other)
+        raise
     return {"run": other.id, "forecast": other.forecast}
 
 

@@ -13,23 +13,21 @@ class Family:
 
     def __init__(self, entries: dict[int, Entry]) -> None:
         self._entries = entries
-        self._known = 0
+        self.size = 0
         self._places: dict[_Place, list[int]] = {}
         self._ends: set[int] = set()
         self.roles: set[str] = set()
-        self.steps = 0
 
     def look(self) -> dict[int, list[int]]:
         """Take up new entries; give, by entry, the siblings of those that have more of them now."""
         changed: dict[int, list[int]] = {}
-        for entry in list(self._entries.values())[self._known :]:
-            self._known += 1
+        for entry in list(self._entries.values())[self.size :]:
+            self.size += 1
             if not lane_of(entry.path):
                 self._ends.discard(entry.parent)
                 self._ends.add(entry.id)
             if entry.kind in (*HIDDEN, "begin"):
                 continue
-            self.steps += 1
             if entry.step is not None:
                 self.roles.add(entry.step.role)
             siblings = self._places.setdefault((entry.parent, entry.path, entry.index), [])
@@ -42,7 +40,9 @@ class Family:
         """Give the entries that stand where this one does, oldest first, itself among them."""
         return self._places.get((entry.parent, entry.path, entry.index), [entry.id])
 
-    @property
-    def lines(self) -> int:
-        """How many lines the tree has: one for each entry that nothing follows; lanes side by side are one line."""
-        return max(1, len(self._ends))
+    def lines(self, tip: int) -> int:
+        """How many lines the tree has: the one to `tip`, and one for each other entry that nothing follows.
+
+        Lanes side by side are one line.
+        """
+        return 1 + len(self._ends - {tip})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.events import Event
 from agentkit.journal.base import Entry
+from agentkit.stepper import Stepper
 from agentkit.tree import HIDDEN
 from agentkit.view import cards
 from agentkit.view.family import Family
@@ -70,6 +71,8 @@ class Feed:
         self._taken = 0
         self._shown: list[Entry] = []
         self._map: list[str] = []
+        self._stepper: Stepper | None = None
+        self._drifted: set[int] = set()
         self._pictures = Pictures()
         self._sent: Data = {}
         self._glance: Any = None
@@ -77,12 +80,16 @@ class Feed:
         self._anew = False
         self._replies: list[Data] = []
         self._lock = threading.Lock()
+        self._looking = threading.RLock()  # to look may be to close: a run that has ended becomes a picture
+        self._closed = False
         run.on_event(self._told)
         CLOCK.add(self.look)
 
     def close(self) -> None:
-        """Send nothing more."""
+        """Send nothing more; what is being sent just now is waited for."""
         CLOCK.remove(self.look)
+        with self._looking:
+            self._closed = True
         listeners = self.run.desk.listeners
         if self._told in listeners:
             listeners.remove(self._told)
@@ -95,7 +102,7 @@ class Feed:
         CLOCK.soon()
 
     def reply(self, message: Data) -> None:
-        """Send an answer to a command, after what has happened until now."""
+        """Send an answer to a command, after what has happened until now; a result that is a function is called then."""
         with self._lock:
             self._replies.append({"v": VERSION, **message})
         CLOCK.soon()
@@ -109,26 +116,44 @@ class Feed:
     def _told(self, event: Event) -> None:
         if event.kind == "model_chunk":
             self._streams.add(event.data)
+        elif event.kind == "thinking":
+            self._streams.begin(event.data["path"], event.data["index"])
         CLOCK.soon()
 
     # -- what it sends -----------------------------------------------------------------------------------------------
 
     def look(self) -> None:
         """Send what has changed since the last time."""
+        with self._looking:
+            if not self._closed:
+                self._look()
+
+    def _look(self) -> None:
         with self._lock:
             replies, self._replies = self._replies, []
-        before, changes = self.seq, self._changes()
-        if self._anew:
-            self._anew = False
-            self._send(self._reset())
-        else:
-            for events in _bundled(changes):
-                self._send({"t": "events", "ev": events})
-        for message in replies:
-            self.page.send(clean(message)[0])
+        before = self.seq
+        try:
+            self._bring()
+        finally:
+            for message in replies:
+                self.page.send(clean(_due(message))[0])
         if before == self.seq != self._quiet:
             self._quiet = self.seq
             self.page.rest(self.run.status, self.seq)
+
+    def _bring(self) -> None:
+        """Send what has changed; where that cannot be said, all is sent anew as soon as it can."""
+        try:
+            changes = self._changes()
+        except BaseException:
+            self._anew, self._glance = True, None
+            raise
+        if self._anew:
+            self._anew = False
+            self._send(self._reset())
+            return
+        for events in _bundled(changes):
+            self._send({"t": "events", "ev": events})
 
     def _send(self, message: Data) -> None:
         self.seq += 1
@@ -137,17 +162,19 @@ class Feed:
     def _changes(self) -> list[Data]:
         """Take up what has happened, and give it as events."""
         siblings = self.family.look()
-        found = self._line_changes()
-        old = {str(entry): among for entry, among in siblings.items()}
-        if old:
-            found.append({"k": "siblings", "of": old})
-        seen = glance(self.run), self.page.variable(self.run), self.family.steps  # a fork adds to the tree too
+        found = self._line_changes() + self._sibling_changes(siblings)
+        seen = glance(self.run), self.page.variable(self.run), self.family.size  # a fork adds to the tree too
         if seen != self._glance:
             self._glance = seen
             found += self._if_new("head", head(self.run, self.family, seen[1]))
             ahead = [pending.step for pending in self.run.pending]
             found += self._if_new("pictures", self._pictures.data(ahead, self.run.answer is not None))
         return found + self._streams.changes(self.run.status == "running")
+
+    def _sibling_changes(self, siblings: dict[int, list[int]]) -> list[Data]:
+        """Give the siblings of the entries that are shown: the others are told theirs when they are."""
+        shown = siblings.keys() and siblings.keys() & {entry.id for entry in self._shown}
+        return [{"k": "siblings", "of": {str(entry): siblings[entry] for entry in shown}}] if shown else []
 
     def _if_new(self, kind: str, data: Data) -> list[Data]:
         if self._sent.get(kind) == data:
@@ -173,12 +200,23 @@ class Feed:
                 self._glance = None
             del self._shown[keep:], self._map[keep:]
         self._take([entry for entry in new if entry.kind not in HIDDEN])
+        keep = self._same(keep)
         if len(self._shown) == before == keep:
             return []
         if len(self._shown) - keep > PAGE:
             self._anew = True
             return []
         return self._line_events(keep)
+
+    def _same(self, keep: int) -> int:
+        """Give how many of the first `keep` cards are as they were: an engine that was run again may ask for something else."""
+        history = self.run.control.settled.history
+        if history.stepper is self._stepper:
+            return keep
+        self._stepper, before = history.stepper, self._drifted
+        self._drifted = {entry.id for entry in self._shown if history.drifted(entry)}
+        changed = before ^ self._drifted
+        return next((number for number, entry in enumerate(self._shown[:keep]) if entry.id in changed), keep)
 
     def _take(self, entries: list[Entry]) -> None:
         self._shown += entries
@@ -226,6 +264,12 @@ class Feed:
             "map": "".join(self._map),
             "streaming": self._streams.now(),
         }
+
+
+def _due(message: Data) -> Data:
+    """Give an answer as it is now."""
+    result = message.get("result")
+    return {**message, "result": result()} if callable(result) else message
 
 
 def _common(before: list[Entry], now: list[Entry]) -> int:

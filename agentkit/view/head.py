@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 from typing import TYPE_CHECKING, Any
 
-from agentkit import lines, tree
+from agentkit import beside, lines, tree
 from agentkit.gates import Breakpoint
 from agentkit.host import name_of
 from agentkit.messages import digest
@@ -53,7 +53,7 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "pace": desk.pace,
         "tools": [tool.name for tool in desk.host.tools.tools],
         "roles": sorted(family.roles),
-        "branches": family.lines,
+        "branches": family.lines(history.tips[""]),
         "forecast": _unsaid(run) if status == "done" else run.forecast if _fresh(run) else "",
     }
 
@@ -126,6 +126,7 @@ def _pending(run: Run, pending: Pending, status: str) -> Data:
         asked = step.calls[0]
         tool = run.desk.host.tools.find(asked.name)
         data.update(call=cards.call(asked), effect=run.desk.effect(pending), schema=tool.parameters if tool else {})
+        data["own"] = beside.is_own(run.desk, pending)
         data["busy"] = run.desk.history.uncertain(pending) is not None and status in ("running", "pausing", "stopping")
     elif step.kind == "think":
         data["busy"] = status in ("running", "pausing", "stopping")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable
 from typing import Any
 
 from agentkit import lines
@@ -18,9 +19,9 @@ Data = dict[str, Any]
 _SOURCE_LINES = 5_000
 
 
-def page(feed: Feed, *, before: int, count: int) -> Data:
-    """Give the cards before a place of the trace."""
-    return feed.page_of(before, count)
+def page(feed: Feed, *, before: int, count: int) -> Callable[[], Data]:
+    """Give the cards before a place of the trace, as it is when they are sent."""
+    return lambda: feed.page_of(before, count)
 
 
 def text(feed: Feed, *, entry: int, field: str) -> Data:

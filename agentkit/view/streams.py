@@ -42,12 +42,20 @@ class Streams:
         with self._lock:
             place = (piece["path"], piece["index"])
             if piece.get("again"):
-                self._streams.pop(place, None)
-                self._void.add(place)
+                self._forget(place)
             stream = self._streams.setdefault(place, Stream())
             for name, parts in stream.parts.items():
                 if piece[name]:
                     parts.append(piece[name])
+
+    def begin(self, path: str, index: int) -> None:
+        """Forget what was said at this place by a call that was given up: the step begins anew."""
+        with self._lock:
+            self._forget((path, index))
+
+    def _forget(self, place: tuple[str, int]) -> None:
+        if self._streams.pop(place, None) is not None:
+            self._void.add(place)
 
     def end(self, path: str, index: int) -> None:
         """Forget a reply that is recorded now."""
@@ -63,12 +71,16 @@ class Streams:
             if running:
                 return void + [_at("delta", place, fresh) for place, fresh in places.items() if fresh["text"] or fresh["reasoning"]]
             self._streams.clear()
-            return [_at("undelta", place, {}) for place in places]
+            return void + [_at("undelta", place, {}) for place in places]
 
     def now(self) -> list[Data]:
         """Give all that is being written, whole."""
         with self._lock:
-            return [{"path": path, "index": index, **stream.whole()} for (path, index), stream in self._streams.items()]
+            return [
+                {"path": path, "index": index, **stream.whole()}
+                for (path, index), stream in self._streams.items()
+                if any(stream.parts.values())
+            ]
 
 
 def _at(kind: str, place: tuple[str, int], data: Data) -> Data:

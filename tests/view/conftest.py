@@ -67,7 +67,7 @@ class Screen:
             place = event["path"], event["index"]
             self.streaming[place] = self.streaming.get(place, "") + event["text"]
         elif kind == "undelta":
-            del self.streaming[event["path"], event["index"]]
+            self.streaming.pop((event["path"], event["index"]), None)
         else:
             setattr(self, kind, event[kind])
 

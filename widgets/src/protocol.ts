@@ -132,6 +132,8 @@ export interface Pending {
   index: number;
   lane: string;
   call?: Call;
+  /** The engine makes this call by itself: no thought asked for it, in which its arguments could be changed. */
+  own?: boolean;
   effect?: string;
   /** The JSON schema of the tool's arguments, for a form. */
   schema?: { [name: string]: Json };

@@ -137,7 +137,7 @@ export class Ui implements State {
   private editNext(): void {
     const next = this.store.head.pending[0];
     if (next && !driving(this.store) && EDITED.includes(next.kind))
-      void this.edit(null, next, next.kind === "act" ? "arguments" : "result");
+      void this.edit(null, next, next.kind === "act" && !next.own ? "arguments" : "result");
   }
 
   private performOn(verb: Verb, card: Card): void {

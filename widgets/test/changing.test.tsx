@@ -83,10 +83,9 @@ test("the next step is answered in its place before it runs", async () => {
   expect(last(shown)).toMatchObject({ cmd: "edit", entry: null, change: { text: "Stay at home." } });
 });
 
-/** A paused run before two calls side by side. */
-async function sideBySide(): Promise<Shown> {
-  const shown = await show("paused");
-  const step = (index: number): Pending => ({
+/** A call that is pending beside others. */
+function beside(index: number): Pending {
+  return {
     kind: "act",
     role: "action",
     path: `[1.${index}]`,
@@ -94,8 +93,13 @@ async function sideBySide(): Promise<Shown> {
     lane: `[1.${index}]`,
     call: { id: `${index}`, name: "book", arguments: { seats: index + 1 } },
     schema: { properties: { seats: { type: "integer" } }, required: ["seats"] },
-  });
-  await shown.head({ pending: [step(0), step(1)] });
+  };
+}
+
+/** A paused run before two calls side by side. */
+async function sideBySide(): Promise<Shown> {
+  const shown = await show("paused");
+  await shown.head({ pending: [beside(0), beside(1)] });
   return shown;
 }
 
@@ -108,6 +112,19 @@ test("any of several pending calls is edited, beginning in its first box", async
   await act(() => void fireEvent.input(box, { target: { value: "7" } }));
   await shown.press("Use this", second);
   expect(last(shown)).toMatchObject({ entry: null, step: { path: "[1.1]", index: 0 }, change: { arguments: { seats: 7 } } });
+});
+
+test.each([
+  ["paused", {}, "answer in its place", "edit"],
+  ["waiting", { why: "it needs a yes", which: "x" }, "Respond…", "Edit…"],
+] as const)("no arguments are asked for of a call that the engine makes by itself: %s", async (status, more, offered, not) => {
+  const shown = await show("paused");
+  await shown.head({ status, pending: [{ ...beside(0), own: true, ...more }] });
+  const labels = [...shown.root.querySelectorAll(".ak-next button")].map((button) => button.textContent);
+  expect(labels).toContain(offered);
+  expect(labels).not.toContain(not);
+  await shown.press(offered);
+  expect(shown.root.querySelector(".ak-sides")).toBeNull();
 });
 
 test("whoever edits a pending call that has run meanwhile is told, and keeps their words", async () => {

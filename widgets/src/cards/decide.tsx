@@ -77,9 +77,11 @@ export function Approval({ store, step, which }: DecisionProps & { ui: Ui }): JS
           off={busy || unreadable}
           onPress={() => send(true)}
         />
-        {WAYS.filter(([to]) => step.call || to === "reject").map(([to, label, title]) => (
-          <Tool key={to} label={label} title={title} pressed={way === to} onPress={() => turn(to)} />
-        ))}
+        {WAYS.filter(([to]) => (to === "edit" ? step.call && !step.own : step.call || to === "reject")).map(
+          ([to, label, title]) => (
+            <Tool key={to} label={label} title={title} pressed={way === to} onPress={() => turn(to)} />
+          ),
+        )}
         {step.call && (way === "approve" || way === "edit") && (
           <label class="ak-check" for={`${id}-remember`}>
             <Field

@@ -45,7 +45,7 @@ export function EditForm({ store, ui, editing }: { store: Store; ui: Ui; editing
   };
   return (
     <Form label="Edit" begin={what} send={send} cancel={() => ui.set({ editing: null })}>
-      {(card ?? step)?.kind === "act" && <What ui={ui} editing={editing} />}
+      {(card ?? step)?.kind === "act" && !step?.own && <What ui={ui} editing={editing} />}
       {parts.map((part) => (
         <div class="ak-form-row" key={part.field}>
           <span aria-hidden="true">{part.label}</span>

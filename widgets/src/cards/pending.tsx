@@ -87,7 +87,7 @@ function Verbs({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): JS
   if (!rests || step.why) return null;
   return (
     <span class="ak-verbs" role="group" aria-label={`The next step${step.lane && ` of lane ${step.lane}`}`}>
-      {step.kind === "act" && (
+      {step.kind === "act" && !step.own && (
         <Button
           class="ak-verb"
           title={`Change its arguments before it runs  (${hint("edit")})`}
