@@ -55,7 +55,7 @@ def is_own(desk: Desk, one: Pending) -> bool:
     """Say whether the engine makes a call by itself: no thought asked for it, in which its arguments could be changed."""
     try:
         asked(desk, one)
-    except (UsageError, KeyError):  # a lane that is being left just now has no tip
+    except UsageError:
         return True
     return False
 
@@ -140,14 +140,14 @@ def _call(one: Entry | Pending) -> Call:
 
 
 def _after(desk: Desk, one: Entry | Pending) -> int:
-    """Give the entry that one stands after."""
-    return one.parent if isinstance(one, Entry) else desk.history.tips[one.lane.path]
+    """Give the entry that one stands after; 0 for a step in a lane that is being left just now."""
+    return one.parent if isinstance(one, Entry) else desk.history.tips.get(one.lane.path, 0)
 
 
 def _batch(desk: Desk, one: Entry | Pending) -> Entry | None:
     """Give the entry with which the calls beside this one were opened; None for a call that stands alone."""
-    before = desk.history.entries[_after(desk, one)]
-    return before if before.kind == "batch" and type(before.step) is Act else None
+    before = desk.history.entries.get(_after(desk, one))
+    return before if before is not None and before.kind == "batch" and type(before.step) is Act else None
 
 
 def _number(one: Entry | Pending) -> int:

@@ -63,7 +63,7 @@ def _put(run: Run, recorded: Entry, result: Any, reason: str, author: str) -> En
     def put() -> Entry:
         return run.desk.history.edit(recorded, result, author=author, reason=reason, at=time.time())
 
-    return run.control.do(lambda: beside.leaving(run.desk, put))
+    return _leaving(run, put)
 
 
 def edit_call(run: Run, one: Entry | Pending, arguments: dict[str, Any], reason: str, author: str) -> Entry:
@@ -121,21 +121,22 @@ def rewind(run: Run, to: int | Entry) -> None:
         history = run.desk.history
         history.move(history.tips_at(entry), "rewind", at=time.time())
 
-    run.control.do(lambda: beside.leaving(run.desk, go))
+    _leaving(run, go)
 
 
 def undo(run: Run) -> None:
     """Go back over the last edit, move or step."""
-    _move(run, run.desk.history.undo)
+    _leaving(run, lambda: run.desk.history.undo(time.time()))
 
 
 def redo(run: Run) -> None:
     """Take the last undo back."""
-    _move(run, run.desk.history.redo)
+    _leaving(run, lambda: run.desk.history.redo(time.time()))
 
 
-def _move(run: Run, move: Callable[[float], None]) -> None:
-    run.control.do(lambda: beside.leaving(run.desk, lambda: move(time.time())))
+def _leaving(run: Run, change: Callable[[], Any]) -> Any:
+    """Change the line of a run; what was decided in the lanes beside the change still holds."""
+    return run.control.do(lambda: beside.leaving(run.desk, change))
 
 
 # -- other lines ---------------------------------------------------------------------------------------------------------

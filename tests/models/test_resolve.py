@@ -128,13 +128,18 @@ def test_ollama_says_what_its_model_can(monkeypatch: pytest.MonkeyPatch) -> None
         ("box", "http://box:11434"),
         ("box:9", "http://box:9"),
         ("https://o.example", "https://o.example:443"),
+        ("::1", "http://[::1]:11434"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::]:11434", "http://127.0.0.1:11434"),
+        ("http://box/ollama", "http://box:80/ollama"),
+        ("http://box:11434/api", "http://box:11434"),
+        ("HTTP://box:11434/v1", "http://box:11434"),
+        ("box:", "http://box:11434"),
     ],
 )
 def test_the_address_of_ollama_is_read_as_ollama_reads_it(named: str, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentkit.models import ollama
-
     monkeypatch.setenv("OLLAMA_HOST", named)
-    assert ollama.base() == base
+    assert ollama.base() == base and ollama.Ollama("m").url == f"{base}/api/chat"
 
 
 # -- when none is named --------------------------------------------------------------------------------------------------
@@ -213,23 +218,6 @@ def test_the_terminal_lists_what_was_found_and_why_one_was_chosen(monkeypatch: p
     assert f"* {address}#qwen3-8b answers when no -m is given" in said and "answers on this machine" in said
     assert "OPENAI_API_KEY is set, and is billed for it" in said and "needs a key: ANTHROPIC_API_KEY" in said
     assert "sk-proj" not in said
-
-
-@pytest.mark.parametrize(
-    ("named", "address"),
-    [
-        ("::1", "http://[::1]:11434"),
-        ("[::1]", "http://[::1]:11434"),
-        ("[::]:11434", "http://127.0.0.1:11434"),
-        ("http://box/ollama", "http://box:80/ollama"),
-        ("http://box:11434/api", "http://box:11434"),
-        ("HTTP://box:11434/v1", "http://box:11434"),
-        ("box:", "http://box:11434"),
-    ],
-)
-def test_the_address_of_ollama_is_read_however_it_is_spelled(named: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OLLAMA_HOST", named)
-    assert ollama.Ollama("m").url == f"{address}/api/chat"
 
 
 def test_the_scheme_of_an_address_may_be_in_capitals() -> None:

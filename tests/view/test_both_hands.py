@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,22 @@ BOTH = Reply("Both.", (Call("price", {"item": "a"}, "1"), Call("price", {"item":
 def price(item: str) -> int:
     """Give the price of an item."""
     return len(item)
+
+
+@contextlib.contextmanager
+def looking(viewed: Viewed, name: str) -> Iterator[threading.Event]:
+    """Hold a view in the middle of a look, until the event is set or the block is over; it finds the run under that name."""
+    held, go = threading.Event(), threading.Event()
+
+    def variable(run: Run) -> str:
+        held.set()
+        go.wait(PATIENCE)
+        return name
+
+    viewed.screen.variable = variable  # type: ignore[method-assign]
+    assert held.wait(PATIENCE)
+    yield go
+    go.set()
 
 
 class Speaker:
@@ -87,19 +104,10 @@ def test_a_page_that_was_asked_for_before_a_switch_holds_the_cards_that_are_ther
     run.edit(1, text="On another line.", calls=[Call("price", {"item": "milk"}, "x")])
     run.drive()
     viewed, (here, there) = view(run), run.branches()
-    held, go = threading.Event(), threading.Event()
-
-    def variable(run: Run) -> str:
-        held.set()
-        go.wait(PATIENCE)
-        return "run"
-
-    viewed.screen.variable = variable  # type: ignore[method-assign]
-    assert held.wait(PATIENCE)
-    viewed.hand.take({"t": "cmd", "v": 1, "cid": "page", "cmd": "page", "before": 100, "count": 50})
-    viewed.until(lambda: viewed.feed._replies)
-    run.rewind(there[-1])
-    go.set()
+    with looking(viewed, "run"):
+        viewed.hand.take({"t": "cmd", "v": 1, "cid": "page", "cmd": "page", "before": 100, "count": 50})
+        viewed.until(lambda: viewed.feed._replies)
+        run.rewind(there[-1])
     viewed.until(lambda: "page" in viewed.screen.answers)
     cards = viewed.screen.answers["page"]["result"]["cards"]
     assert viewed.screen.cards[-1]["id"] == there[-1].id != here[-1].id
@@ -218,17 +226,9 @@ def test_a_view_that_could_not_be_drawn_once_is_drawn_anew_and_answers_all_the_s
 
 def test_nothing_is_sent_once_a_view_is_closed(view: View) -> None:
     viewed = view(paused("done"))
-    looking, go = threading.Event(), threading.Event()
-
-    def variable(run: Run) -> str:
-        looking.set()
-        go.wait(PATIENCE)
-        return "another"
-
-    viewed.screen.variable = variable  # type: ignore[method-assign]
-    assert looking.wait(PATIENCE)
-    threading.Timer(0.1, go.set).start()
-    viewed.feed.close()
+    with looking(viewed, "another") as go:
+        threading.Timer(0.1, go.set).start()
+        viewed.feed.close()
     before = len(viewed.screen.messages)
     time.sleep(0.3)
     assert len(viewed.screen.messages) == before
