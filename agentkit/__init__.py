@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit import notebook as notebook  # lets a run be shown as a live view
-from agentkit import reopened as reopened  # lets exported runs be opened again
 from agentkit import reprs as reprs  # gives the types below their HTML and Markdown
-from agentkit.agent import Agent, runs
-from agentkit.budget import Budget
-from agentkit.comparison import compare
-from agentkit.messages import Call, Chat, Message, Reply
-from agentkit.result import Result
-from agentkit.run import Run
-from agentkit.stepper import Stepper
-from agentkit.steps import Act, All, Answer, Ask, Conclude, Think
-from agentkit.structured import structured
+from agentkit.agent import reopened as reopened  # lets exported runs be opened again
+from agentkit.agent.agent import Agent, runs
+from agentkit.agent.comparison import compare
+from agentkit.core.messages import Call, Chat, Message, Reply
+from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Think
+from agentkit.core.usage import Usage
+from agentkit.engines.structured import structured
+from agentkit.gates.budget import Budget
+from agentkit.run.result import Result
+from agentkit.run.run import Run
+from agentkit.stepper.stepper import Stepper
 from agentkit.tools.tool import Tool, ToolBox, tool
-from agentkit.usage import Usage
 
 __all__ = [
     "Act",

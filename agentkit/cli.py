@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from agentkit.agent import Agent, runs
+from agentkit.agent.agent import Agent, runs
+from agentkit.agent.log import attach, logger
 from agentkit.errors import AgentkitError
 from agentkit.journal import open_journal
-from agentkit.log import attach, logger
 from agentkit.models import resolve
 from agentkit.tools import builtin
 

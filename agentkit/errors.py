@@ -43,7 +43,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentkit.usage import Usage
+    from agentkit.core.usage import Usage
 
 
 class AgentkitError(Exception):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agentkit.agent import Agent
-from agentkit.journal.base import Entry
-from agentkit.messages import Message
-from agentkit.result import Branches, Result
-from agentkit.run import Run
+from agentkit.agent.agent import Agent
+from agentkit.core.messages import Message
+from agentkit.core.usage import Usage
+from agentkit.journal.entries import Entry
+from agentkit.run.result import Branches, Result
+from agentkit.run.run import Run
 from agentkit.tools.tool import Tool
-from agentkit.usage import Usage
 
 SHOWN: dict[str, type[Any]] = {
     "agent": Agent,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from agentkit import secrets
+from agentkit.core import secrets
 
 os.environ["AGENTKIT_LOCAL"] = "none"  # for kernels, too: no model is chosen by what the machine has
 

@@ -20,10 +20,10 @@ from typing import Any
 
 from recordings import key_of, native_model, native_results, native_tools
 
-from agentkit.agent import Agent
+from agentkit.agent.agent import Agent
+from agentkit.core.messages import message_from_dict
 from agentkit.journal import open_journal
-from agentkit.journal.base import Entry, Note
-from agentkit.messages import message_from_dict
+from agentkit.journal.entries import Entry, Note
 
 POINTS = ("before begun", "after begun", "after effect", "after commit")
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from agentkit.messages import Call, Reply, canonical
+from agentkit.core.messages import Call, Reply, canonical
 from agentkit.models.base import Abilities, Request
 from agentkit.tools.tool import Tool
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.errors import UsageError
-from agentkit.history import History
 from agentkit.models.base import Request
+from agentkit.trace.history import History
 
 VERBS = ("next", "over", "undo", "redo", "edit", "arguments", "rewind", "inject", "fork", "drive", "stop")
 

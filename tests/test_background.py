@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentkit.background import Mailbox
+from agentkit.core.background import Mailbox
 
 FORKED = """
 import os, signal, sys

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentkit import Act, All, Answer, Ask, Call, Chat, Reply, Run, Think, Usage, tool
-from agentkit.agent import Agent
+from agentkit.agent.agent import Agent
 from agentkit.errors import EngineError, ReadOnly, Unknown, UsageError
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities

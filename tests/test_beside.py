@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.core.messages import Chat
+from agentkit.core.steps import Act, All, Answer, Engine
 from agentkit.engines.react import react
 from agentkit.errors import JournalError, UsageError
-from agentkit.journal.base import Row
+from agentkit.journal.entries import Row
 from agentkit.journal.memory import MemoryJournal
-from agentkit.messages import Chat
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.steps import Act, All, Answer, Engine
 
 ORDERED: list[str] = []
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Reply, Run, tool
+from agentkit.core.steps import Engine, Part
 from agentkit.engines import react as module
 from agentkit.errors import UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.steps import Engine, Part
 
 
 @tool(effect="pure")

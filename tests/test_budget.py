@@ -9,9 +9,9 @@ import pytest
 
 from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Reply, Think, Usage, tool
 from agentkit.around.limits import capped
-from agentkit.budget import Budget
 from agentkit.engines.react import react
 from agentkit.errors import ModelError, Undecided, Unknown, UsageError
+from agentkit.gates.budget import Budget
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 

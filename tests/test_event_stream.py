@@ -7,9 +7,9 @@ from typing import Any
 
 from agentkit import Agent, Answer, Ask, Call, Chat, Reply, Run, tool
 from agentkit.errors import ModelError
-from agentkit.events import KINDS, Event
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.trace.events import KINDS, Event
 
 
 @tool(effect="pure")

@@ -10,7 +10,7 @@ import pytest
 
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.errors import JournalError, UsageError
-from agentkit.journal.base import Row
+from agentkit.journal.entries import Row
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.graph import Node, read, trouble
+from agentkit.engines.plan_graph import Node, read, trouble
 
 
 def test_a_list_with_needs_and_models_is_read() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from agentkit.core.messages import Call, Message, Reply
 from agentkit.engines.react import react
 from agentkit.errors import Diverged, UsageError
-from agentkit.history import History
-from agentkit.journal.base import Entry, Note, Row
-from agentkit.messages import Call, Message, Reply
+from agentkit.journal.entries import Entry, Note, Row
+from agentkit.trace.history import History
 
 ONE, TWO = Call("w", {"a": 1}, "c1"), Call("w", {"a": 2}, "c2")
 

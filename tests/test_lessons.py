@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentkit import Agent
-from agentkit.lessons import Lessons
+from agentkit.memory.lessons import Lessons
 from agentkit.models.scripted import Scripted
 
 FAILS_FIRST = ["A", "UNSATISFACTORY", "Reflection: look\nit up.", "B", "SATISFACTORY"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit import Agent, Run, tool
-from agentkit.events import Event
 from agentkit.models.scripted import Scripted
-from agentkit.progress import KINDS
+from agentkit.trace.events import Event
+from agentkit.trace.progress import KINDS
 from agentkit.view.pictures import Pictures
 
 

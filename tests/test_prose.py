@@ -10,7 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentkit import Chat, Reply
-from agentkit.prose import after, answered, arguments, fields, fill, fitted, led, numbered, outcome, said, score, until, verdict
+from agentkit.engines.parsing import (
+    after,
+    answered,
+    arguments,
+    fields,
+    fill,
+    fitted,
+    led,
+    numbered,
+    outcome,
+    said,
+    score,
+    until,
+    verdict,
+)
 from agentkit.tools.tool import tool
 
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.core.usage import Usage
 from agentkit.errors import Busy, UsageError
-from agentkit.history import History
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
 from agentkit.tools.math import calculate
-from agentkit.usage import Usage
+from agentkit.trace.history import History
 
 
 @tool(effect="pure")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from agentkit.engines.recommend import TABLE, recommend
+from agentkit.engines.registry import ENGINES
 from agentkit.errors import Unknown
-from agentkit.recommend import TABLE, recommend
-from agentkit.registry import ENGINES
 
 ROOT = Path(__file__).parents[1]
 

@@ -7,7 +7,7 @@ from typing import Any
 from recordings import native_model, native_results, native_tools
 
 from agentkit import Agent, tool
-from agentkit.messages import message_from_dict
+from agentkit.core.messages import message_from_dict
 from agentkit.models.scripted import Scripted
 
 

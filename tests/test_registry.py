@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Answer, Chat, Think, persona, plugins
+from agentkit import Agent, Answer, Chat, Think
+from agentkit.agent import persona
+from agentkit.config import plugins
 from agentkit.engines.react import react
 from agentkit.engines.reflexion import reflexion
+from agentkit.engines.registry import ALIASES, ENGINES, check, find, load_engine, loops
 from agentkit.errors import Unknown, UsageError
 from agentkit.models.scripted import Scripted
-from agentkit.registry import ALIASES, ENGINES, check, find, load_engine, loops
 
 PERSONA = {
     "solvers": ["ovos-reflexion-loop"],
@@ -68,9 +70,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: loud-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(POINTS)
     monkeypatch.syspath_prepend(str(tmp_path))
-    plugins.points.cache_clear()
+    plugins.cache_clear()
     yield
-    plugins.points.cache_clear()
+    plugins.cache_clear()
     sys.modules.pop("loud_plugin", None)
 
 
@@ -82,7 +84,7 @@ def test_what_a_package_brings_is_found_by_name(installed: None) -> None:
 
 
 def test_a_broken_plugin_breaks_nothing_else(installed: None) -> None:
-    with pytest.warns(RuntimeWarning, match="'broken' of engines cannot be loaded"), pytest.raises(Unknown):
+    with pytest.warns(RuntimeWarning, match="cannot load 'broken' of agentkit.engines"), pytest.raises(Unknown):
         Agent("echo", engine="broken")
     config = {"solvers": ["broken", "shout"], "plugin-config": {"shout": {"toolboxes": ["broken-box", "soft"], "loudness": 3}}}
     with pytest.warns(RuntimeWarning) as said:

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from agentkit import secrets
-from agentkit.secrets import mask, mask_json
+from agentkit.core import secrets
+from agentkit.core.secrets import mask, mask_json
 
 
 @pytest.fixture(autouse=True)

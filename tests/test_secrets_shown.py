@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Call, Reply, Run, secrets, tool
+from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.core import secrets
 from agentkit.errors import ModelError, Undecided
 from agentkit.models.base import Abilities, Chunk
 from agentkit.models.scripted import Scripted

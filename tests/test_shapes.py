@@ -7,8 +7,8 @@ from datetime import date
 import pydantic
 import pytest
 
+from agentkit.core.schema import in_words, shape_of
 from agentkit.errors import UsageError
-from agentkit.shapes import in_words, shape_of
 
 
 class Stay(pydantic.BaseModel):

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from agentkit import Agent, Call, Message, Reply, Run, Usage, tool
+from agentkit.core.text import one_line
 from agentkit.errors import ModelError
 from agentkit.export import html, markdown
-from agentkit.lines import line
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -68,11 +68,11 @@ def test_everything_that_is_held_has_a_repr_without_ids_times_and_addresses() ->
 
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "a\rb", "\u202egnp.exe", "\ud800", "\x07"])
 def test_a_text_never_holds_what_a_terminal_would_obey(hostile: str) -> None:
-    assert hostile not in line(f"x{hostile}y") and line(f"x{hostile}y").encode()
+    assert hostile not in one_line(f"x{hostile}y") and one_line(f"x{hostile}y").encode()
 
 
 def test_a_long_text_is_cut_and_says_by_how_much() -> None:
-    assert line("x" * 1000) == "x" * 200 + "… (+800 characters)"
+    assert one_line("x" * 1000) == "x" * 200 + "… (+800 characters)"
 
 
 def test_what_the_error_says_is_said_once() -> None:

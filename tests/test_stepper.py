@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from agentkit.around.base import around
+from agentkit.core.messages import Call, Chat, Message, Reply
+from agentkit.core.steps import Act, All, Answer, Conclude, Think
 from agentkit.engines.react import react
 from agentkit.errors import EngineError, Finish
-from agentkit.messages import Call, Chat, Message, Reply
-from agentkit.stepper import Stepper
-from agentkit.steps import Act, All, Answer, Conclude, Think
+from agentkit.stepper.stepper import Stepper
 
 
 class Recorded:

@@ -6,8 +6,8 @@ import functools
 from typing import Any
 
 from agentkit import Act, All, Answer, Call, Chat, Conclude, Stepper, Think
+from agentkit.core.steps import nested, tagged
 from agentkit.engines.react import react
-from agentkit.steps import nested, tagged
 
 
 def alone(task: Any) -> Any:

@@ -9,10 +9,10 @@ import pydantic
 import pytest
 
 from agentkit import Act, Agent, All, Answer, Call, Chat, Reply, Think, Usage
+from agentkit.engines.structured import Structured, structured
 from agentkit.errors import AgentkitError, EngineError, ModelError, OutputValidationError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.structured import Structured, structured
 
 ALL, JSON, TEXT = Abilities(tools=True, json=True), Abilities(json=True), Abilities()
 

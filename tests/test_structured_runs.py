@@ -9,11 +9,11 @@ import pydantic
 import pytest
 
 from agentkit import Agent, Answer, Chat, Conclude, Reply, Run, Think
+from agentkit.core.messages import Call
+from agentkit.engines.structured import structured
 from agentkit.errors import ModelError, OutputValidationError
-from agentkit.messages import Call
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.structured import structured
 
 ALL, JSON, TEXT = Abilities(tools=True, json=True), Abilities(json=True), Abilities()
 LOOK, LEAP = '{"steps": ["look"]}', '{"steps": ["leap"]}'

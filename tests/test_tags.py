@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from agentkit import Act, Agent, All, Answer, Ask, Call, Chat, Conclude, Reply, Run, Think, tool
-from agentkit.events import Event
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.trace.events import Event
 
 PLAN: dict[str, Any] = {"steps": ["look", "tell"], "step": 1, "score": 0.5, "of": None}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-from agentkit.messages import Chat, Reply
-from agentkit.steps import Step, Think
+from agentkit.core.messages import Chat, Reply
+from agentkit.core.steps import Step, Think
 
 Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
 """Is given the step and a memory, yields the step (others before or after it), and returns the result for the engine."""

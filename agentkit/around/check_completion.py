@@ -7,8 +7,8 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import Around, around, aside, whole, words
-from agentkit.messages import EMPTY, Reply, user
-from agentkit.steps import All, Conclude, Step, Think
+from agentkit.core.messages import EMPTY, Reply, user
+from agentkit.core.steps import All, Conclude, Step, Think
 
 CHECK = """\
 This answer is about to be given:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from agentkit.messages import Reply
+from agentkit.core.messages import Reply
 
 MARKERS = (r"✅\s*Completed", r"##\s*Summary", r"##\s*Reflection", r"Task completed")
 """Regular expressions, looked for at the beginning of a line; upper and lower case are the same."""

@@ -6,8 +6,8 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import Around, around
+from agentkit.core.steps import Act, Step
 from agentkit.errors import Finish
-from agentkit.steps import Act, Step
 
 
 def ends_turn(names: frozenset[str]) -> Around:

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import around
+from agentkit.core.messages import Reply
+from agentkit.core.steps import Act, Engine, Step, Think
 from agentkit.errors import Finish
-from agentkit.messages import Reply
-from agentkit.steps import Act, Engine, Step, Think
 
 BUDGET = "budget:"
 """How the `finish` of a reply, and the `name` of a refusal's value, begin where a gate put them in the place of a step."""

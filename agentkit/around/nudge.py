@@ -6,9 +6,9 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import around
+from agentkit.core.messages import Reply, user
+from agentkit.core.steps import Conclude, Step, Think, replace
 from agentkit.errors import Finish
-from agentkit.messages import Reply, user
-from agentkit.steps import Conclude, Step, Think, replace
 
 GO_ON = "Nothing but thinking arrived, no action and no answer. Go on: act, or give the final answer."
 NOTHING = "The model gave no answer: its replies were empty."

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import Around, around, whole
-from agentkit.around.views import since
-from agentkit.messages import EMPTY, Chat, Message, Reply, digest
-from agentkit.steps import Step, Think, replace
+from agentkit.around.request_view import since
+from agentkit.core.messages import EMPTY, Chat, Message, Reply, digest
+from agentkit.core.steps import Step, Think, replace
 
 READ = "read_result"
 MORE = "[Truncated] {left:,} of {all:,} characters are not shown. To read on: {read}(address='{address}', start={start})"

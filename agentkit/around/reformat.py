@@ -8,8 +8,8 @@ from typing import Any
 
 from agentkit.around.base import Around, around
 from agentkit.around.completion import DONE, says_done
-from agentkit.messages import Reply, user
-from agentkit.steps import Step, Think, replace
+from agentkit.core.messages import Reply, user
+from agentkit.core.steps import Step, Think, replace
 
 REFORMAT = (
     "That reply could not be read. Say it again in the agreed form and nothing else: "

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import Around, around, aside, whole, words
-from agentkit.around.views import back
-from agentkit.messages import Reply, user
-from agentkit.steps import Act, Step, Think, replace
+from agentkit.around.request_view import back
+from agentkit.core.messages import Reply, user
+from agentkit.core.steps import Act, Step, Think, replace
 
 CHECK = """\
 Stop for a moment: you have called {count} tools. Do not act now. The goal is still this:

@@ -7,10 +7,10 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import Around, around
-from agentkit.messages import Reply, user
-from agentkit.shapes import shape_of
-from agentkit.steps import Step, Think, replace
-from agentkit.structured import structured
+from agentkit.core.messages import Reply, user
+from agentkit.core.schema import shape_of
+from agentkit.core.steps import Step, Think, replace
+from agentkit.engines.structured import structured
 
 THOUGHT: dict[str, Any] = {
     "title": "Thought",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit import endings, lines
 from agentkit.around.base import Around, around
+from agentkit.core.messages import Chat, Message, Reply, system, user
+from agentkit.core.steps import Act, All, Conclude, Step, Think
+from agentkit.core.text import call_text
 from agentkit.errors import Finish
-from agentkit.messages import Chat, Message, Reply, system, user
-from agentkit.steps import Act, All, Conclude, Step, Think
+from agentkit.models import finish_reasons
 
 LONGEST = 2_000
 """Characters of each result in the view that the answer is written from; the trace itself keeps all."""
@@ -42,7 +43,7 @@ def synthesis(task: Chat, longest: int = LONGEST) -> Around:
             done.append(result)
         else:
             written: Reply = yield Think(view(task, done, step.answer, longest), role="synthesize", optional=True)
-            if written.answer and endings.is_whole(written.finish):
+            if written.answer and finish_reasons.is_whole(written.finish):
                 raise Finish(written.answer, "")
         return result
 
@@ -65,7 +66,7 @@ def view(task: Chat, done: list[Message], brief: str, longest: int = LONGEST) ->
 def _line(message: Message, longest: int) -> str:
     if message.role == "tool":
         return f"Result of {message.name}{'' if message.ok else ' (failed)'}:\n{_cut(message.text, longest)}"
-    calls = "\n".join(f"Call: {_cut(lines.call(call), longest)}" for call in message.calls)
+    calls = "\n".join(f"Call: {_cut(call_text(call), longest)}" for call in message.calls)
     return f"{_cut(message.text, longest)}\n{calls}".strip()
 
 

@@ -6,8 +6,8 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import Around, around
-from agentkit.messages import Reply
-from agentkit.steps import Answer, Conclude, Loop, Step, Think, nested, tagged
+from agentkit.core.messages import Reply
+from agentkit.core.steps import Answer, Conclude, Loop, Step, Think, nested, tagged
 
 
 def thinks_with(loop: Loop, *roles: str) -> Around:

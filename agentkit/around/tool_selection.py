@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from agentkit.around.base import Around, around, aside, whole, words
-from agentkit.around.views import turn
-from agentkit.messages import Call, Chat, Message, Reply, system, user
-from agentkit.steps import Act, Step, Think, replace
+from agentkit.around.request_view import turn
+from agentkit.core.messages import Call, Chat, Message, Reply, system, user
+from agentkit.core.steps import Act, Step, Think, replace
 
 PICK = """\
 Choose the tools that the task below needs, {most} at the most. Reply with one JSON object and nothing else:

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from agentkit.around.base import Around, around, whole
-from agentkit.around.views import shorten, view
-from agentkit.messages import EMPTY, Chat, Reply
-from agentkit.steps import Step, Think, replace
+from agentkit.around.request_view import shorten, view
+from agentkit.core.messages import EMPTY, Chat, Reply
+from agentkit.core.steps import Step, Think, replace
 
 
 def window(turns: int) -> Around:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.core.messages import Chat, assistant
+from agentkit.core.steps import Conclude, Engine, Loop, Think, nested
 from agentkit.engines.dag import dag
+from agentkit.engines.parsing import after, asked, catalogue, fill, said
 from agentkit.engines.react import react
-from agentkit.messages import Chat, assistant
-from agentkit.prose import after, asked, catalogue, fill, said
-from agentkit.steps import Conclude, Engine, Loop, Think, nested
 
 PROMPTS = {
     "choose": """\

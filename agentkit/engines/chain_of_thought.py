@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentkit.messages import Chat
-from agentkit.prose import after, answered, led, said
-from agentkit.steps import Answer, Conclude, Engine, Think
+from agentkit.core.messages import Chat
+from agentkit.core.steps import Answer, Conclude, Engine, Think
+from agentkit.engines.parsing import after, answered, led, said
 
 PROMPTS = {
     "think": """\

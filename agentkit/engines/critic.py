@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentkit.drafting import drafted
-from agentkit.messages import Call, Chat, Message, assistant
-from agentkit.prose import answered, arguments, asked, catalogue, fields, fill, fitted, named, question, said
-from agentkit.steps import Act, Answer, Conclude, Engine, Loop, Think
+from agentkit.core.messages import Call, Chat, Message, assistant
+from agentkit.core.steps import Act, Answer, Conclude, Engine, Loop, Think
+from agentkit.engines.drafting import drafted
+from agentkit.engines.parsing import answered, arguments, asked, catalogue, fields, fill, fitted, named, question, said
 
 PROMPTS = {
     "critique": """\

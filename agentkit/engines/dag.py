@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.core.messages import Chat, assistant
+from agentkit.core.steps import All, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
+from agentkit.engines.parsing import after, catalogue, fill, fitted, outcome, question, said, score, until
+from agentkit.engines.plan_graph import Node, read, trouble
 from agentkit.engines.react import react
-from agentkit.graph import Node, read, trouble
-from agentkit.messages import Chat, assistant
-from agentkit.prose import after, catalogue, fill, fitted, outcome, question, said, score, until
-from agentkit.steps import All, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
 
 PROMPTS = {
     "plan": """\

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.core.messages import Chat, assistant
+from agentkit.core.steps import Answer, Conclude, Engine, Loop, Think, nested, tagged
+from agentkit.engines.parsing import answered, catalogue, fill, fitted, numbered, outcome, said
 from agentkit.engines.react import react
-from agentkit.messages import Chat, assistant
-from agentkit.prose import answered, catalogue, fill, fitted, numbered, outcome, said
-from agentkit.steps import Answer, Conclude, Engine, Loop, Think, nested, tagged
 
 PROMPTS = {
     "plan": """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentkit.messages import Chat, assistant, user
-from agentkit.steps import Act, Answer, Conclude, Engine, Think
+from agentkit.core.messages import Chat, assistant, user
+from agentkit.core.steps import Act, Answer, Conclude, Engine, Think
 
 ASK_NOW = "No more actions are possible. Give your best FINAL_ANSWER: now, from what is known so far."
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentkit.core.messages import Chat, assistant, system
+from agentkit.core.steps import Answer, Conclude, Engine, Loop, Think, nested, tagged
+from agentkit.engines.parsing import answered, asked, fill, said, score, verdict
 from agentkit.engines.react import react
-from agentkit.messages import Chat, assistant, system
-from agentkit.prose import answered, asked, fill, said, score, verdict
-from agentkit.steps import Answer, Conclude, Engine, Loop, Think, nested, tagged
 
 PROMPTS = {
     "lessons": """\

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agentkit.messages import Call, Chat, assistant
-from agentkit.prose import answered, arguments, catalogue, fill, fitted, named, question, said
-from agentkit.steps import Act, All, Answer, Conclude, Engine, Part, Think
+from agentkit.core.messages import Call, Chat, assistant
+from agentkit.core.steps import Act, All, Answer, Conclude, Engine, Part, Think
+from agentkit.engines.parsing import answered, arguments, catalogue, fill, fitted, named, question, said
 
 PROMPTS = {
     "plan": """\

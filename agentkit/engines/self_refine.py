@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentkit.drafting import drafted
-from agentkit.messages import Chat, assistant
-from agentkit.prose import after, answered, asked, fill, fitted, question, said
-from agentkit.steps import Answer, Conclude, Engine, Loop, Think
+from agentkit.core.messages import Chat, assistant
+from agentkit.core.steps import Answer, Conclude, Engine, Loop, Think
+from agentkit.engines.drafting import drafted
+from agentkit.engines.parsing import after, answered, asked, fill, fitted, question, said
 
 PROMPTS = {
     "feedback": """\

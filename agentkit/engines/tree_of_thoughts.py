@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentkit.messages import Chat, assistant
-from agentkit.prose import after, answered, asked, fill, fitted, said, score
-from agentkit.steps import All, Answer, Conclude, Engine, Part, Think
+from agentkit.core.messages import Chat, assistant
+from agentkit.core.steps import All, Answer, Conclude, Engine, Part, Think
+from agentkit.engines.parsing import after, answered, asked, fill, fitted, said, score
 
 PROMPTS = {
     "propose": """\

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from agentkit.journal.base import Entry, Note, Row
-from agentkit.messages import Message, Reply, message_from_json
-from agentkit.steps import Answer
+from agentkit.core.messages import Message, Reply, message_from_json
+from agentkit.core.steps import Answer
+from agentkit.journal.entries import Entry, Note, Row
 
 _RESULT: dict[str, Any] = {
     "begin": dict[str, Any],

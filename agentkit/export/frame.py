@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from agentkit.core.secrets import mask, mask_json
+from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
 from agentkit.export import parts
-from agentkit.journal.base import Entry
-from agentkit.secrets import mask, mask_json
-from agentkit.usage import Usage
+from agentkit.journal.entries import Entry
 
 if TYPE_CHECKING:
-    from agentkit.run import Run
+    from agentkit.run.run import Run
 
 COLUMNS = ("number", "kind", "role", "text", "tool", "arguments", "ok", "author", "seconds", "input", "output", "cost")
 

@@ -11,18 +11,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentkit import lines, show
+from agentkit.core.messages import Message
+from agentkit.core.text import counted, one_line
+from agentkit.core.usage import Usage
 from agentkit.export import parts, rich
 from agentkit.export.inert import escaped, shown
-from agentkit.journal.base import Entry
-from agentkit.messages import Message
-from agentkit.usage import Usage
+from agentkit.journal.entries import Entry
+from agentkit.run import show
 
 if TYPE_CHECKING:
-    from agentkit.agent import Agent
-    from agentkit.comparison import Comparison
-    from agentkit.result import Result
-    from agentkit.run import Run
+    from agentkit.agent.agent import Agent
+    from agentkit.agent.comparison import Comparison
+    from agentkit.run.result import Result
+    from agentkit.run.run import Run
     from agentkit.tools.tool import Tool
 
 LIMIT = parts.FRAGMENT.text
@@ -52,7 +53,7 @@ def run(run: Run) -> str:
             room -= len(found[-1])
         else:
             found.append(f"<p><i>Entries {number} to {what} are not shown here; run[{number}] is the first of them.</i></p>")
-    found += [f"<p><b>{label}:</b> {escaped(lines.line(shown(text, LIMIT)))}</p>" for label, text in parts.ahead(run)]
+    found += [f"<p><b>{label}:</b> {escaped(one_line(shown(text, LIMIT)))}</p>" for label, text in parts.ahead(run)]
     return _whole(*found)
 
 
@@ -92,7 +93,7 @@ def result(result: Result) -> str:
 
 def agent(agent: Agent) -> str:
     """Show an agent: model, engine, options, tools."""
-    from agentkit.host import name_of
+    from agentkit.runtime.performer import name_of
 
     about = [["model", name_of(agent.model)], ["engine", agent.engine_name.rpartition(":")[2]]]
     about += [[name, repr(value)] for name, value in agent.options.items()]
@@ -106,7 +107,7 @@ def branches(branches: list[list[Entry]]) -> str:
         return _whole("<p>No lines.</p>")
     present = branches[0]
     known = {id(entry) for entry in present}
-    found = [f"<p><b>{lines.count(len(branches), 'line')}</b>, the present one of {lines.count(len(present) - 1, 'step')}</p>"]
+    found = [f"<p><b>{counted(len(branches), 'line')}</b>, the present one of {counted(len(present) - 1, 'step')}</p>"]
     for place, line in enumerate(branches[1:], 2):
         own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
         inside = "".join(_entry(each, number, parts.MANY) for number, each in own[: parts.HEAD])
@@ -118,7 +119,7 @@ def branches(branches: list[list[Entry]]) -> str:
 
 def comparison(shown: Comparison) -> str:
     """Show several runs of one task side by side: what each came to, and the steps."""
-    head = f"<p><b>{escaped(lines.line(shown.task))}</b></p>"
+    head = f"<p><b>{escaped(one_line(shown.task))}</b></p>"
     return _whole(head, _table(shown.totals()), f"<p>{escaped(shown.difference)}</p>", _table(shown.steps()))
 
 
@@ -133,7 +134,7 @@ def observation(message: Message) -> str:
 
 def to_html(run: Run, path: str | os.PathLike[str] | None = None) -> str:
     """Give a run as one HTML file with every step in it, whole; write it where a `path` is given."""
-    task = escaped(lines.line(parts.of(run.entries[0]).line, 80, shown))
+    task = escaped(one_line(parts.of(run.entries[0]).line, 80, shown))
     entries = run.entries
     steps = "\n".join(
         _entry(each, n, parts.WHOLE, is_open=True, without=parts.repeated(entries, n)) for n, each in enumerate(entries)
@@ -165,8 +166,8 @@ def _entry(entry: Entry, number: int | None, size: parts.Size, *, is_open: bool 
     seen = parts.of(entry)
     style = _STEP.format(_LINE["✎" if entry.original else "" if seen.ok else "✗"])
     head = f"<b>{'' if number is None else f'{number} '}{escaped(seen.kind)}{'' if seen.ok else ' ✗'}</b>"
-    line = "" if is_open else f" <code>{escaped(lines.line(seen.line, 120, shown))}</code>"
-    mark = f" <i>[{escaped(lines.line(shown(seen.mark, LIMIT)))}]</i>" if seen.mark else ""
+    line = "" if is_open else f" <code>{escaped(one_line(seen.line, 120, shown))}</code>"
+    mark = f" <i>[{escaped(one_line(shown(seen.mark, LIMIT)))}]</i>" if seen.mark else ""
     inside = "".join(_part(part, size) for part in seen.parts if part.label not in without)
     return f"<details{' open' if is_open else ''}><summary>{head}{line}{mark}</summary><div {style}>{inside}</div></details>"
 
@@ -190,7 +191,7 @@ def _text(text: str, limit: int, form: str = "code", *, fold: bool = True) -> st
     block = f"<{tag} {_TEXT}>{gap}{html.escape(body)}</{tag}>"
     if not fold or len(body) <= _FOLD:
         return block
-    return f"<details><summary><code>{html.escape(lines.line(body, 100))}</code></summary>{block}</details>"
+    return f"<details><summary><code>{html.escape(one_line(body, 100))}</code></summary>{block}</details>"
 
 
 def _item(item: rich.Item, size: parts.Size) -> str:

@@ -11,7 +11,7 @@ import html
 import re
 import string
 
-from agentkit.secrets import mask
+from agentkit.core.secrets import mask
 
 _BREAK = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile(

@@ -15,18 +15,18 @@ import uuid
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from agentkit import secrets
+from agentkit.core import secrets
+from agentkit.core.messages import canonical, digest
+from agentkit.core.steps import Answer, Think
 from agentkit.errors import JournalDamaged, UsageError
 from agentkit.export import check
-from agentkit.journal.base import Entry, Journal, Note, Row, RunInfo
-from agentkit.journal.decode import Reader
-from agentkit.journal.encode import Writer
-from agentkit.journal.lines import dumps
-from agentkit.messages import canonical, digest
-from agentkit.steps import Answer, Think
+from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
+from agentkit.journal.json_lines import dumps
+from agentkit.journal.reader import Reader
+from agentkit.journal.writer import Writer
 
 if TYPE_CHECKING:
-    from agentkit.run import Run
+    from agentkit.run.run import Run
 
 FORMAT, VERSION = "agentkit.run", 1
 _KEYS = ("run", "tree", "runs", "line", "rows", "digest")

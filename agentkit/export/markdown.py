@@ -7,18 +7,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentkit import lines, show
+from agentkit.core.messages import Message
+from agentkit.core.text import counted
+from agentkit.core.usage import Usage
 from agentkit.export import parts, rich
 from agentkit.export.inert import fence, phrase, prose
-from agentkit.journal.base import Entry
-from agentkit.messages import Message
-from agentkit.usage import Usage
+from agentkit.journal.entries import Entry
+from agentkit.run import show
 
 if TYPE_CHECKING:
-    from agentkit.agent import Agent
-    from agentkit.comparison import Comparison
-    from agentkit.result import Result
-    from agentkit.run import Run
+    from agentkit.agent.agent import Agent
+    from agentkit.agent.comparison import Comparison
+    from agentkit.run.result import Result
+    from agentkit.run.run import Run
     from agentkit.tools.tool import Tool
 
 LIMIT = parts.FRAGMENT.text
@@ -83,7 +84,7 @@ def comparison(shown: Comparison) -> str:
 
 def agent(agent: Agent) -> str:
     """Show an agent: model, engine, options, tools."""
-    from agentkit.host import name_of
+    from agentkit.runtime.performer import name_of
 
     about = [["model", name_of(agent.model)], ["engine", agent.engine_name.rpartition(":")[2]]]
     about += [[name, repr(value)] for name, value in agent.options.items()]
@@ -96,7 +97,7 @@ def branches(branches: list[list[Entry]]) -> str:
     if not branches:
         return "No lines.\n"
     known = {id(entry) for entry in branches[0]}
-    found = [f"**{lines.count(len(branches), 'line')}**, the present one of {lines.count(len(branches[0]) - 1, 'step')}"]
+    found = [f"**{counted(len(branches), 'line')}**, the present one of {counted(len(branches[0]) - 1, 'step')}"]
     for place, line in enumerate(branches[1:], 2):
         own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
         found.append(f"**Line {place}** parts from it at entry {own[0][0] if own else len(line)}")

@@ -9,17 +9,17 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentkit import show
+from agentkit.core.messages import digest
 from agentkit.export import json as recording
 from agentkit.export import literal, parts
 from agentkit.export.inert import phrase, prose
 from agentkit.export.markdown import ahead, part, section
 from agentkit.export.playback import bundle
-from agentkit.journal.base import Entry
-from agentkit.messages import digest
+from agentkit.journal.entries import Entry
+from agentkit.run import show
 
 if TYPE_CHECKING:
-    from agentkit.run import Run
+    from agentkit.run.run import Run
 
 FORMAT, VERSION = "agentkit.notebook", 1
 LIMIT = 100_000

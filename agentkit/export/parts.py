@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentkit import lines, show
-from agentkit.journal.base import Entry
-from agentkit.messages import Call, Message
-from agentkit.secrets import mask_json
-from agentkit.steps import replace
+from agentkit.core.messages import Call, Message
+from agentkit.core.secrets import mask_json
+from agentkit.core.steps import replace
+from agentkit.core.text import call_text
+from agentkit.journal.entries import Entry
+from agentkit.run import show
 
 if TYPE_CHECKING:
-    from agentkit.run import Run
+    from agentkit.run.run import Run
 
 HEAD, TAIL = 40, 60
 """How many entries of a long trace are shown at its beginning and at its end, where not all of them are."""
@@ -125,7 +126,7 @@ _OF = {"begin": _task, "think": _thought, "act": _action, "ask": _question, "con
 
 def call(asked: Call) -> str:
     """Write a call as one would type it; secrets in its arguments are masked, by their names too."""
-    return lines.call(replace(asked, arguments=mask_json(asked.arguments)))
+    return call_text(replace(asked, arguments=mask_json(asked.arguments)))
 
 
 def arguments(asked: Call) -> str:

@@ -10,16 +10,16 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from agentkit import lines
+from agentkit.core.messages import Call, Message, canonical
+from agentkit.core.secrets import mask, mask_json
+from agentkit.core.steps import replace
+from agentkit.core.text import one_line
 from agentkit.errors import ArgumentsError, Control, NotRecorded, UsageError
 from agentkit.export import literal, rich
 from agentkit.export.html import observation as drawn
 from agentkit.export.inert import shown
 from agentkit.export.json import rows_of, unpack
-from agentkit.journal.base import Entry
-from agentkit.messages import Call, Message, canonical
-from agentkit.secrets import mask, mask_json
-from agentkit.steps import replace
+from agentkit.journal.entries import Entry
 from agentkit.tools import builtin, observe
 from agentkit.tools.sources import ToolSet
 
@@ -103,7 +103,7 @@ class Playback:
             arguments, _ = tool.bind(asked)
         except ArgumentsError as error:
             return observe.invalid(asked, error)
-        if tool.effect == "irreversible" and not self._confirm(lines.line(_written(asked))):
+        if tool.effect == "irreversible" and not self._confirm(one_line(_written(asked))):
             return observe.rejected(asked)
         try:
             value = tool.function(**arguments)
@@ -126,8 +126,8 @@ class Playback:
         nearest = max(self.recorded, key=likeness)
         found = self.recorded[nearest][0]
         return (
-            f"entry {number} holds no call {lines.line(_written(asked))}; the nearest that was recorded is "
-            f"{lines.line(literal.call(nearest, found.name, found.arguments), 1_000)}. "
+            f"entry {number} holds no call {one_line(_written(asked))}; the nearest that was recorded is "
+            f"{one_line(literal.call(nearest, found.name, found.arguments), 1_000)}. "
             "To call the tool for real, set live = True in the first code cell"
         )
 
@@ -173,7 +173,7 @@ def _written(asked: Call) -> str:
 
 
 def _awaited(value: Any) -> Any:
-    from agentkit import background
+    from agentkit.core import background
 
     async def whole() -> Any:
         return await value

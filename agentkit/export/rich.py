@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from agentkit.messages import Message
+from agentkit.core.messages import Message
 
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml")
 _LARGEST_TABLE = 200_000  # characters of HTML that are looked at for a table

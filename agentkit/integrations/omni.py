@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agentkit.agent import Agent
+from agentkit.agent.agent import Agent
+from agentkit.agent.log import attach
 from agentkit.around.base import whole
-from agentkit.log import attach
-from agentkit.messages import Chat, system
-from agentkit.run import Run
+from agentkit.core.messages import Chat, system
+from agentkit.run.run import Run
 from agentkit.tools.sources import source
 
 

@@ -1,7 +1,8 @@
 """The record of runs: in memory, or in a file that outlives the process."""
 
-from agentkit.journal.base import Entry, Journal, Note, Row, RunInfo
+from agentkit.config import home
+from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal, memory
-from agentkit.journal.open import home, open_journal
+from agentkit.journal.open import open_journal
 
 __all__ = ["Entry", "Journal", "MemoryJournal", "Note", "Row", "RunInfo", "home", "memory", "open_journal"]

@@ -7,8 +7,8 @@ import sqlite3
 from pathlib import Path
 
 from agentkit.errors import JournalDamaged
-from agentkit.journal.base import Row
-from agentkit.journal.decode import Reader
+from agentkit.journal.entries import Row
+from agentkit.journal.reader import Reader
 
 TREE = 32  # the id of a stored row is the number of its tree, shifted by so many bits, plus its own: a tree lies in one piece
 START = b"\0" * 32

@@ -6,8 +6,8 @@ import json
 import sqlite3
 from typing import Any
 
-from agentkit.journal.base import RunInfo
 from agentkit.journal.chain import TREE
+from agentkit.journal.entries import RunInfo
 
 _ROWS = f"FROM rows WHERE rows.id BETWEEN runs.tree << {TREE} AND (runs.tree + 1 << {TREE}) - 1"
 _LIST = f"""

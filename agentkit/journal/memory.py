@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from agentkit.errors import JournalError, JournalInUse, Unknown, UsageError
-from agentkit.journal.base import Row, RunInfo
+from agentkit.journal.entries import Row, RunInfo
 from agentkit.journal.retention import outdated
 
 

@@ -7,14 +7,14 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentkit.config import home
 from agentkit.errors import UsageError
-from agentkit.home import home
 from agentkit.journal.memory import memory
 
 __all__ = ["home", "open_journal"]
 
 if TYPE_CHECKING:
-    from agentkit.journal.base import Journal
+    from agentkit.journal.entries import Journal
 
 _opened: dict[tuple[Path, int], Any] = {}
 _guard = threading.Lock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from agentkit.errors import UsageError
-from agentkit.journal.base import RunInfo
+from agentkit.journal.entries import RunInfo
 
 
 def outdated(runs: list[RunInfo], keep_days: float | None, keep_runs: int | None) -> list[str]:

@@ -21,15 +21,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from agentkit import secrets
+from agentkit.core import secrets
 from agentkit.errors import Fenced, JournalError, JournalInUse, Unknown, UsageError
-from agentkit.journal.base import Row, RunInfo
 from agentkit.journal.chain import START, last, link, read, seal, span
 from agentkit.journal.database import connect, errors, transaction
-from agentkit.journal.encode import Writer
+from agentkit.journal.entries import Row, RunInfo
 from agentkit.journal.listing import infos
 from agentkit.journal.lock import RunLock, is_held
 from agentkit.journal.retention import outdated
+from agentkit.journal.writer import Writer
 
 
 @dataclass(slots=True)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentkit.core.secrets import mask
 from agentkit.errors import JournalError, JournalTooNew, UsageError
 from agentkit.journal.database import errors, transaction
 from agentkit.memory.base import Turn, best
-from agentkit.secrets import mask
 
 VERSION = 1
 APPLICATION = 0x61676B6D  # "agkm"

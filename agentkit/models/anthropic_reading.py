@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentkit import endings
+from agentkit.core.usage import Usage
+from agentkit.models import finish_reasons
 from agentkit.models.base import CallDelta, Chunk
 from agentkit.models.wire.base import Said, items, number, text_of
-from agentkit.usage import Usage
 
 if TYPE_CHECKING:
     from agentkit.models.remote import Remote
@@ -98,13 +98,13 @@ class Arriving:
                 block["input"] = {}  # it was cut; the call says so itself, and does not run
 
     def _end(self) -> Iterator[Chunk]:
-        self.finish = endings.named(self._finish) or "stop"
+        self.finish = finish_reasons.named(self._finish) or "stop"
         yield from self._begun()
         yield Chunk(usage=self._usage(), finish=self.finish, opaque=self._opaque())
 
     def _begun(self) -> Iterator[Chunk]:
         """Give calls whose arguments never came those they began with; those of the last may have been cut off."""
-        is_whole = endings.is_whole(self.finish)
+        is_whole = finish_reasons.is_whole(self.finish)
         for index in self._bare:
             given = self._blocks[index].get("input") or {}
             if given or is_whole or index != max(self._blocks):

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterable, Awaitable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from agentkit.messages import Chat, Reply
-from agentkit.usage import Usage
+from agentkit.core.messages import Chat, Reply
+from agentkit.core.usage import Usage
 
 if TYPE_CHECKING:
     from agentkit.models.dialects.base import Dialect

@@ -9,11 +9,11 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from agentkit.core.messages import Reply, call_from_json, call_to_json, canonical, digest
+from agentkit.core.secrets import mask_json
+from agentkit.core.usage import Usage
 from agentkit.errors import JournalTooNew, ModelError, NotRecorded, UsageError
-from agentkit.messages import Reply, call_from_json, call_to_json, canonical, digest
 from agentkit.models.base import Abilities, Request
-from agentkit.secrets import mask_json
-from agentkit.usage import Usage
 
 Mode = Literal["replay", "record", "auto"]
 VERSION = 1

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
-from agentkit import background
+from agentkit.core import background
+from agentkit.core.messages import Reply
 from agentkit.errors import ContextOverflow, UsageError
-from agentkit.messages import Reply
 from agentkit.models.base import Abilities, Chunk, Request
 from agentkit.models.replies import reply_of
 from agentkit.models.scripted import pieces

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, NoReturn
 
-from agentkit import secrets
+from agentkit.core import secrets
 from agentkit.errors import UsageError
 
 SERVICE = "agentkit"

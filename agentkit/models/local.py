@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from agentkit import background
+from agentkit.config import read_config
+from agentkit.core import background
 from agentkit.errors import NotRecorded
-from agentkit.home import config
 from agentkit.models import ollama
 from agentkit.models.wire import clients
 
@@ -52,7 +52,7 @@ def places() -> dict[str, str]:
     Both are URLs ("none" looks for nothing), in the variable with commas between.
     """
     named: Any = os.environ.get("AGENTKIT_LOCAL")
-    named = named.split(",") if named is not None else config().get("local")
+    named = named.split(",") if named is not None else read_config().get("local")
     if named is None:
         return {"Ollama": ollama.base(), **USUAL}
     return {address: address for each in named if (address := str(each).strip().rstrip("/")) not in ("", "none")}

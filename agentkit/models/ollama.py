@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from agentkit import endings
+from agentkit.core.usage import Usage
+from agentkit.models import finish_reasons
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
 from agentkit.models.wire.base import Said, based, items, number, plain, text_of
-from agentkit.usage import Usage
 
 _ENDS = ("/api/chat", "/api", "/v1")
 """What people copy behind the address of a server."""
@@ -125,10 +125,10 @@ class Answer:
             reason = text_of(data.get("done_reason"))
             counted = Usage(number(data.get("prompt_eval_count")), number(data.get("eval_count")))
             usage = self.model.cost(counted) if counted.total else None
-            if endings.gave_up(reason):
+            if finish_reasons.gave_up(reason):
                 yield Chunk(usage=usage)
-                raise Said(endings.said(reason))
-            self.finish = "tool_calls" if self._calls and reason != "length" else endings.named(reason) or "stop"
+                raise Said(finish_reasons.said(reason))
+            self.finish = "tool_calls" if self._calls and reason != "length" else finish_reasons.named(reason) or "stop"
             yield Chunk(usage=usage, finish=self.finish)
 
     def done(self) -> Iterator[Chunk]:

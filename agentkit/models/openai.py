@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from agentkit import endings
+from agentkit.core.usage import Usage
+from agentkit.models import finish_reasons
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
 from agentkit.models.wire.base import Said, based, items, money, number, plain, text_of
-from agentkit.usage import Usage
 
 BASE = "https://api.openai.com/v1"
 _REASONS = re.compile(r"(?:^|/)(?:o[1-9](?:$|-)|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
@@ -126,10 +126,10 @@ class Completion:
             yield from self._delta(delta)
         finish = text_of(choice.get("finish_reason")) or ("stop" if whole and not self.finish else "")
         if finish:
-            if endings.gave_up(finish):
+            if finish_reasons.gave_up(finish):
                 yield Chunk(usage=usage)
-                raise Said(endings.said(finish))
-            self.finish = "refusal" if self._refused and finish == "stop" else endings.named(finish)
+                raise Said(finish_reasons.said(finish))
+            self.finish = "refusal" if self._refused and finish == "stop" else finish_reasons.named(finish)
         if finish or usage:
             yield Chunk(usage=usage, finish=self.finish if finish else "", opaque=self._opaque() if finish else None)
 

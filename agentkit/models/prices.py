@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from agentkit.config import read_config
+from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
-from agentkit.home import config
-from agentkit.usage import Usage
 
 
 @dataclass(slots=True, frozen=True)
@@ -74,7 +74,7 @@ def price_of(name: str) -> Price | None:
 
 def _own() -> dict[str, Price]:
     """Read the user's own table."""
-    found = config().get("prices", {})
+    found = read_config().get("prices", {})
     try:
         return {str(name): Price(*map(float, price)) for name, price in found.items()}
     except (ValueError, TypeError, AttributeError):

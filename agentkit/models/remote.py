@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from agentkit.core.usage import Usage
 from agentkit.errors import ModelDenied, ModelError, UsageError
 from agentkit.models import keys
 from agentkit.models.base import Abilities, Request
@@ -16,7 +17,6 @@ from agentkit.models.wire.base import Place, Wire, plain
 from agentkit.models.wire.clients import is_here, is_played
 from agentkit.models.wire.retries import Retries, Turns
 from agentkit.models.wire.stream import Stream
-from agentkit.usage import Usage
 
 TIMEOUT = 600.0
 """Seconds for a whole call, retries included, and the wait for a turn (`per_minute`) not."""

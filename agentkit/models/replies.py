@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from agentkit import endings
+from agentkit.core.messages import Call, Reply
+from agentkit.core.usage import Usage
 from agentkit.errors import ModelError
-from agentkit.messages import Call, Reply
+from agentkit.models import finish_reasons
 from agentkit.models.base import CallDelta, Chunk
 from agentkit.models.dialects.calls import from_wire
-from agentkit.models.halves import paired
-from agentkit.usage import Usage
+from agentkit.models.surrogates import paired
 
 OnChunk = Callable[[Chunk], Any] | None
 
@@ -177,7 +177,7 @@ def reply_of(value: Any) -> Reply:
     calls = tuple(_call(call) for call in [*(_get(value, "tool_calls") or ()), *_used(content)])
     reasoning = _get(value, "reasoning_content") or _get(value, "reasoning") or ""
     reasoning = reasoning if isinstance(reasoning, str) else ""
-    return Reply(text, calls, reasoning=reasoning, usage=usage, finish=endings.named(str(finish)))
+    return Reply(text, calls, reasoning=reasoning, usage=usage, finish=finish_reasons.named(str(finish)))
 
 
 def _used(content: Any) -> list[Any]:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agentkit import plugins, secrets
+from agentkit.config import load_plugin, plugins, read_config
+from agentkit.core import secrets
 from agentkit.errors import Unknown, UsageError
-from agentkit.home import config
 from agentkit.models import keys
 from agentkit.models.adapt import as_model
 
@@ -69,10 +69,10 @@ def find(model: Any) -> Any:
         if not rest.strip():
             raise UsageError(f"{model!r} names no model: write {provider}:NAME")
         return _MAKERS[provider](rest.strip())
-    if (found := plugins.load("models", name)) is not None:
+    if (found := load_plugin("models", name)) is not None:
         return as_model(found() if isinstance(found, type) else found)
     raise Unknown(
-        "model", secrets.mask(model), (*KNOWN, *plugins.points("models"), *(f"{prefix}NAME" for prefix in PREFIXES)), _meant(name)
+        "model", secrets.mask(model), (*KNOWN, *plugins("models"), *(f"{prefix}NAME" for prefix in PREFIXES)), _meant(name)
     )
 
 
@@ -95,7 +95,7 @@ def choose() -> Choice:
     """Say which model answers when none is named, and why; nothing is asked of it, and no key is sent anywhere."""
     if named := os.environ.get("AGENTKIT_MODEL", "").strip():
         return Choice(named, "the environment variable AGENTKIT_MODEL says so")
-    if named := str(config().get("model", "")).strip():
+    if named := str(read_config().get("model", "")).strip():
         return Choice(named, "config.toml says so")
     from agentkit.models import local
 

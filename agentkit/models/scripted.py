@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from agentkit.core.messages import Reply
+from agentkit.core.usage import Usage
 from agentkit.errors import NotRecorded
-from agentkit.messages import Reply
 from agentkit.models.base import Abilities, CallDelta, Chunk, Output, Request
-from agentkit.usage import Usage
 
 Line = Reply | str | BaseException | Callable[[Request], Any]
 """One line of a script: a reply, an error to raise, or a function that is given the request and gives one of these."""

@@ -11,20 +11,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agentkit import endings
+from agentkit.core.messages import Call, Chat, Reply, canonical
+from agentkit.core.schema import LEVELS, Shape, in_words
 from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, UsageError
-from agentkit.messages import Call, Chat, Reply, canonical
-from agentkit.models import dialects
+from agentkit.models import dialects, finish_reasons
 from agentkit.models.base import Abilities, Request
 from agentkit.models.dialects import loose_json, thinking
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.dialects.views import View
 from agentkit.models.extract import Data, candidates
-from agentkit.shapes import LEVELS, Shape, in_words
 from agentkit.tools.tool import as_native
 
 if TYPE_CHECKING:
-    from agentkit.steps import Think
+    from agentkit.core.steps import Think
     from agentkit.tools.tool import Tool
 
 ASK = """\
@@ -67,7 +66,7 @@ class Shaped:
         reasoning = "\n".join(part for part in (reply.reasoning, thought, said.strip() if call else "") if part)
         found, problem = self._choose([*(_of_call(call) if call else self._of_text(raw, reply.finish))])
         if not found:
-            problem = "; ".join((*endings.problems(reply.finish), problem))
+            problem = "; ".join((*finish_reasons.problems(reply.finish), problem))
         more: dict[str, Any] = {"text": raw, "answer": None, "readable": False, "problems": (*reply.problems, problem)}
         if found:
             text, notes = json.dumps(found.value, ensure_ascii=False), (found.mended,) if found.mended else ()
@@ -76,7 +75,7 @@ class Shaped:
 
     def _of_text(self, text: str, finish: str) -> Iterator[Data]:
         """Give what a text may mean; nothing is completed that is known to be cut off, or that a call should have carried."""
-        sure = not endings.is_whole(finish) or self.name == "native"
+        sure = not finish_reasons.is_whole(finish) or self.name == "native"
         return (found for found in candidates(text) if not (sure and found.completed))
 
     def _choose(self, found: list[Data]) -> tuple[Data | None, str]:

@@ -11,12 +11,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
-from agentkit import lines
+from agentkit.core.messages import canonical, digest
+from agentkit.core.secrets import mask, mask_json
+from agentkit.core.text import error_line
 from agentkit.errors import JournalTooNew, NotRecorded, UsageError
-from agentkit.messages import canonical, digest
 from agentkit.models.wire import clients
 from agentkit.models.wire.base import plain
-from agentkit.secrets import mask, mask_json
 
 Mode = Literal["replay", "record", "auto"]
 VERSION = 1
@@ -200,7 +200,7 @@ def _load(path: Path, *, must_exist: bool) -> list[dict[str, Any]]:
             pieces_of(exchange["response"])
             int(exchange["response"]["status"])
         except (TypeError, KeyError, ValueError, AttributeError) as error:
-            raise UsageError(f"{path} is no tape: its exchange {number} cannot be read ({lines.error(error)})") from None
+            raise UsageError(f"{path} is no tape: its exchange {number} cannot be read ({error_line(error)})") from None
     return tape["exchanges"]
 
 

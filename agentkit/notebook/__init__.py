@@ -6,8 +6,8 @@ import os
 import sys
 from typing import Any
 
-from agentkit.comparison import Comparison
-from agentkit.run import Run
+from agentkit.agent.comparison import Comparison
+from agentkit.run.run import Run
 
 
 def load_ipython_extension(shell: Any) -> None:

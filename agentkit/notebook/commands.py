@@ -9,16 +9,16 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from agentkit import show
+from agentkit.core.text import one_line
 from agentkit.errors import AgentkitError
-from agentkit.gates import Breakpoint
-from agentkit.lines import line
+from agentkit.gates.base import Breakpoint
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import Argument
 from agentkit.notebook.command import command, verb
 from agentkit.notebook.display import Remark, Table
 from agentkit.notebook.session import Session
-from agentkit.run import Run
+from agentkit.run import show
+from agentkit.run.run import Run
 
 Args = argparse.Namespace
 
@@ -163,7 +163,7 @@ def approve(session: Session, run: Run, args: Args) -> Any:
     arguments = None if args.arguments is None else _object(args.arguments)
     run.approve(args.which, arguments=arguments, remember=args.remember)
     allowed = ", ".join(show.pending(each, run) for each in run.pending)
-    return Remark(f"allowed: {line(allowed)}; %agent play goes on")
+    return Remark(f"allowed: {one_line(allowed)}; %agent play goes on")
 
 
 @verb(Argument("--which", type=int, default=0, metavar="WHICH", help="not the first"), rest="comment", body="comment")

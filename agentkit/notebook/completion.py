@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from agentkit import recommend, registry
+from agentkit.engines import recommend, registry
 from agentkit.models import resolve
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import options
 from agentkit.notebook.command import COMMANDS
 from agentkit.notebook.session import Session
-from agentkit.run import Run
+from agentkit.run.run import Run
 from agentkit.tools import builtin
 
 
@@ -39,7 +39,7 @@ def _places(session: Session, found: Any, before: list[str]) -> list[str]:
         is_task = any(not word.startswith("-") for word in before[-1:]) and not _takes_value(before)
         return [] if is_task else list(COMMANDS)
     if found.name == "resume":
-        from agentkit.agent import runs
+        from agentkit.agent.agent import runs
 
         return [info.run for info in runs(session.settings.journal)]
     if found.name == "engines":

@@ -12,11 +12,11 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentkit import lines
+from agentkit.core.text import one_line
 
 if TYPE_CHECKING:
-    from agentkit.events import Event
-    from agentkit.run import Run
+    from agentkit.run.run import Run
+    from agentkit.trace.events import Event
 
 _STYLES = {"Thought": "bold", "Action": "cyan", "Observation": "dim", "Answer": "green", "Interrupt": "magenta", "!": "yellow"}
 
@@ -37,7 +37,7 @@ class Table:
 
     def __init__(self, headings: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> None:
         self.headings = list(headings)
-        self.rows = [[lines.line(cell, 100) for cell in row] for row in rows]
+        self.rows = [[one_line(cell, 100) for cell in row] for row in rows]
         self.note = note
 
     def __repr__(self) -> str:
@@ -125,9 +125,9 @@ class Lines:
         if entry is not None:
             _say(repr(entry), run)
         elif event.kind == "waiting":
-            _say(f"! {lines.line(event.data['why'])}", run)
+            _say(f"! {one_line(event.data['why'])}", run)
         elif event.kind == "error":
-            _say(f"! {event.data['type']}: {lines.line(event.data['text'])}", run)
+            _say(f"! {event.data['type']}: {one_line(event.data['text'])}", run)
         elif event.kind == "paused" and run.status != "done":
             _say(f"! {run.status}: %agent help says how to go on", run)
 

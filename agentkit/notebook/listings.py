@@ -12,8 +12,8 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from agentkit import export as formats
-from agentkit import recommend, registry
-from agentkit.agent import runs as recorded
+from agentkit.agent.agent import runs as recorded
+from agentkit.engines import recommend, registry
 from agentkit.errors import Unknown
 from agentkit.export import literal, playback
 from agentkit.models import resolve
@@ -22,7 +22,7 @@ from agentkit.notebook.arguments import Argument
 from agentkit.notebook.command import COMMANDS, command, verb
 from agentkit.notebook.display import Remark, Table
 from agentkit.notebook.session import VARIABLE, Session
-from agentkit.run import Run
+from agentkit.run.run import Run
 from agentkit.tools import builtin
 from agentkit.tools.tool import Tool
 

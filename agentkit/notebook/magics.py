@@ -11,9 +11,9 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from traitlets import Any as AnyTrait
 from traitlets import Bool, Int, Unicode
 
+from agentkit.core.text import one_line
 from agentkit.errors import AgentkitError, EngineError
 from agentkit.errors import UsageError as AgentkitUsage
-from agentkit.lines import line as one_line
 from agentkit.notebook import commands, completion, listings, namespace, questions, tapes
 from agentkit.notebook.arguments import check_name, check_text, parse, split
 from agentkit.notebook.command import COMMANDS, perform

@@ -11,7 +11,7 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.utils.text import FullEvalFormatter
 
-from agentkit import registry
+from agentkit.engines import registry
 from agentkit.errors import Unknown
 from agentkit.models import resolve
 from agentkit.tools import builtin

@@ -12,14 +12,14 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from agentkit import registry
-from agentkit.agent import Agent, runs
+from agentkit.agent.agent import Agent, runs
+from agentkit.engines import registry
 from agentkit.errors import JournalDamaged, Unknown
 from agentkit.journal import open_journal
-from agentkit.journal.base import Entry, RunInfo
+from agentkit.journal.entries import Entry, RunInfo
 from agentkit.models import resolve
 from agentkit.notebook import display, namespace
-from agentkit.run import Run
+from agentkit.run.run import Run
 
 VARIABLE = "agent_run"
 """The variable that always holds the current run."""

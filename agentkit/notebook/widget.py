@@ -19,9 +19,9 @@ import anywidget
 import traitlets
 
 from agentkit.errors import UsageError
-from agentkit.journal.base import Entry
+from agentkit.journal.entries import Entry
 from agentkit.notebook import display, live_shell
-from agentkit.run import Run
+from agentkit.run.run import Run
 from agentkit.view.feed import Feed
 from agentkit.view.hand import Hand
 

@@ -6,7 +6,7 @@ import importlib
 import inspect
 from typing import Any
 
-from agentkit import plugins
+from agentkit.config import load_plugin, plugins
 from agentkit.errors import Unknown
 
 BOXES = {
@@ -21,9 +21,9 @@ BOXES = {
 def box(name: str) -> Any:
     """Give a built-in toolbox, or one that another package brings. Raises `Unknown`."""
     if name not in BOXES:
-        found = plugins.load("toolboxes", name)
+        found = load_plugin("toolboxes", name)
         if found is None:
-            raise Unknown("toolbox", name, [*BOXES, *plugins.points("toolboxes")])
+            raise Unknown("toolbox", name, [*BOXES, *plugins("toolboxes")])
         return found() if inspect.isclass(found) or inspect.isfunction(found) else found
     return importlib.import_module(BOXES[name]).box
 

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from agentkit.core.messages import Call, Message
 from agentkit.errors import ArgumentsError
-from agentkit.messages import Call, Message
 from agentkit.tools.plain import MOST_CHARACTERS, bytes_text, clean, data_of, mime_of, words
 
 NOTHING = "The tool succeeded and returned nothing. There is no need to call it again with these arguments."

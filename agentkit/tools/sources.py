@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agentkit.core.messages import canonical, digest
 from agentkit.errors import UsageError
-from agentkit.messages import canonical, digest
 from agentkit.tools import names
 from agentkit.tools.tool import Tool, ToolBox, tool
 

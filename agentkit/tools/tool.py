@@ -9,8 +9,8 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, get_args, overload
 
+from agentkit.core.messages import Call, canonical, digest
 from agentkit.errors import ArgumentsError, Unknown, UsageError
-from agentkit.messages import Call, canonical, digest
 from agentkit.tools.schema import Form, form_of_signature
 from agentkit.tools.signature import Signature, by_name, called, signature_of
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentkit.core.messages import Call
+from agentkit.core.secrets import mask_json
+from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
 from agentkit.export import rich
 from agentkit.export.html import document
-from agentkit.journal.base import Entry
-from agentkit.messages import Call
-from agentkit.secrets import mask_json
-from agentkit.tree import lane_of
-from agentkit.usage import Usage
+from agentkit.journal.entries import Entry
+from agentkit.trace.tree import lane_of
 
 LIMIT = 20_000
 """Characters of one text in a card; `whole` gives the rest on demand."""

@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from agentkit import edits, export, stepping, tree
+from agentkit import export
+from agentkit.core.messages import Call
 from agentkit.errors import UsageError
-from agentkit.gates import Breakpoint
-from agentkit.journal.base import Entry
-from agentkit.messages import Call
-from agentkit.stepper import Pending
+from agentkit.gates.base import Breakpoint
+from agentkit.journal.entries import Entry
+from agentkit.run import edits, stepping
+from agentkit.stepper.stepper import Pending
+from agentkit.trace import tree
 from agentkit.view import cards
 from agentkit.view.feed import Feed
 from agentkit.view.head import breakpoint_of, waiting_name

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentkit.journal.base import Entry
-from agentkit.tree import HIDDEN, lane_of
+from agentkit.journal.entries import Entry
+from agentkit.trace.tree import HIDDEN, lane_of
 
 _Place = tuple[int, str, int]
 

@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentkit.events import Event
-from agentkit.journal.base import Entry
-from agentkit.stepper import Stepper
-from agentkit.tree import HIDDEN
+from agentkit.journal.entries import Entry
+from agentkit.stepper.stepper import Stepper
+from agentkit.trace.events import Event
+from agentkit.trace.tree import HIDDEN
 from agentkit.view import cards
 from agentkit.view.family import Family
 from agentkit.view.head import glance, head
@@ -23,7 +23,7 @@ from agentkit.view.wire import CLOCK, LARGEST, VERSION, clean
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from agentkit.run import Run
+    from agentkit.run.run import Run
 
 Data = dict[str, Any]
 

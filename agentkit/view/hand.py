@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
-from agentkit import background
+from agentkit.core import background
+from agentkit.core.secrets import mask
+from agentkit.core.text import one_line
 from agentkit.errors import AgentkitError, Unknown, UsageError
-from agentkit.lines import line
-from agentkit.secrets import mask
 from agentkit.view.commands import AT_ONCE, IN_ORDER
 from agentkit.view.feed import Feed
 from agentkit.view.questions import QUESTIONS
@@ -91,4 +91,4 @@ def said(error: BaseException) -> str:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     text = str(error) if isinstance(error, AgentkitError | ValueError) else f"{type(error).__name__}: {error}"
-    return mask(line(text, 2_000))
+    return mask(one_line(text, 2_000))

@@ -5,24 +5,25 @@ from __future__ import annotations
 import reprlib
 from typing import TYPE_CHECKING, Any
 
-from agentkit import beside, lines, tree
-from agentkit.gates import Breakpoint
-from agentkit.host import name_of
-from agentkit.messages import digest
-from agentkit.places import Place
-from agentkit.secrets import mask
-from agentkit.stepper import Pending
+from agentkit.core.messages import digest
+from agentkit.core.secrets import mask
+from agentkit.core.text import WIDTH, one_line
+from agentkit.gates.base import Breakpoint
+from agentkit.runtime.performer import name_of
+from agentkit.stepper.places import Place
+from agentkit.stepper.stepper import Pending
+from agentkit.trace import beside, tree
 from agentkit.view import cards
 from agentkit.view.family import Family
 
 if TYPE_CHECKING:
-    from agentkit.run import Run
+    from agentkit.run.run import Run
 
 Data = dict[str, Any]
 
 _LOCALS = 40
 _repr = reprlib.Repr()
-_repr.maxstring = _repr.maxother = lines.WIDTH
+_repr.maxstring = _repr.maxother = WIDTH
 _repr.maxlevel = 3
 
 
@@ -159,7 +160,7 @@ def _place(place: Place) -> Data:
 
 def _shown(value: Any) -> str:
     try:
-        return mask(lines.line(_repr.repr(value)))
+        return mask(one_line(_repr.repr(value)))
     except Exception as error:  # a repr is foreign code
         return f"<its repr raised {type(error).__name__}>"
 

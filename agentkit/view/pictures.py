@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentkit.journal.base import Entry
-from agentkit.progress import judgement, scored
-from agentkit.steps import Step
+from agentkit.core.steps import Step
+from agentkit.journal.entries import Entry
+from agentkit.trace.progress import judgement, scored
 
 Data = dict[str, Any]
 _TEXT = 500

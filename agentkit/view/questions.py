@@ -6,11 +6,11 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
-from agentkit import lines
+from agentkit.core.text import one_line
+from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
 from agentkit.export import parts
-from agentkit.journal.base import Entry
-from agentkit.usage import Usage
+from agentkit.journal.entries import Entry
 from agentkit.view import cards
 from agentkit.view.feed import PAGE, Feed
 
@@ -89,7 +89,7 @@ def branches(feed: Feed) -> list[Data]:
                 "branch": number,
                 "steps": len(line) - 1,
                 "parts": _parting(present, line),
-                "last": lines.line(parts.of(line[-1]).line),
+                "last": one_line(parts.of(line[-1]).line),
                 "entry": line[-1].id,
             }
         )

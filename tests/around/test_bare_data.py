@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentkit import Call, Chat, Reply, Think
-from agentkit.around.bare_data import bare_data
+from agentkit.around.bare_json import bare_data
 
 SCHEMA = {"type": "object", "properties": {"city": {}, "days": {}}, "required": ["city"]}
 

@@ -10,11 +10,11 @@ from engines.actors import Actor, look
 
 from agentkit import Agent, Call, Chat, Message, Reply, Result, Run, tool
 from agentkit.around.synthesis import view
+from agentkit.engines.registry import ENGINES, find, loops
 from agentkit.errors import ModelError
-from agentkit.events import Event
 from agentkit.models.base import Abilities, Chunk
 from agentkit.models.scripted import Scripted
-from agentkit.registry import ENGINES, find, loops
+from agentkit.trace.events import Event
 
 LOOK = Reply("I look.", (Call("weather", {"city": "Bern"}, "c"),))
 

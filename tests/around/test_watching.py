@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, tool
+from agentkit.agent.outfit import FROM_OUTSIDE
 from agentkit.around.check_completion import incomplete
 from agentkit.errors import Unknown, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.outfit import FROM_OUTSIDE
 
 
 @tool(effect="pure")

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agentkit import Agent, tool
-from agentkit.journal.open import home
+from agentkit.config import home
 from agentkit.journal.sqlite import SqliteJournal
 
 TURNS = (10, 100, 1_000, 5_000)

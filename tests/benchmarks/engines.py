@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agentkit import Agent
-from agentkit.registry import ENGINES, find
+from agentkit.engines.registry import ENGINES, find
 
 ROUNDS = 30
 

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from agentkit import Agent
+from agentkit.config import home
 from agentkit.journal.memory import MemoryJournal
-from agentkit.journal.open import home
 from agentkit.journal.sqlite import SqliteJournal
 
 TURNS = (100, 1_000, 10_000)

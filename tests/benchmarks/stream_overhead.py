@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from loopback import cut, delta, message, read_request, sse
 
 from agentkit import Agent
-from agentkit.messages import Chat
+from agentkit.core.messages import Chat
 from agentkit.models import dialects
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Request

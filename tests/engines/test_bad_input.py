@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, tool
+from agentkit.engines.registry import AT_LEAST, ENGINES, defaults, find, parameters
 from agentkit.engines.self_ask import UNANSWERED
 from agentkit.errors import Unknown, UsageError
 from agentkit.models.scripted import Scripted
-from agentkit.registry import AT_LEAST, ENGINES, defaults, find, parameters
 
 COUNTS = [(engine, name) for engine in ENGINES for name in parameters(find(engine)[0]) if name in AT_LEAST]
 

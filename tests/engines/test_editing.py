@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit import Agent, Run, tool
-from agentkit.journal.base import Entry
+from agentkit.journal.entries import Entry
 from agentkit.models.scripted import Scripted
 
 

@@ -6,7 +6,7 @@ import pytest
 from engines.actors import Actor, look
 
 from agentkit import Agent
-from agentkit.registry import ENGINES
+from agentkit.engines.registry import ENGINES
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -10,7 +10,7 @@ from engines.actors import Actor, look
 
 from agentkit import Agent
 from agentkit.around.thinks_with import thinks_with
-from agentkit.registry import ENGINES, find, loops
+from agentkit.engines.registry import ENGINES, find, loops
 
 SMALL = {"max_depth": 2, "n_branches": 2}
 AS_MODEL = {"react": "thought", "chain_of_thought": "thought", "tree_of_thoughts": "propose", "rewoo": "work"}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.engines.registry import find, forecast
 from agentkit.models.base import Abilities, Request
 from agentkit.models.scripted import Scripted
-from agentkit.registry import find, forecast
 
 
 @tool(effect="pure")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from agentkit.core.messages import Call, Chat, Message, Reply, user
+from agentkit.core.steps import Act, Answer, Conclude, Think
 from agentkit.engines.react import ASK_NOW, react
-from agentkit.messages import Call, Chat, Message, Reply, user
-from agentkit.steps import Act, Answer, Conclude, Think
 
 CALL = Call("add", {"a": 1, "b": 2}, "c1")
 

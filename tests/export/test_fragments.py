@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Message, Reply, Run, Usage, tool
+from agentkit.core.messages import assistant
 from agentkit.export import html, markdown, to_html, to_markdown
-from agentkit.messages import assistant
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 from agentkit.tools.observe import observation

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from agentkit import Act, Agent, All, Answer, Ask, Call, Reply, Run, Think, tool
+from agentkit.core.messages import Chat
 from agentkit.errors import UsageError
 from agentkit.export import json as recording
 from agentkit.export import rows_of, to_json
 from agentkit.journal import MemoryJournal, Note
-from agentkit.messages import Chat
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 

@@ -12,8 +12,8 @@ import pytest
 from recordings import native_model, native_tools
 
 from agentkit import Agent, Run, tool
+from agentkit.core.messages import message_from_dict
 from agentkit.export import data_of_notebook, html, markdown, to_html, to_json, to_markdown, to_notebook
-from agentkit.messages import message_from_dict
 from agentkit.models.scripted import Scripted
 
 

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from agentkit.core.messages import Call, Chat, Message, Reply, system, user
+from agentkit.core.steps import Act, Think
+from agentkit.core.usage import Usage
 from agentkit.journal import Entry, Note, RunInfo
 from agentkit.journal.sqlite import SqliteJournal
-from agentkit.messages import Call, Chat, Message, Reply, system, user
-from agentkit.steps import Act, Think
-from agentkit.usage import Usage
 
 
 def info(run: str = "r1", tree: str = "t1", **more) -> RunInfo:
@@ -116,6 +116,6 @@ make = SimpleNamespace(info=helpers.info, turn=helpers.turn, write=helpers.write
 from agentkit.errors import *
 from agentkit.journal import *
 from agentkit.journal.sqlite import SqliteJournal
-from agentkit.messages import *
+from agentkit.core.messages import *
 journal = SqliteJournal({path!r})
 """

@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from agentkit import secrets
+from agentkit.core import secrets
+from agentkit.core.messages import EMPTY, Call, Chat, Message, Reply, assistant, system, user
+from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Think
+from agentkit.core.usage import Usage
 from agentkit.journal import Entry, Note
-from agentkit.journal.decode import Reader
-from agentkit.journal.encode import Writer
-from agentkit.messages import EMPTY, Call, Chat, Message, Reply, assistant, system, user
-from agentkit.steps import Act, All, Answer, Ask, Conclude, Think
+from agentkit.journal.reader import Reader
+from agentkit.journal.writer import Writer
 from agentkit.tools.tool import Tool
-from agentkit.usage import Usage
 
 CHAT = Chat.of([system("be brief"), user("2+2?", pinned=True)])
 CALLS = (Call("add", {"a": 2, "b": 2}, "c1", raw="{'a':2", coerced=("quotes",)), Call("no", {}, "c2", problem="no such tool"))

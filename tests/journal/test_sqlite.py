@@ -12,10 +12,10 @@ import threading
 
 import pytest
 
+from agentkit.core.messages import Chat
 from agentkit.errors import Fenced, JournalDamaged, JournalError, JournalInUse, JournalTooNew, Unknown, UsageError
 from agentkit.journal import Entry, Note
 from agentkit.journal.sqlite import SqliteJournal
-from agentkit.messages import Chat
 
 
 def tamper(journal, statement, *values):

@@ -32,7 +32,7 @@ def test_an_interrupt_while_a_cell_waits_pauses_the_run(shared: Any, lesson: Les
     shared.run(lesson("asks('Bern')", "'done'"))
     shared.run("run = agent.start('A room.')")
     shared.eventually("began.is_set()")
-    waiting = shared.send("tell_inside('/agentkit/background.py'); run.wait()")
+    waiting = shared.send("tell_inside('/agentkit/core/background.py'); run.wait()")
     shared.until_it_says(waiting, "inside")
     assert shared.interrupt(waiting).error == "KeyboardInterrupt"
     shared.run("time.sleep(1.2); bell.set(); run.wait()")  # the tool takes its time, and is waited for

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentkit import Agent
+from agentkit.core.messages import Call, Chat, Message, Reply, Usage, assistant
 from agentkit.errors import UsageError
-from agentkit.messages import Call, Chat, Message, Reply, Usage, assistant
 from agentkit.models import dialects
 from agentkit.models.adapt import acollect, as_model, collect, reply_of
 from agentkit.models.base import Abilities, Request

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from agentkit.core.messages import Call, Chat, Reply, Usage
 from agentkit.errors import JournalTooNew, NotRecorded, UsageError
-from agentkit.messages import Call, Chat, Reply, Usage
 from agentkit.models import dialects
 from agentkit.models.base import Abilities, Request
 from agentkit.models.cassette import Cassette

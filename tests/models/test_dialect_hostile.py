@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentkit.messages import Chat, Reply, canonical, message_to_json
+from agentkit.core.messages import Chat, Reply, canonical, message_to_json
 from agentkit.models import dialects
 from agentkit.models.dialects import loose_json, thinking
 from agentkit.tools.tool import Tool, tool

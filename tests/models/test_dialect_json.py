@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agentkit.messages import Chat, Message, Reply
+from agentkit.core.messages import Chat, Message, Reply
 from agentkit.models import dialects
 from agentkit.tools.tool import Tool, tool
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.messages import Call, Chat, Message, Reply, assistant, user
+from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
 from agentkit.models import dialects
 from agentkit.models.dialects.calls import from_wire
 from agentkit.models.dialects.native import NOT_RUN

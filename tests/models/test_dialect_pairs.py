@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from agentkit.core.messages import Call, Chat, Message, Reply, assistant
 from agentkit.errors import Unknown
-from agentkit.messages import Call, Chat, Message, Reply, assistant
 from agentkit.models import dialects
 from agentkit.models.base import Abilities
 from agentkit.tools.tool import Tool, tool

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.messages import Chat, Message, Reply, assistant, system, user
+from agentkit.core.messages import Chat, Message, Reply, assistant, system, user
 from agentkit.models import dialects
 from agentkit.tools.tool import Tool, tool
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.models import halves
+from agentkit.models import surrogates
 from agentkit.models.dialects import thinking
 
 
@@ -50,6 +50,6 @@ def test_no_cut_changes_anything(pieces: list[str], sizes: list[int]) -> None:
 
 
 def test_halves_of_a_character_are_put_together() -> None:
-    assert halves.paired("a\ud83d\ude00b") == "a😀b" and halves.paired("\ud83d") == "\ud83d"
-    assert halves.split("a\ud83d") == ("a", "\ud83d") and halves.split("ab") == ("ab", "")
+    assert surrogates.paired("a\ud83d\ude00b") == "a😀b" and surrogates.paired("\ud83d") == "\ud83d"
+    assert surrogates.split("a\ud83d") == ("a", "\ud83d") and surrogates.split("ab") == ("ab", "")
     assert told("x\ud83d\ude00y", [1]) == ("x😀y", "")

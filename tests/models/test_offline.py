@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from models import offline_questions as generated
 
-from agentkit.messages import Chat, Message, assistant, user
+from agentkit.core.messages import Chat, Message, assistant, user
 from agentkit.models import dialects
 from agentkit.models.base import Request
 from agentkit.models.offline import WHO, Offline

@@ -10,10 +10,10 @@ from loopback import Loopback, answer, fault, message
 from pydantic import TypeAdapter
 
 from agentkit import Agent, tool
+from agentkit.core.usage import Usage
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.prices import Price, price_of
 from agentkit.models.replies import gather_chunks
-from agentkit.usage import Usage
 
 MARK = {"type": "ephemeral"}
 USE = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1, "b": 2}}
@@ -43,7 +43,7 @@ def test_the_beginning_and_the_end_of_a_request_are_marked_and_its_types_are_tho
 
 
 def test_without_a_system_the_tools_are_marked_and_with_neither_the_end_alone() -> None:
-    from agentkit.messages import Chat
+    from agentkit.core.messages import Chat
     from agentkit.models import dialects
     from agentkit.models.base import Request
 

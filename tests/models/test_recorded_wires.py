@@ -10,8 +10,8 @@ import pytest
 from loopback import Loopback, answer, cut, gather, parts
 
 from agentkit import Agent, tool
+from agentkit.core.messages import Chat, Reply
 from agentkit.errors import ModelError, ModelGarbled
-from agentkit.messages import Chat, Reply
 from agentkit.models import dialects
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Request

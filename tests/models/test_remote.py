@@ -13,6 +13,7 @@ import pytest
 from loopback import Loopback, answer, calling, completion, cut, delta, fault, lines, message, parts, sse
 
 from agentkit import Agent, Usage, tool
+from agentkit.core.secrets import mask
 from agentkit.errors import UsageError
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Abilities
@@ -20,7 +21,6 @@ from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.prices import PRICES, Price, price_of
 from agentkit.models.remote import Remote
-from agentkit.secrets import mask
 
 KEY = "sk-live-ABCDEFGH12345678ijklmnop"
 

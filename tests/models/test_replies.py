@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from agentkit.core.messages import Call, Reply, Usage
 from agentkit.errors import ModelError
-from agentkit.messages import Call, Reply, Usage
 from agentkit.models.base import CallDelta, Chunk
 from agentkit.models.replies import acollect, collect, gather_chunks
 

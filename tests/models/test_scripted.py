@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from agentkit.core.messages import Call, Chat, Reply, Usage
 from agentkit.errors import NotRecorded
-from agentkit.messages import Call, Chat, Reply, Usage
 from agentkit.models import dialects
 from agentkit.models.adapt import collect
 from agentkit.models.base import Abilities, Chunk, Request

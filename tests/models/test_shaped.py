@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agentkit.messages import Call, Chat, Message, Reply
+from agentkit.core.messages import Call, Chat, Message, Reply
+from agentkit.core.schema import Level, Shape
+from agentkit.core.steps import replace
 from agentkit.models import dialects
 from agentkit.models.base import Abilities
 from agentkit.models.shaped import Shaped, shaped
-from agentkit.shapes import Level, Shape
-from agentkit.steps import replace
 
 CITY = Shape("City", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
 ALL, JSON, TOOLS, NONE = Abilities(tools=True, json=True), Abilities(json=True), Abilities(tools=True), Abilities()

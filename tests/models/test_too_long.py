@@ -9,8 +9,8 @@ import pytest
 from loopback import Loopback, answer, calling, completion, fault
 
 from agentkit import Agent, tool
+from agentkit.core.messages import assistant, system, user
 from agentkit.errors import ContextOverflow
-from agentkit.messages import assistant, system, user
 from agentkit.models.openai import OpenAI
 from agentkit.models.scripted import Scripted
 

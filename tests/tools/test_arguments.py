@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AllowInfNan, BaseModel, field_validator
 
+from agentkit.core.messages import Call
 from agentkit.errors import ArgumentsError
-from agentkit.messages import Call
 from agentkit.tools.tool import Tool, tool
 
 

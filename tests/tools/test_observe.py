@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from agentkit.core.messages import Call, message_from_json, message_to_json
 from agentkit.errors import ArgumentsError
-from agentkit.messages import Call, message_from_json, message_to_json
 from agentkit.tools.observe import NOTHING, clip, failure, invalid, not_found, observation, rejected, skipped, timed_out
 
 CALL = Call("f", {}, "id1")

@@ -3,8 +3,8 @@ import json
 
 import pytest
 
+from agentkit.core.messages import Call
 from agentkit.errors import UsageError
-from agentkit.messages import Call
 from agentkit.tools.sources import ToolSet, source
 from agentkit.tools.tool import ToolBox, tool
 

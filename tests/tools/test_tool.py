@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
+from agentkit.core.messages import Call
 from agentkit.errors import UsageError
-from agentkit.messages import Call
 from agentkit.tools.tool import Tool, tool
 
 

@@ -12,8 +12,8 @@ import pytest
 from view.conftest import PATIENCE, Viewed, asks, paused
 
 from agentkit import Act, Agent, Answer, Call, Chat, Conclude, Reply, Run, Think, tool
+from agentkit.core.messages import user
 from agentkit.errors import UsageError
-from agentkit.messages import user
 from agentkit.models.base import Abilities, Chunk
 from agentkit.models.scripted import pieces
 

@@ -8,7 +8,7 @@ from typing import Any
 from view.conftest import Viewed, asks, paused
 
 from agentkit import Act, Agent, Answer, Chat, Conclude, Think, Usage, tool
-from agentkit.messages import Call, Reply
+from agentkit.core.messages import Call, Reply
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 

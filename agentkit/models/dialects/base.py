@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentkit.messages import Chat, Reply
+from agentkit.core.messages import Chat, Reply
 
 if TYPE_CHECKING:
     from agentkit.tools.tool import Tool

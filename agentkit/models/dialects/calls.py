@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agentkit.messages import Call, canonical, digest
+from agentkit.core.messages import Call, canonical, digest
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.base import MOST_REFUSED, ONE_ACTION
 from agentkit.tools import names

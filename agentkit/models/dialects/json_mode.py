@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from agentkit.messages import Chat, Message, Reply
+from agentkit.core.messages import Chat, Message, Reply
 from agentkit.models.dialects import loose_json, native, protocol, spelled, thinking
 from agentkit.models.dialects.base import SECOND
 from agentkit.models.dialects.calls import ARGUMENT_KEYS, find, from_object, refused

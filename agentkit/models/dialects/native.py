@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agentkit.messages import Call, Chat, Message, Reply
+from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.models.dialects import protocol, spelled, thinking
 from agentkit.models.dialects.calls import find, from_wire, identity, takes_nothing
 from agentkit.models.dialects.protocol import Reading

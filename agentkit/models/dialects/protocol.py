@@ -11,12 +11,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentkit import endings
-from agentkit.messages import Call
+from agentkit.core.messages import Call
+from agentkit.engines.parsing import closed
+from agentkit.models import finish_reasons
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.base import MOST_REFUSED, SECOND
 from agentkit.models.dialects.calls import from_text, refused, without_stray_fence
-from agentkit.prose import closed
 from agentkit.tools import names
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def read(text: str, tools: tuple[Tool, ...], finish: str = "") -> Reading:
     name = _first_line(text[asked.end : given.start])
     if not names.bare(name):
         return Reading()
-    call = from_text(name, text[given.end : end], tools, cut_off=end is None and not endings.is_whole(finish))
+    call = from_text(name, text[given.end : end], tools, cut_off=end is None and not finish_reasons.is_whole(finish))
     problems = (f"{SECOND} {_named(text, pairs[1:])} was not run",) if pairs[1:] else ()
     later = pairs[1 : MOST_REFUSED + 1]
     others = [from_text(_first_line(text[a.end : b.start]), text[b.end : stop], tools) for a, b, stop in later]
@@ -95,7 +95,7 @@ def _final(text: str, mark: Mark, pairs: list[Pair], finish: str) -> Reading:
     if text.count("```", 0, mark.start) % 2:
         answer = without_stray_fence(answer)
     problems = [f"the final answer was given, so an action was not run: {_named(text, pairs)}"] if pairs else []
-    problems += endings.problems(finish)
+    problems += finish_reasons.problems(finish)
     first = min([mark.start, *(asked.start for asked, _, _ in pairs[:1])])
     return Reading(prose(text[:first]), (), answer, tuple(problems))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentkit.messages import Call
+from agentkit.core.messages import Call
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.calls import ARGUMENT_KEYS, NAME_KEYS, find, from_object, make
 from agentkit.models.dialects.protocol import Reading, prose

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from agentkit.messages import Chat, Message, Reply
+from agentkit.core.messages import Chat, Message, Reply
 from agentkit.models.dialects import native, protocol, spelled, thinking
 from agentkit.models.dialects.views import View, arguments_of, first_only, observed, plain, settled, spoken, view
 from agentkit.tools.observe import clip

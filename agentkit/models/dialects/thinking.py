@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agentkit.models import halves
+from agentkit.models import surrogates
 
 _TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _QUOTES = "`'\""
@@ -69,7 +69,7 @@ class Live:
 
     def feed(self, text: str) -> tuple[str, str]:
         """Take the next piece; give what is said and what is thought in it."""
-        text, half = halves.split(self._held + text)
+        text, half = surrogates.split(self._held + text)
         self._held = half
         if not self._depth and "<" not in text:
             self._before = text[-1:] or self._before

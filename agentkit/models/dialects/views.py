@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from agentkit import endings
-from agentkit.messages import Call, Message, Reply
+from agentkit.core.messages import Call, Message, Reply
+from agentkit.models import finish_reasons
 from agentkit.models.dialects import protocol, thinking
 from agentkit.models.dialects.base import SECOND
 from agentkit.models.dialects.calls import refused
@@ -47,7 +47,7 @@ def plain(reply: Reply, name: str) -> Reply:
 def concluded(reply: Reply, name: str, said: str, thought: str, reading: Reading) -> Reply:
     """Complete a reply that asks for nothing: the answer that was read in it, else all that was said."""
     if reading.answer is None:
-        reading = Reading("", (), said.strip(), endings.problems(reply.finish))
+        reading = Reading("", (), said.strip(), finish_reasons.problems(reply.finish))
     return settled(reply, name, said, thought, reading)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentkit.messages import Call, Reply
+from agentkit.core.messages import Call, Reply
 from agentkit.models.base import Abilities, Request
 from agentkit.models.offline.jobs import able
 from agentkit.models.offline.plans import Unclear

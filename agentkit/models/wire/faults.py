@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from agentkit.core.secrets import mask
 from agentkit.errors import (
     ContextOverflow,
     ModelBusy,
@@ -21,7 +22,6 @@ from agentkit.errors import (
 )
 from agentkit.models.wire import clients
 from agentkit.models.wire.base import Place, plain
-from agentkit.secrets import mask
 
 E = TypeVar("E", bound=ModelError)
 

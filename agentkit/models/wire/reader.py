@@ -167,7 +167,7 @@ class Reader:
 
 
 def _shown(data: bytes) -> str:
-    from agentkit.secrets import mask
+    from agentkit.core.secrets import mask
 
     text = " ".join(data[: SHOWN * 4].decode("utf-8", "replace").split())
     return repr(mask(text)[:SHOWN])

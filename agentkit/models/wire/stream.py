@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agentkit import background
+from agentkit.core import background
 from agentkit.errors import ModelError, UsageError
 from agentkit.models.base import Chunk, Request
 from agentkit.models.wire import clients, faults

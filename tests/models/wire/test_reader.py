@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from loopback import completion, cut, delta, gather, sse
 
+from agentkit.core.messages import Reply
 from agentkit.errors import ContextOverflow, ModelBusy, ModelError, ModelGarbled, ModelRejected
-from agentkit.messages import Reply
 from agentkit.models.openai import OpenAI
 from agentkit.models.replies import Gathering
 from agentkit.models.wire.reader import Reader

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from loopback import Loopback, answer, calling, completion, cut, delta, fault, lines, message, parts, sse, stall
 
-from agentkit import Agent, background, tool
+from agentkit import Agent, tool
+from agentkit.core import background
+from agentkit.core.messages import Chat
 from agentkit.errors import ModelBusy, ModelGarbled, ModelTimeout, ModelUnreachable, UsageError
-from agentkit.messages import Chat
 from agentkit.models import dialects
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Request

@@ -1,0 +1,188 @@
+"""The same task through several engines or agents: side by side, step by step, with what each of them cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Any, ClassVar
+
+from agentkit.agent.agent import Agent
+from agentkit.agent.settings import SETTINGS
+from agentkit.core.text import call_text, one_line
+from agentkit.engines import registry
+from agentkit.errors import Unknown, UsageError
+from agentkit.export.rich import Table
+from agentkit.journal.entries import Entry
+from agentkit.models.cassette import Cassette
+from agentkit.run.result import Result
+
+WIDTH, MOST = 40, 60
+"""Characters of a cell of plain text, and rows of steps that are shown."""
+
+
+@dataclass(slots=True)
+class Row:
+    """What stands in one place of the runs: the role of a model call or the name of a tool, and the entries; None is a gap."""
+
+    role: str
+    entries: list[Entry | None]
+
+    @property
+    def texts(self) -> list[str]:
+        """What happened, a line for each run; empty where there is a gap."""
+        return ["" if entry is None else _said(entry) for entry in self.entries]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs did not do, or did not get, the same here."""
+        return len({*self.texts}) > 1 or any(entry is None for entry in self.entries)
+
+
+@dataclass(slots=True, eq=False)
+class Comparison:
+    """What came of one task in several ways: `results` by `names`, and `rows` of steps that stand in the same place.
+
+    `first` is the number of the first row in which they differ, None when they do not.
+    """
+
+    task: str
+    names: list[str]
+    results: list[Result]
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def runs(self) -> list[Any]:
+        """The runs, to be stepped back into, forked, or shown side by side."""
+        return [result.run for result in self.results]
+
+    @property
+    def first(self) -> int | None:
+        """The first row in which the runs differ."""
+        return next((number for number, row in enumerate(self.rows) if row.differs), None)
+
+    def totals(self) -> Table:
+        """Give a table of what each run came to and what it cost."""
+        about: list[tuple[str, Callable[[Result], Any]]] = [
+            ("answer", lambda result: result.answer),
+            ("ended early", lambda result: result.reason),
+            ("error", lambda result: f"{type(result.error).__name__}: {result.error}" if result.error else ""),
+            ("model calls", lambda result: result.step_count),
+            ("tool calls", lambda result: result.tool_calls_count),
+            ("tokens in", lambda result: result.usage.input),
+            ("tokens out", lambda result: result.usage.output),
+            ("cost", lambda result: f"{result.usage.cost:.6g}" if result.usage.cost else ""),
+        ]
+        rows = [[label, *(str(value(result)) for result in self.results)] for label, value in about]
+        return Table(["", *self.names], [row for row in rows if any(row[1:])])
+
+    def steps(self) -> Table:
+        """Give a table of the steps, in the order in which they were taken; ≠ marks where the runs differ."""
+        rows = [[f"{number} {'≠' if row.differs else '='}", row.role, *row.texts] for number, row in enumerate(self.rows)]
+        return Table(["", "step", *self.names], rows)
+
+    @property
+    def difference(self) -> str:
+        """Say in a line where the runs differ first."""
+        if self.first is None:
+            return "The runs did the same."
+        return f"The runs differ first at step {self.first} ({self.rows[self.first].role})."
+
+    widget: ClassVar[Callable[..., Any]]
+
+    def __repr__(self) -> str:
+        parts = [f"Comparison: {one_line(self.task, 100)}", *_plain(self.totals()), self.difference, *_plain(self.steps())]
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        from agentkit.export import html
+
+        return html.comparison(self)
+
+    def _repr_markdown_(self) -> str:
+        from agentkit.export import markdown
+
+        return markdown.comparison(self)
+
+
+def compare(
+    task: Any,
+    engines: Iterable[Any] = (),
+    *,
+    model: Any = None,
+    tools: Any = (),
+    agents: Iterable[Agent] = (),
+    timeout: float | None = None,
+    **options: Any,
+) -> Comparison:
+    """Run a task through several engines, one after the other, with the same model and tools; or through several agents.
+
+    An engine is a name, a generator function, or a pair of one and its own options; other `options` go to each that
+    knows them. A `Cassette` is played from its beginning for each. A run that fails is shown as failed.
+    Raises `UsageError` with fewer than one engine or agent, `Unknown` for an option that none of them has.
+    """
+    several = [engines] if isinstance(engines, str) else engines
+    named = [engine if isinstance(engine, tuple) else (engine, {}) for engine in several]
+    known = {name for engine, _ in named for name in registry.parameters(registry.find(engine)[0])}
+    for name in options:
+        if name not in known and name not in SETTINGS:
+            raise Unknown("option", name, [*known, *SETTINGS])
+    held = [_agent(model, tools, engine, own, options) for engine, own in named] + list(agents)
+    if not held:
+        raise UsageError('say what to compare: engines=["react", ...] or agents=[...]')
+    results = [agent.run(task, timeout=timeout) for agent in held]
+    said = one_line(results[0].run.entries[0].result["task"][-1]["text"])
+    return Comparison(said, _names(held), results, align([result.run.entries[1:] for result in results]))
+
+
+def _agent(model: Any, tools: Any, engine: Any, own: dict[str, Any], options: dict[str, Any]) -> Agent:
+    takes = registry.parameters(registry.find(engine)[0])
+    fit = {name: value for name, value in options.items() if name in takes or name in SETTINGS}
+    if isinstance(model, Cassette):
+        model = model.rewound()
+    return Agent(model, tools, engine=engine, **{**fit, **own})
+
+
+def _names(agents: list[Agent]) -> list[str]:
+    """Name agents by their engines, and number those that would be called the same."""
+    names = [agent.engine_name.rpartition(":")[2] for agent in agents]
+    return [f"{name} {names[: n + 1].count(name)}" if names.count(name) > 1 else name for n, name in enumerate(names)]
+
+
+def align(runs: list[list[Entry]]) -> list[Row]:
+    """Put the steps of runs beside each other where they play the same role, in the order of each run."""
+    rows: list[Row] = []
+    for done, entries in enumerate(runs):
+        keys, found = [_role(entry) for entry in entries], list[Row]()
+        matcher = SequenceMatcher(None, [row.role for row in rows], keys, autojunk=False)
+        for what, a, b, c, d in matcher.get_opcodes():
+            if what == "equal":
+                found += [Row(row.role, [*row.entries, entry]) for row, entry in zip(rows[a:b], entries[c:d], strict=True)]
+            else:
+                found += [Row(row.role, [*row.entries, None]) for row in rows[a:b]]
+                found += [Row(_role(entry), [*[None] * done, entry]) for entry in entries[c:d]]
+        rows = found
+    return rows
+
+
+def _role(entry: Entry) -> str:
+    step: Any = entry.step
+    return step.calls[0].name if entry.kind == "act" else step.role
+
+
+def _said(entry: Entry) -> str:
+    step: Any = entry.step
+    if entry.kind == "think":
+        asks = f" → {', '.join(map(call_text, entry.result.calls))}" if entry.result.calls else ""
+        return one_line(f"{entry.result.text or entry.result.raw}{asks}".strip())
+    if entry.kind == "act":
+        return one_line(f"{call_text(step.calls[0])} → {entry.result[0].text}")
+    return one_line(step.answer if entry.kind == "conclude" else f"{step.question} → {entry.result}")
+
+
+def _plain(table: Table) -> list[str]:
+    """Write a table in columns of plain text."""
+    rows = [[one_line(cell, WIDTH) for cell in row] for row in [table.header, *table.rows[:MOST]]]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    written = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return written + ([f"… and {len(table.rows) - MOST} more"] if len(table.rows) > MOST else [])

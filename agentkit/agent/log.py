@@ -1,0 +1,78 @@
+"""A run, told line by line to Python's logging (logger `agentkit`) and to a callback of one's own.
+
+What is thought goes to level DEBUG, what is done to level INFO.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agentkit.core.text import counted, one_line
+from agentkit.trace.events import Event
+
+if TYPE_CHECKING:
+    from agentkit.run.run import Run
+
+logger = logging.getLogger("agentkit")
+
+OnStep = Callable[[int, dict[str, Any] | None, str | None, str | None, int], Any]
+"""`on_step(iteration, action, observation, error, step)`: action is {"tool", "arguments"}, or None for a thought alone."""
+
+
+def attach(run: Run) -> None:
+    """Log each step of a run: what is thought, called and observed, and how it ended."""
+    name = run.agent.engine_name.rpartition(":")[2]
+    name = {"react": "ReAct"}.get(name, name)
+    calls: dict[str, dict[str, Any]] = {}
+    logger.debug("%s: tools count = %d", name, len(run.agent.tools.tools))
+
+    def tell(event: Event) -> None:
+        data, desk = event.data, run.desk
+        if event.kind == "thought":
+            logger.debug("%s: step=%d, tool_calls=%d, max=%s", name, desk.steps + 1, desk.tool_calls, limit(run))
+            logger.debug("%s: tool_calls in response = %d", name, len(data["calls"]))
+            if data["calls"]:
+                logger.debug("%s: tool_names = %r", name, [call["name"] for call in data["calls"]])
+            calls.update({call["id"]: call["arguments"] for call in data["calls"]})
+        elif event.kind == "tool_call":
+            asked = ", ".join(f"{key}={json.dumps(value, default=str)}" for key, value in calls.get(data["id"], {}).items())
+            logger.info("[%d/%s] 🔧 %s(%s)", desk.tool_calls + 1, limit(run), data["name"], one_line(asked))
+        elif event.kind == "tool_result":
+            logger.info("%s %s", "→" if data["ok"] else "❌", one_line(data["text"]))
+        elif event.kind == "error":
+            logger.info("❌ %s: %s", data["type"], one_line(data["text"]))
+        elif event.kind == "completed":
+            logger.info("✅ Completed in %s, %s", counted(desk.steps, "step"), counted(desk.tool_calls, "tool call"))
+
+    run.on_event(tell)
+
+
+def limit(run: Run) -> str:
+    """Give the run's limit of iterations, as text."""
+    return str(run.agent.options.get("max_iterations", 10))
+
+
+def on_step(run: Run, callback: OnStep) -> None:
+    """Call back after each thought and each tool result."""
+    calls: dict[str, Any] = {}
+    seen = [0, 0]
+
+    def tell(event: Event) -> None:
+        data = event.data
+        if event.kind == "thought":
+            seen[0] += 1
+            calls.update({call["id"]: call["arguments"] for call in data["calls"]})
+            if data["calls"]:
+                return
+            seen[1] += 1
+            callback(seen[0], None, None, None, seen[1])
+        elif event.kind == "tool_result":
+            seen[1] += 1
+            action = {"tool": data["name"], "arguments": calls.get(data["id"], {})}
+            text = data["text"]
+            callback(seen[0], action, text if data["ok"] else None, None if data["ok"] else text, seen[1])
+
+    run.on_event(tell)

@@ -1,0 +1,43 @@
+"""Take data for the final answer that it is, where a model gives it without the words of its dialect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+from agentkit.around.base import Around, around
+from agentkit.core.messages import Reply
+from agentkit.core.steps import Step, Think, replace
+
+
+def bare_data(schema: dict[str, Any]) -> Around:
+    """Read a reply that is nothing but one object with the fields of a schema as the answer, whatever its dialect says."""
+    known, needed = set(schema.get("properties", ())), set(schema.get("required", ()))
+
+    @around(Think)
+    def take(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
+        reply: Reply = yield step
+        if reply.calls or step.shape or not _is_data(raw := _unfenced(reply.raw), known, needed):
+            return reply
+        return replace(reply, text=raw, answer=raw, readable=True, dialect="")
+
+    return take
+
+
+def _is_data(raw: str, known: set[str], needed: set[str]) -> bool:
+    if not raw.startswith("{"):
+        return False
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return bool(data) and needed <= data.keys() <= known
+
+
+def _unfenced(text: str) -> str:
+    """Take a code fence off that stands around the whole text."""
+    text = text.strip()
+    if not (text.startswith("```") and text.endswith("```") and "\n" in text):
+        return text
+    return text.partition("\n")[2][:-3].strip()

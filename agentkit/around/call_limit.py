@@ -1,0 +1,40 @@
+"""Limit how many tools a run may call."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from agentkit.around.base import Around, around
+from agentkit.core.messages import Message
+from agentkit.core.steps import Act, All, Step, replace
+
+
+def cap_calls(most: int) -> Around:
+    """Run `most` calls, also within one reply; answer the others with "not run", so that the model knows.
+
+    Engines within the engine count, too. Each of several lanes may run what is left when they begin; a budget of tool calls
+    holds across lanes. Raises `ValueError` unless `most` is a whole number of at least 1.
+    """
+    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+        raise ValueError(f"max_tool_calls is a whole number of at least 1, or None for no limit, not {most!r}")
+    reached = f"Error: not run: the limit of {most} tool calls is reached. Answer with what is known."
+
+    @around(Act, All, nested=True)
+    def cap(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        if isinstance(step, All):
+            results = yield step
+            memory["used"] = memory.get("used", 0) + sum(lane.get("used", 0) for lane in memory.pop("lanes"))
+            return results
+        left = max(0, most - _used(memory))
+        allowed, others = step.calls[:left], step.calls[left:]
+        memory["used"] = memory.get("used", 0) + len(allowed)
+        messages: tuple[Message, ...] = (yield replace(step, calls=allowed)) if allowed else ()
+        return messages + tuple(Message("tool", reached, (), call.id, call.name, False) for call in others)
+
+    return cap
+
+
+def _used(memory: dict[str, Any]) -> int:
+    """Count the calls of a lane, and those that had been run when it began."""
+    return int(memory.get("used", 0)) + (_used(memory["outer"]) if "outer" in memory else 0)

@@ -1,0 +1,91 @@
+"""Let the model revise an earlier call of its own: the tool runs again with other arguments, in the place of the first time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+from agentkit.around.base import Around, around
+from agentkit.around.request_view import View, shorten, view
+from agentkit.core.messages import Call, Chat, Message
+from agentkit.core.steps import Act, Step, Think, replace
+
+REVISE = "revise_call"
+SUPERSEDED = "[Superseded: this call was revised, and a later result stands in its place.]"
+
+
+def revise_calls(reviser: Any) -> Around:
+    """Offer `reviser`, the tool `revise_call(number, arguments, why)`, and carry it out as a new call of the earlier tool.
+
+    The model then sees the new result, and instead of the old one that it was superseded; the trace keeps both.
+    """
+
+    @around(Think, Act)
+    def revision(step: Think | Act, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        if isinstance(step, Act):
+            return (yield from _performed(step, memory))
+        if not step.tools:
+            return (yield step)
+        offer = memory.get("offer")
+        if offer is None or offer[0] is not step.tools:
+            offer = memory["offer"] = (step.tools, (*step.tools, reviser))
+        return (yield replace(step, chat=_seen(step.chat, memory), tools=offer[1]))
+
+    return revision
+
+
+def _performed(step: Act, memory: dict[str, Any]) -> Generator[Step, Any, tuple[Message, ...]]:
+    """Run the calls, those that revise another one as that other one, and keep account of them."""
+    past: list[Call] = memory.setdefault("calls", [])
+    meant = {call.id: _meant(call, past) for call in step.calls if call.name == REVISE}
+    calls = tuple(_revised(call, meant[call.id]) if call.id in meant else call for call in step.calls)
+    messages: tuple[Message, ...] = yield replace(step, calls=calls) if meant else step
+    for message in messages:
+        earlier = meant.get(message.call_id)
+        if earlier is not None and message.ok:
+            memory.setdefault("superseded", set()).add(earlier.id)
+            memory["views"] = memory.get("views", [])[-1:] or [View()]
+    past.extend(call for call in calls if call.name != REVISE)
+    return messages
+
+
+def _meant(call: Call, past: list[Call]) -> Call | None:
+    number = call.arguments.get("number")
+    if not isinstance(number, int) or isinstance(number, bool) or number == 0 or abs(number) > len(past):
+        return None
+    return past[number - 1 if number > 0 else number]
+
+
+def _revised(call: Call, earlier: Call | None) -> Call:
+    """Give the call of the earlier tool, under the id of the call that revises it."""
+    if call.problem:
+        return call
+    if earlier is None:
+        return replace(call, problem=f"there is no call number {call.arguments.get('number')!r}")
+    arguments = call.arguments.get("arguments")
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            pass
+    if not isinstance(arguments, dict):
+        return replace(call, problem=f"arguments is an object with all arguments of {earlier.name}, not {arguments!r:.200}")
+    return Call(earlier.name, arguments, call.id)
+
+
+def _seen(chat: Chat, memory: dict[str, Any]) -> Chat:
+    """Give the chat as the model is to see it: what was superseded is not shown again."""
+    gone = memory.get("superseded")
+    if not gone:
+        return chat
+    shown = view(memory, chat)
+    if shown is memory["views"][-1]:
+        shown = shorten(memory, chat, Chat.of(_marked(message, gone) for message in chat))
+    return shown.shown
+
+
+def _marked(message: Message, gone: set[str]) -> Message:
+    if message.role != "tool" or message.call_id not in gone:
+        return message
+    return replace(message, text=SUPERSEDED, value=None)

@@ -1,0 +1,66 @@
+"""What is set outside of the program: where agentkit keeps its data, the person's `config.toml`, and plug-ins of other packages.
+
+A package declares what it brings as entry points in its `pyproject.toml`: in the group `agentkit.engines` an engine, in
+`agentkit.toolboxes` a toolbox, a list of tools, or a function or class that returns one, and in `agentkit.models` a model
+or a class of models. Each is loaded when it is first named.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+
+def home() -> Path:
+    """Return the directory of agentkit's own data: `AGENTKIT_HOME`, or the user's data directory."""
+    chosen = os.environ.get("AGENTKIT_HOME")
+    if chosen:
+        return Path(chosen).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("agentkit", appauthor=False))
+
+
+def read_config() -> dict[str, Any]:
+    """Return what `config.toml` sets; empty if there is no such file.
+
+    `model` names the model to use when none is named, and the table `[prices]` holds what models cost.
+    Raises `UsageError` if the file cannot be read.
+    """
+    import tomllib
+
+    from agentkit.errors import UsageError
+
+    path = home() / "config.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {path}: {error}; correct it, or move it away") from None
+
+
+@functools.cache
+def plugins(group: str) -> dict[str, Any]:
+    """Return the entry points of a group by name; if two have the same name, the first."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in reversed(tuple(entry_points(group=f"agentkit.{group}")))}
+
+
+def load_plugin(group: str, name: str) -> Any:
+    """Return what is declared under a name, or None if nothing is.
+
+    A plug-in that cannot be loaded gives a warning and counts as missing: a broken package must not break the others.
+    """
+    point = plugins(group).get(name)
+    if point is None:
+        return None
+    try:
+        return point.load()
+    except Exception as error:
+        warnings.warn(f"cannot load {name!r} of agentkit.{group}: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+        return None

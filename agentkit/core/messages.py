@@ -1,0 +1,298 @@
+"""What is said: calls, messages, replies, and the chat that holds them.
+
+Rule 1: nothing here is changed after it is made; whoever wants another value makes another value.
+Rule 2: nothing here costs more for a long chat than for a short one, except reading it from end to end.
+(The classes are slotted, not frozen: freezing costs five times as much per object. A test holds rule 1.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from agentkit.core.text import call_text, one_line
+from agentkit.core.usage import Usage
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+def canonical(value: Any, *, sort: bool = True) -> bytes:
+    """Give the one JSON spelling of a value: sorted keys, no spaces, ASCII only, so that lone surrogates survive."""
+    return json.dumps(value, sort_keys=sort, separators=(",", ":"), default=str).encode()
+
+
+def digest(data: bytes) -> str:
+    """Name some bytes: 32 hexadecimal digits of their SHA-256."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+@dataclass(slots=True)
+class Call:
+    """One tool that a model asks for.
+
+    `problem` says why the arguments cannot be used (the tool is not run then); `raw` keeps them as they were written.
+    `coerced` lists what was changed to fit the tool, in words.
+    """
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    id: str = ""
+    raw: str | None = None
+    problem: str = ""
+    coerced: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, repr=False)
+class Message:
+    """One message of a chat.
+
+    `text` is plain prose, `raw` the same message as its model wrote it in `dialect` (markers included).
+    A `tool` message answers the call `call_id` of tool `name`; `ok` is false when the tool did not do its work, and
+    `value` is what the tool returned, as JSON data, where that is more than its text.
+    `notes` are the ids of injected messages that it carries; `opaque` belongs to a provider and is shown to no other.
+    """
+
+    role: Role
+    text: str
+    calls: tuple[Call, ...] = ()
+    call_id: str = ""
+    name: str = ""
+    ok: bool = True
+    raw: str = ""
+    dialect: str = ""
+    reasoning: str = ""
+    notes: tuple[str, ...] = ()
+    pinned: bool = False
+    value: Any = None
+    opaque: Any = None
+    _encoded: bytes | None = field(default=None, init=False, repr=False, compare=False)  # init=False: replace() makes them anew
+    _views: dict[Any, Any] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        asked = f" → {', '.join(map(call_text, self.calls))}" if self.calls else ""
+        failed = "" if self.ok else "✗ "
+        return f"{self.role}: {failed}{one_line(self.text)}{asked}"
+
+    @property
+    def encoded(self) -> bytes:
+        """The bytes of this message, made once; within arguments and values they keep the order in which these were written."""
+        if self._encoded is None:
+            self._encoded = canonical(message_to_json(self), sort=False)
+        return self._encoded
+
+
+def user(text: str, **more: Any) -> Message:
+    """Make a user message."""
+    return Message("user", text, **more)
+
+
+def system(text: str, **more: Any) -> Message:
+    """Make a system message."""
+    return Message("system", text, **more)
+
+
+def assistant(text: str, **more: Any) -> Message:
+    """Make an assistant message."""
+    return Message("assistant", text, **more)
+
+
+@dataclass(slots=True)
+class Reply:
+    """What came back from one `Think`.
+
+    A model gives `text`, `calls`, `reasoning`, `usage`, `finish` and `opaque`; the dialect reads the rest out of them:
+    `calls` to perform or an `answer` (None while there are calls), `text` without protocol markup, `raw` as written,
+    `problems` found on the way, `cut` (what was written after an invented observation), and `readable`: false when the
+    reply followed no rule of its dialect. `attempts` counts the model calls behind it, `heard` the injected messages
+    that its request carried.
+    """
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    answer: str | None = None
+    reasoning: str = ""
+    raw: str = ""
+    dialect: str = ""
+    problems: tuple[str, ...] = ()
+    cut: str = ""
+    readable: bool = True
+    attempts: int = 1
+    heard: tuple[Message, ...] = ()
+    usage: Usage | None = None
+    model: str = ""
+    finish: str = ""
+    opaque: Any = None
+
+    def __add__(self, later: Reply) -> Reply:
+        """Let a later reply take this one's place, and keep what was heard, spent and found wrong on the way to it."""
+        return replace(
+            later,
+            attempts=self.attempts + later.attempts,
+            heard=self.heard + later.heard,
+            problems=self.problems + later.problems,
+            cut=self.cut + later.cut,
+        )
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What a chat takes over: the injected messages that were heard, then the assistant's own."""
+        own = Message(
+            "assistant", self.text, self.calls, "", "", True, self.raw, self.dialect, self.reasoning, (), False, None, self.opaque
+        )
+        return (*self.heard, own) if self.heard else (own,)
+
+
+class Chat:
+    """An immutable sequence of messages; `chat + message` shares the past and costs the same at any length.
+
+    Adds a `Message`, a `Reply`, a `str` (a user message) or any iterable of messages. `notes` are the ids of all
+    injected messages in it. Iterating walks it once, oldest first.
+    """
+
+    __slots__ = ("_digest", "last", "length", "notes", "past")
+
+    def __init__(self, past: Chat | None = None, last: Message | None = None) -> None:
+        self.past = past
+        self.last = last
+        self._digest: str | None = None
+        if past is None:
+            self.length = 0
+            self.notes: frozenset[str] = frozenset()
+        elif last is None:
+            raise TypeError("a chat is made with Chat.of(...) of a text, a message or messages, not with Chat(...)")
+        else:
+            self.length = past.length + 1
+            self.notes = past.notes.union(last.notes) if last.notes else past.notes
+
+    @classmethod
+    def of(cls, messages: str | Message | Chat | Iterable[Any]) -> Chat:
+        """Make a chat of a task: a text, a message, a chat, or messages (also as dicts with `role` and `content`)."""
+        if isinstance(messages, Chat):
+            return messages
+        if isinstance(messages, str | Message):
+            return EMPTY + messages
+        return EMPTY + [m if isinstance(m, Message) else message_from_dict(m) for m in messages]
+
+    def __add__(self, more: Any) -> Chat:
+        if type(more) is Message:
+            return Chat(self, more)
+        if isinstance(more, str):
+            return Chat(self, user(more))
+        chat = self
+        for message in more.messages if type(more) is Reply else more:
+            chat = Chat(chat, message)
+        return chat
+
+    def __len__(self) -> int:
+        return self.length
+
+    def nodes(self) -> Iterator[Chat]:
+        """Walk from this chat back to the empty one, newest first."""
+        chat: Chat | None = self
+        while chat is not None and chat.past is not None:
+            yield chat
+            chat = chat.past
+
+    def __iter__(self) -> Iterator[Message]:
+        found = [node.last for node in self.nodes()]
+        found.reverse()
+        return iter(found)  # type: ignore[arg-type]
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if index == -1 and self.last is not None:
+            return self.last
+        return list(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chat) and self.length == other.length and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def digest(self) -> str:
+        """Name this chat by its content; each message is hashed once, however often this is asked."""
+        waiting = []
+        for node in self.nodes():
+            if node._digest is not None:
+                break
+            waiting.append(node)
+        for node in reversed(waiting):
+            before = node.past.digest_or_root  # type: ignore[union-attr]
+            node._digest = digest(before.encode() + node.last.encoded)  # type: ignore[union-attr]
+        return self.digest_or_root
+
+    @property
+    def digest_or_root(self) -> str:
+        """The digest where it is known already, and the empty chat's, which is fixed."""
+        return self._digest or "0" * 32
+
+    def __repr__(self) -> str:
+        return f"Chat({len(self)} messages)"
+
+
+EMPTY = Chat()
+
+
+def message_to_json(message: Message) -> dict[str, Any]:
+    """Turn a message into JSON data, with sorted keys of its own; what is at its default is left out."""
+    data: dict[str, Any] = {"role": message.role, "text": message.text}
+    for name, default in _DEFAULTS:
+        value = getattr(message, name)
+        if value != default:
+            data[name] = value
+    if message.calls:
+        data["calls"] = [call_to_json(call) for call in message.calls]
+    return dict(sorted(data.items()))
+
+
+def message_from_json(data: dict[str, Any]) -> Message:
+    """Make a message of JSON data, as `message_to_json` gives it."""
+    data = dict(data)
+    data["calls"] = tuple(call_from_json(call) for call in data.get("calls", ()))
+    data["notes"] = tuple(data.get("notes", ()))
+    return Message(**data)
+
+
+def call_to_json(call: Call) -> dict[str, Any]:
+    """Turn a call into JSON data, with sorted keys of its own."""
+    data: dict[str, Any] = {"name": call.name, "arguments": call.arguments, "id": call.id}
+    if call.raw is not None:
+        data["raw"] = call.raw
+    if call.problem:
+        data["problem"] = call.problem
+    if call.coerced:
+        data["coerced"] = list(call.coerced)
+    return dict(sorted(data.items()))
+
+
+def call_from_json(data: dict[str, Any]) -> Call:
+    """Make a call of JSON data, as `call_to_json` gives it."""
+    return Call(**{**data, "coerced": tuple(data.get("coerced", ()))})
+
+
+def message_from_dict(data: Any) -> Message:
+    """Make a message of the dict or the object (`role`, `content`) that other libraries use."""
+    get = data.get if isinstance(data, dict) else lambda name, default=None: getattr(data, name, default)
+    role, content = get("role"), get("content", "")
+    role = getattr(role, "value", role)
+    if role not in ("system", "user", "assistant", "tool"):
+        raise ValueError(f"a message needs a role of system, user, assistant or tool, not {role!r}")
+    if isinstance(content, list):
+        content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    calls = tuple(_call_from_dict(call) for call in get("tool_calls") or ())
+    return Message(role, content or "", calls, get("tool_call_id") or "", get("name") or "")
+
+
+def _call_from_dict(data: dict[str, Any]) -> Call:
+    function = data.get("function", data)
+    arguments = function.get("arguments", {})
+    return Call(function["name"], json.loads(arguments or "{}") if isinstance(arguments, str) else arguments, data.get("id", ""))
+
+
+_DEFAULTS = tuple(
+    (f.name, f.default) for f in fields(Message) if f.name not in ("role", "text", "calls") and not f.name.startswith("_")
+)

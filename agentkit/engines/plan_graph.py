@@ -1,0 +1,129 @@
+"""A plan as a graph: steps that need other steps, read from what a model or a person wrote, and put in order.
+
+A plan is a numbered list whose items may end in what they need and which model they want, in brackets:
+
+    1. find the population of Oslo [model: fast]
+    2. find the population of Bergen
+    3. compare the two [after: 1, 2]
+
+or a JSON list (or an object that holds one under "steps") with "id", "task", "after" and "model". In a numbered list only
+numbers are needs, so that "(after lunch)" stays what it is; a need that is no step of the plan is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentkit.engines.parsing import items
+
+_NOTE = re.compile(
+    r"[ \t]*[\[(][ \t]*(?:(?:after|needs|depends on|requires)\b[ \t]*[:=]?((?:steps?|and|none|[-#\d',;&.\s])++)"
+    r"|model[ \t]*[:=]([^\])\n]{0,200}))[\])]",
+    re.I,
+)
+_TASK = ("task", "description", "step", "title", "text")
+_AFTER = ("after", "needs", "depends_on", "dependencies", "requires")
+
+
+@dataclass(slots=True, frozen=True)
+class Node:
+    """One step of a plan: its name, what is to be done, the names of the steps it needs, and which model it wants."""
+
+    name: str
+    task: str
+    after: tuple[str, ...] = ()
+    model: str = ""
+
+    def __str__(self) -> str:
+        notes = f" [after: {', '.join(self.after)}]" if self.after else ""
+        return f"{self.name}. {self.task}{notes}" + (f" [model: {self.model}]" if self.model else "")
+
+
+def read(text: str, most: int = 1000) -> tuple[Node, ...]:
+    """Read at most `most` steps of a plan; nothing where there is none.
+
+    Names are made unique, and needs of steps beyond the limit are kept, so that `trouble` can say so.
+    """
+    nodes = _of_json(text) or _of_list(text)
+    known = {node.name for node in nodes}
+    unique: dict[str, Node] = {}
+    for node in nodes[:most]:
+        name = node.name if node.name not in unique else f"{node.name}'"
+        while name in unique:
+            name += "'"
+        unique[name] = replace(node, name=name, after=_meant(node.after, known))
+    return tuple(unique.values())
+
+
+def trouble(nodes: Iterable[Node]) -> str:
+    """Say in words why steps can never be done: they go round in a circle, or need a step that there is not; else nothing."""
+    known = {node.name: node for node in nodes}
+    lacking = [f"step {n.name} needs {need}" for n in known.values() for need in n.after if need not in known]
+    if lacking:
+        return f"{', '.join(lacking[:10])}, and the plan has no such step"
+    circle = _circle(known)
+    if circle == circle[:1]:
+        return f"step {circle[0]} needs itself" if circle else ""
+    needs = [f"{a} needs {b}" for a, b in zip(circle, [*circle[1:], circle[0]], strict=True)]
+    return f"steps go round in a circle: {', '.join(needs)}"
+
+
+def _circle(known: dict[str, Node]) -> list[str]:
+    """Name the steps of one circle; none where there is none."""
+    left = {name: set(node.after) for name, node in known.items()}
+    while free := [name for name, needs in left.items() if not needs & left.keys()]:
+        for name in free:
+            del left[name]
+    if not left:
+        return []
+    way: dict[str, None] = {}
+    at = next(iter(left))
+    while at not in way:
+        way[at] = None
+        at = next(need for need in known[at].after if need in left)
+    names = list(way)
+    return names[names.index(at) :]
+
+
+def _of_list(text: str) -> list[Node]:
+    nodes = []
+    for number, item in items(text):
+        notes = list(_NOTE.finditer(item))
+        after = tuple(note[1] for note in notes if note[1])
+        model = next((note[2].strip() for note in notes if note[2]), "")
+        nodes.append(Node(number.lstrip("0") or "0", _NOTE.sub("", item).strip(), after, model))
+    return nodes
+
+
+def _of_json(text: str) -> list[Node]:
+    starts = [at for at in (text.find("["), text.find("{")) if at >= 0]
+    for at in sorted(starts):
+        try:
+            data, _ = json.JSONDecoder().raw_decode(text, at)
+        except (ValueError, RecursionError):
+            continue
+        rows = data.get("steps", data.get("plan")) if isinstance(data, dict) else data
+        if isinstance(rows, list) and rows and all(isinstance(row, dict) and _first(row, _TASK) for row in rows):
+            return [_node(number, row) for number, row in enumerate(rows, 1)]
+    return []
+
+
+def _node(number: int, row: dict[str, Any]) -> Node:
+    needs = _first(row, _AFTER) or []
+    after = tuple(map(str, needs if isinstance(needs, list) else [needs]))
+    return Node(str(row.get("id") or number), str(_first(row, _TASK)), after, str(row.get("model") or row.get("model_hint") or ""))
+
+
+def _first(row: dict[str, Any], names: Iterable[str]) -> Any:
+    return next((row[name] for name in names if row.get(name)), None)
+
+
+def _meant(needs: Iterable[str], known: set[str]) -> tuple[str, ...]:
+    """Name the steps that needs mean: a need is the name of a step, or a text that names some."""
+    words = [word for need in needs for word in ([need] if need in known else re.split(r"[\s,;.&]+", need))]
+    names = (word if word in known else re.sub(r"^\D+", "", word) for word in words)
+    return tuple(dict.fromkeys(name for name in names if name in known))

@@ -1,0 +1,1 @@
+"""What decides before a step is performed: breakpoints, approvals, effects, budgets, deadlines."""

@@ -1,0 +1,132 @@
+"""Turn lines of JSON back into rows, and check on the way that messages and chats are what they are named after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentkit.core.messages import EMPTY, Call, Chat, Message, Reply, call_from_json, digest, message_from_json
+from agentkit.core.schema import Shape
+from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Step, Think
+from agentkit.core.usage import Usage
+from agentkit.journal.entries import Entry, Note, Row
+from agentkit.journal.json_lines import loads, parse
+from agentkit.tools.tool import as_native
+
+Json = dict[str, Any]
+OWN = ("text", "calls", "reasoning", "raw", "dialect", "opaque")  # what a reply shares with its own message
+
+
+@dataclass(slots=True)
+class RecordedTool:
+    """What is left of a tool in a recording: everything but the function."""
+
+    name: str
+    digest: str
+    description: str = ""
+    parameters: Json = field(default_factory=dict)
+    returns: Json = field(default_factory=dict)
+    effect: str = "irreversible"
+
+    @property
+    def schema(self) -> Json:
+        """The four keys with which a toolbox describes a tool."""
+        about = {"name": self.name, "description": self.description}
+        return {**about, "argument_schema": self.parameters, "output_schema": self.returns}
+
+    @property
+    def native(self) -> Json:
+        """The tool as APIs with native tool calls want it."""
+        return as_native(self.name, self.description, self.parameters)
+
+
+class Reader:
+    """Decodes the rows of one tree, in order. Raises `ValueError`, `KeyError` or `TypeError` where a row is damaged."""
+
+    def __init__(self) -> None:
+        self.chats: dict[str, Chat] = {EMPTY.digest: EMPTY}
+        self.stored: dict[str, Any] = {}
+
+    def decode(self, body: str) -> Row:
+        """Make the row of its lines."""
+        first, *rest = body.split("\n")
+        for line in rest:
+            self._take(line)
+        data = loads(first)
+        if "note" in data:
+            return Note(data["note"], data.get("data", {}), data.get("at", 0.0))
+        entry = Entry(data.pop("parent"), data.pop("entry"))
+        for name, decode in (("step", self._step), ("performed", self._step), ("result", self._result), ("usage", _usage)):
+            if name in data:
+                setattr(entry, name, decode(data.pop(name)))
+        for name, value in data.items():
+            setattr(entry, name, value)
+        return entry
+
+    def _take(self, line: str) -> None:
+        text, data = line, parse(line)
+        if isinstance(data, dict) and "verbatim" in data:
+            text = data["verbatim"]
+            data = parse(text)
+        if isinstance(data, list):
+            self.stored[digest(line.encode())] = tuple(RecordedTool(**tool) for tool in data)
+            return
+        message = message_from_json(data)
+        message._encoded = text.encode()
+        self.stored[digest(message._encoded)] = message
+
+    def _chat(self, data: Json) -> Chat:
+        if "then" in data:
+            chat = self.chats[data["past"]]
+            for name in data["then"]:
+                chat = Chat(chat, self.stored[name])
+                chat = self.chats.setdefault(chat.digest, chat)
+            if chat.digest != data["is"]:
+                raise ValueError(f"chat {data['is']} does not hold the messages that it held when it was stored")
+        return self.chats[data["is"]]
+
+    def _step(self, data: Json) -> Step:
+        kind, role, tags = data["do"], data["role"], data.get("tags", {})
+        if kind == "think":
+            tools = self.stored[data["tools"]] if "tools" in data else ()
+            shape = Shape(**data["shape"]) if "shape" in data else None
+            choice, hears, optional = data.get("choice", "auto"), data.get("hears", True), data.get("optional", False)
+            return Think(self._chat(data["chat"]), tools, role, tags, choice, hears, shape, optional)
+        if kind == "act":
+            return Act(self._calls(data["calls"]), role, tags)
+        if kind == "ask":
+            return Ask(data["question"], role, tags, tuple(data["choices"]))
+        if kind == "all":
+            return All((None,) * data["parts"], role, tags)
+        return Conclude(data["answer"], role, tags)
+
+    def _calls(self, data: Any) -> tuple[Call, ...]:
+        if isinstance(data, str):
+            calls: tuple[Call, ...] = self.stored[data].calls
+            return calls
+        return tuple(call_from_json(call) for call in data)
+
+    def _result(self, data: Json) -> Any:
+        if "reply" in data:
+            return self._reply(dict(data["reply"]))
+        if "message" in data:
+            return self.stored[data["message"]]
+        if "chat" in data:
+            return Answer(data["answer"], self._chat(data["chat"]), data["interrupted"])
+        if "tuple" in data:
+            return tuple(None if item is None else self._result(item) for item in data["tuple"])
+        return dict(data["items"]) if "items" in data else data["json"]
+
+    def _reply(self, data: Json) -> Reply:
+        own: Message = self.stored[data.pop("message")]
+        if data.get("answer") is True:
+            data["answer"] = own.text
+        data["heard"] = tuple(self.stored[name] for name in data.get("heard", ()))
+        data["problems"] = tuple(data.get("problems", ()))
+        data["usage"] = _usage(data["usage"]) if "usage" in data else None
+        shared = {name: getattr(own, name) for name in OWN}
+        return Reply(**shared, **data)
+
+
+def _usage(data: Json) -> Usage:
+    return Usage(**data)

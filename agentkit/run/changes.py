@@ -1,0 +1,90 @@
+"""What may be changed about a result, and how: pure functions from a result to another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentkit.core.messages import Call, Reply
+from agentkit.core.secrets import mask
+from agentkit.core.steps import Step, replace
+from agentkit.errors import Unknown, UsageError
+from agentkit.tools import observe
+
+CHANGES = {
+    "think": ("text", "answer", "calls", "arguments"),
+    "act": ("text", "arguments"),
+    "ask": ("text",),
+}
+"""What may be edited, by kind of step."""
+
+
+_AT_ODDS = {
+    "think": (("answer", "calls"), ("answer", "arguments"), ("calls", "arguments")),
+    "act": (("text", "arguments"),),
+}
+"""What contradicts each other: an answer and an action, one action and all of them, an observation and another action."""
+
+
+def check(kind: str, change: dict[str, Any]) -> None:
+    """See that a change makes sense for a kind of step. Raises `UsageError` that says what would."""
+    if kind not in CHANGES:
+        raise UsageError(f"an entry of kind {kind} cannot be edited; edit the thought or the observation before it")
+    for name in change:
+        if name not in CHANGES[kind]:
+            raise Unknown(f"change of a step of kind {kind}", name, CHANGES[kind])
+    if not change:
+        raise UsageError(f"say what to change: {', '.join(CHANGES[kind])}")
+    for one, other in _AT_ODDS.get(kind, ()):
+        if one in change and other in change:
+            raise UsageError(f"{one}= and {other}= contradict each other: change one of them, then look again")
+    for name, value in change.items():
+        if problem := _misfit(name, value):
+            raise UsageError(problem)
+
+
+def _misfit(name: str, value: Any) -> str:
+    if name == "arguments":
+        fits = isinstance(value, dict) and all(isinstance(key, str) for key in value)
+        return "" if fits else f"arguments= is a dict with names as keys, not {value!r:.100}"
+    if name == "calls":
+        fits = isinstance(value, list | tuple) and all(isinstance(c, Call) and isinstance(c.arguments, dict) for c in value)
+        return "" if fits else f"calls= is a list of Call(name, arguments), not {value!r:.100}"
+    return "" if isinstance(value, str) else f"{name}= is a text, not {value!r:.100}"
+
+
+def changed(result: Any, change: dict[str, Any]) -> Any:
+    """Apply a change to a result; what a model wrote word by word is dropped, the rest says it anew."""
+    if isinstance(result, Reply):
+        return _changed_reply(result, change)
+    text = mask(change["text"])
+    if isinstance(result, tuple):
+        return (replace(result[0], text=text, value=None, ok=True), *result[1:])
+    return text
+
+
+def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
+    calls = reply.calls
+    if "arguments" in change:
+        if len(calls) != 1:
+            raise UsageError(f"this thought asks for {len(calls)} tools; change calls=... instead")
+        calls = (replace(calls[0], arguments=change["arguments"], raw=None, problem="", coerced=()),)
+    if "calls" in change:
+        calls = tuple(change["calls"])
+    answer = reply.answer
+    if "answer" in change:
+        answer, calls = mask(change["answer"]), ()
+    text = mask(change["text"]) if "text" in change else reply.text if answer is None else answer
+    if "text" in change and "answer" not in change and not calls:
+        answer = text
+    return replace(
+        reply, text=text, calls=calls, answer=answer, raw="", dialect="", cut="", problems=(), readable=True, opaque=None
+    )
+
+
+def blank(step: Step) -> Any:
+    """Give the empty result of a step, to be changed."""
+    if step.kind == "think":
+        return Reply()
+    if step.kind == "act":
+        return (observe.observation(step.calls[0], ""),)  # type: ignore[union-attr]
+    return ""

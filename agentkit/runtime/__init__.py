@@ -1,0 +1,1 @@
+"""How steps are performed: models and tools are called, in time, and their results recorded."""

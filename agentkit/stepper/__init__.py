@@ -1,0 +1,1 @@
+"""One engine, held at its pending steps. Pure: no I/O."""

@@ -1,0 +1,135 @@
+"""Events: what happened, typed, in order, with a cursor.
+
+A durable event is one row of the journal, and its `cursor` is the row's number; reading again after a cursor gives
+exactly the later ones. An event with cursor 0 is told only while it happens (a chunk of a reply, a pause).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentkit.core.messages import Message, Reply, call_to_json
+from agentkit.core.secrets import mask_json
+from agentkit.journal.entries import Entry, Note, Row
+
+KINDS = {
+    "started": "task, engine, model",
+    "thought": "path, index, role, tags, text, reasoning, calls, answer, usage, model",
+    "tool_call": "path, index, role, tags, name, id",
+    "tool_result": "path, index, role, tags, name, id, ok, text, seconds",
+    "asked": "path, index, role, tags, question, text",
+    "concluding": "path, index, role, tags, answer, more (an injected message to be answered first)",
+    "edited": "entry, of, author, reason",
+    "injected": "id, text, to",
+    "recalled": "id",
+    "moved": "tips, why",
+    "error": "type, text, retry, failed_usage (what calls have used so far that failed, by path, if they have)",
+    "warning": "text",
+    "budget_warning": "limit, max, spent, text, path",
+    "budget_exceeded": "limit, max, spent, text, path",
+    "budget_extended": "limit, to",
+    "completed": "answer, interrupted",
+    "thinking": "path, index, role, tags",
+    "model_chunk": "path, index, text, reasoning, again (why what came before counts no more)",
+    "waiting": "why",
+    "playing": "",
+    "paused": "why",
+    "resume_done": "",
+}
+"""Every kind of event, and the keys of its data; the last six are not kept.
+
+`role` and `tags` are what the engine said of the step ("plan", {"step": 3}): a plan, an episode, a node of a tree is
+followed by them, from "thinking" and "tool_call", where it begins, to "thought" and "tool_result".
+"""
+
+
+@dataclass(slots=True)
+class Event:
+    """Something that happened in a run; progress.py adds kinds for what an engine is getting on with."""
+
+    kind: str
+    run: str
+    cursor: int = 0
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the event as JSON data."""
+        return {"kind": self.kind, "run": self.run, "cursor": self.cursor, **self.data}
+
+
+_NOTES = {
+    "call": "tool_call",
+    "inject": "injected",
+    "recall": "recalled",
+    "head": "moved",
+    "completed": "completed",
+    "error": "error",
+    "warning": "warning",
+    "budget_warning": "budget_warning",
+    "budget_exceeded": "budget_exceeded",
+    "budget": "budget_extended",
+}
+
+
+def event_of(row: Row) -> Event | None:
+    """Give the event that a row of the journal stands for; None for rows that only hold the tree together."""
+    if isinstance(row, Note):
+        kind = _NOTES.get(row.kind)
+        data = {"role": "action", "tags": {}, **row.data} if row.kind == "call" else dict(row.data)
+        return Event(kind, row.run, row.id, mask_json(data)) if kind and "kept" not in data else None
+    if row.original and not row.kept:
+        data = {"entry": row.id, "of": row.original, "author": row.author, "reason": row.reason}
+        return Event("edited", row.run, row.id, mask_json(data))
+    kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)
+    return Event(kind, row.run, row.id, mask_json(data)) if kind else None
+
+
+def _nothing(entry: Entry) -> tuple[str, dict[str, Any]]:
+    return "", {}
+
+
+def _started(entry: Entry) -> tuple[str, dict[str, Any]]:
+    spec = entry.result
+    return "started", {"task": spec["task"], "engine": spec["engine"], "model": spec["model"]}
+
+
+def _thought(entry: Entry) -> tuple[str, dict[str, Any]]:
+    reply: Reply = entry.result
+    usage = entry.usage
+    return "thought", {
+        **place(entry),
+        "text": reply.text,
+        "reasoning": reply.reasoning,
+        "calls": [call_to_json(call) for call in reply.calls],
+        "answer": reply.answer,
+        "usage": {"input": usage.input, "output": usage.output, "cost": usage.cost, "calls": usage.calls} if usage else None,
+        "model": entry.model,
+    }
+
+
+def _result(entry: Entry) -> tuple[str, dict[str, Any]]:
+    message: Message = entry.result[0]
+    seconds = round(entry.ended - entry.started, 6)
+    more = {"name": message.name, "id": message.call_id, "ok": message.ok, "text": message.text, "seconds": seconds}
+    return "tool_result", {**place(entry), **more}
+
+
+def _asked(entry: Entry) -> tuple[str, dict[str, Any]]:
+    step: Any = entry.step
+    return "asked", {**place(entry), "question": step.question, "text": entry.result}
+
+
+def _concluding(entry: Entry) -> tuple[str, dict[str, Any]]:
+    step: Any = entry.step
+    return "concluding", {**place(entry), "answer": step.answer, "more": entry.result.text if entry.result else None}
+
+
+def place(stands: Any) -> dict[str, Any]:
+    """Say where an entry or a pending step stands, and what its engine said of it."""
+    step = stands.step
+    said = {"role": step.role, "tags": dict(step.tags)} if step else {"role": "", "tags": {}}
+    return {"path": stands.path, "index": stands.index, **said}
+
+
+_OF_ENTRY = {"begin": _started, "think": _thought, "act": _result, "ask": _asked, "conclude": _concluding}

@@ -1,0 +1,140 @@
+"""What an engine is getting on with, told from the roles and tags of its entries: plans, steps, attempts, lessons, thoughts.
+
+Nothing here is kept: the same rows always give the same events, so they are told while a run goes on and again whenever
+its events are read. They have cursor 0, since the row that they are told before has the cursor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agentkit.core.secrets import mask_json
+from agentkit.engines.parsing import answered, score, verdict
+from agentkit.journal.entries import Entry, Row
+from agentkit.trace.events import Event
+
+KINDS = {
+    "plan_created": "steps (texts), changed (whether there was another plan before)",
+    "plan_step_started": "step (its number, from 1), text",
+    "plan_step_completed": "step, text, state (done, failed or skipped)",
+    "attempt_started": "episode",
+    "attempt_judged": "episode, ok, score",
+    "lesson": "episode, text",
+    "thought_proposed": "node, parent, text",
+    "thought_scored": "node, score",
+    "thoughts_pruned": "nodes",
+    "solved": "nodes (from the first thought to the last), answer",
+    "critique": "round, text",
+    "revised": "round, text",
+    "compacted": "original (messages that a request would have had), kept (those that it has)",
+}
+"""Every kind of progress, and the keys of its data."""
+
+Told = Iterator[tuple[str, dict[str, Any]]]
+
+
+class Progress:
+    """Follows the rows of one run in their order; `take` gives the events that come before the row's own."""
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self._plan: list[str] = []
+        self._states: dict[int, str] = {}
+        self._episode = 0
+        self._pruned: set[str] = set()
+        for row in list(rows):
+            for _ in self.take(row):
+                pass
+
+    def take(self, row: Row) -> Iterator[Event]:
+        """Give what a row says of the engine's progress; nothing where its tags mean something else."""
+        if not isinstance(row, Entry) or row.step is None or not row.step.tags or row.kind in ("batch", "join"):
+            return
+        tags = row.step.tags
+        try:
+            told = [*self._of_plan(tags), *_of_chat(tags)]
+            for of in (self._of_episode, self._of_tree, self._of_round):
+                told += of(row, tags)
+        except (TypeError, ValueError, AttributeError):
+            return
+        for kind, data in told:
+            yield Event(kind, row.run, 0, mask_json(data))
+
+    def _of_plan(self, tags: Mapping[str, Any]) -> Told:
+        texts = [str(text) for text in tags.get("plan", ())]
+        if not texts:
+            return
+        if texts != self._plan:
+            changed, self._plan = bool(self._plan), texts
+            self._states = {n: state for n, state in self._states.items() if n <= len(texts)}
+            yield "plan_created", {"steps": texts, "changed": changed}
+        for number, text in enumerate(texts, 1):
+            state, before = _state(number, tags), self._states.get(number, "todo")
+            self._states[number] = state
+            if state != before and (state == "doing" or (before == "todo" and state in ("done", "failed"))):
+                yield "plan_step_started", {"step": number, "text": text}
+            if state != before and state in ("done", "failed", "skipped"):
+                yield "plan_step_completed", {"step": number, "text": text, "state": state}
+
+    def _of_episode(self, row: Entry, tags: Mapping[str, Any]) -> Told:
+        episode = tags.get("episode")
+        if not isinstance(episode, int) or row.step is None:
+            return
+        if episode > self._episode:
+            self._episode = episode
+            yield "attempt_started", {"episode": episode}
+        if row.step.role == "evaluate":
+            yield "attempt_judged", {"episode": episode, **judgement(row)}
+        if row.step.role == "reflect":
+            yield "lesson", {"episode": episode, "text": answered(row.result)}
+
+    def _of_tree(self, row: Entry, tags: Mapping[str, Any]) -> Told:
+        pruned = [str(node) for node in tags.get("pruned", ()) if str(node) not in self._pruned]
+        if pruned:
+            self._pruned.update(pruned)
+            yield "thoughts_pruned", {"nodes": pruned}
+        role = row.step.role if row.step is not None else ""
+        if "node" in tags and role == "propose":
+            yield "thought_proposed", {"node": tags["node"], "parent": tags.get("parent", ""), "text": answered(row.result)}
+        if "node" in tags and role == "evaluate":
+            yield "thought_scored", {"node": tags["node"], **scored(row)}
+        if row.kind == "conclude" and tags.get("chosen"):
+            yield "solved", {"nodes": [str(node) for node in tags["chosen"]], "answer": getattr(row.step, "answer", "")}
+
+    def _of_round(self, row: Entry, tags: Mapping[str, Any]) -> Told:
+        role = row.step.role if row.step is not None else ""
+        if "round" in tags and role in ("critique", "feedback"):
+            yield "critique", {"round": tags["round"], "text": answered(row.result)}
+        if "round" in tags and role == "revise":
+            yield "revised", {"round": tags["round"], "text": answered(row.result)}
+
+
+def _of_chat(tags: Mapping[str, Any]) -> Told:
+    if "original" in tags and "kept" in tags:
+        yield "compacted", {"original": tags["original"], "kept": tags["kept"]}
+
+
+def judgement(row: Entry) -> dict[str, Any]:
+    """Read what an "evaluate" step says of an attempt, as the engine reads it: by a verdict, or by a score and a threshold."""
+    threshold = row.step.tags.get("threshold") if row.step is not None else None
+    text = row.result.raw or row.result.text
+    if threshold is None:
+        return {"ok": verdict(text) is True, "score": None}
+    value = score(text, 1.0)
+    return {"ok": value is not None and value >= threshold, "score": value}
+
+
+def scored(row: Entry) -> dict[str, Any]:
+    """Read what an "evaluate" step says of a thought, as the engine reads it."""
+    value = score(row.result.raw or row.result.text, 10.0)
+    return {"score": 5.0 if value is None else value}
+
+
+def _state(number: int, tags: Mapping[str, Any]) -> str:
+    """Say how a step of the plan stands: as the tags say, else by its place before or behind the one that is worked on."""
+    states, at = {int(n): str(state) for n, state in dict(tags.get("plan_states", {})).items()}, tags.get("plan_step")
+    if number in states:
+        return states[number]
+    if not isinstance(at, int):
+        return "todo"
+    return "done" if number < at else "doing" if number == at else "todo"
