@@ -128,7 +128,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    asked: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+    asked: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Step, watch and replay agent loops."""
 

@@ -62,5 +62,7 @@ def load_plugin(group: str, name: str) -> Any:
     try:
         return point.load()
     except Exception as error:
-        warnings.warn(f"cannot load {name!r} of agentkit.{group}: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f"cannot load {name!r} of agentkit.{group}: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2
+        )
         return None

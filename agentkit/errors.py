@@ -216,4 +216,6 @@ class Fenced(Control):
     """Another process took this run over; nothing more may be written by this one."""
 
     def __init__(self, run: str, holder: Any = None) -> None:
-        super().__init__(f"run {run} was taken over by {holder or 'another process'}; nothing more is written from here")
+        super().__init__(
+            f"run {run} was taken over by {holder or 'another process'}; nothing more is written from here"
+        )

@@ -19,7 +19,9 @@ os.environ["AGENTKIT_LOCAL"] = "none"  # for kernels, too: no model is chosen by
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that runs the tests in the background has it so
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("same", derandomize=True, deadline=None)  # the same examples each time, however busy the machine
+settings.register_profile(
+    "same", derandomize=True, deadline=None
+)  # the same examples each time, however busy the machine
 settings.load_profile("same")
 
 collect_ignore = ["benchmarks"]  # scripts that measure, for `make bench`
@@ -44,4 +46,6 @@ def recorded() -> Callable[[str], list[dict[str, Any]]]:
     folder = os.environ.get("AGENTKIT_RECORDED")
     if not folder:
         pytest.skip("AGENTKIT_RECORDED names no folder of recorded model output")
-    return lambda name: [json.loads(line) for line in (Path(folder) / name).read_text(encoding="utf-8").splitlines() if line]
+    return lambda name: [
+        json.loads(line) for line in (Path(folder) / name).read_text(encoding="utf-8").splitlines() if line
+    ]

@@ -175,7 +175,9 @@ def cut(data: bytes, size: int) -> list[bytes]:
 
 def sse(*events: Any) -> bytes:
     """Events as a stream ends them in OpenAI's words; `[DONE]` is not added."""
-    return b"".join(b"data: " + (each if isinstance(each, bytes) else json.dumps(each).encode()) + b"\n\n" for each in events)
+    return b"".join(
+        b"data: " + (each if isinstance(each, bytes) else json.dumps(each).encode()) + b"\n\n" for each in events
+    )
 
 
 def delta(finish: str | None = None, usage: Any = None, **content: Any) -> dict[str, Any]:
@@ -210,25 +212,38 @@ def message(*blocks: dict[str, Any], stop: str = "end_turn", ends: bool = True) 
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begin}]
     for index, block in enumerate(blocks):
         kind = block["type"]
-        empty = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}, "tool_use": {"input": {}}}.get(kind, {})
+        empty = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}, "tool_use": {"input": {}}}.get(
+            kind, {}
+        )
         events.append({"type": "content_block_start", "index": index, "content_block": {**block, **empty}})
         written = json.dumps(block.get("input", {}))
         deltas = {
-            "text": [{"type": "text_delta", "text": piece} for piece in (block.get("text", "")[:2], block.get("text", "")[2:])],
+            "text": [
+                {"type": "text_delta", "text": piece}
+                for piece in (block.get("text", "")[:2], block.get("text", "")[2:])
+            ],
             "thinking": [
                 {"type": "thinking_delta", "thinking": block.get("thinking", "")},
                 {"type": "signature_delta", "signature": block.get("signature", "")},
             ],
-            "tool_use": [{"type": "input_json_delta", "partial_json": piece} for piece in ("", written[:3], written[3:])],
+            "tool_use": [
+                {"type": "input_json_delta", "partial_json": piece} for piece in ("", written[:3], written[3:])
+            ],
         }.get(kind, [])
         events += [{"type": "content_block_delta", "index": index, "delta": each} for each in deltas]
         events.append({"type": "content_block_stop", "index": index})
-    events.append({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 7}})
+    events.append(
+        {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 7}}
+    )
     if ends:
         events.append({"type": "message_stop"})
-    return b"".join(b"event: " + each["type"].encode() + b"\ndata: " + json.dumps(each).encode() + b"\n\n" for each in events)
+    return b"".join(
+        b"event: " + each["type"].encode() + b"\ndata: " + json.dumps(each).encode() + b"\n\n" for each in events
+    )
 
 
 def lines(*objects: dict[str, Any]) -> bytes:
     """A stream of JSON lines, as Ollama sends them."""
-    return b"".join(json.dumps({"model": "m", "created_at": "2026-01-01T00:00:00Z", **each}).encode() + b"\n" for each in objects)
+    return b"".join(
+        json.dumps({"model": "m", "created_at": "2026-01-01T00:00:00Z", **each}).encode() + b"\n" for each in objects
+    )

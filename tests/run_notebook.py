@@ -28,7 +28,9 @@ def main(path: Path, scratch: str) -> int:
     os.environ.setdefault("AGENTKIT_NONINTERACTIVE", "1")  # nobody watches: a run is shown once, as a picture
     notebook = nbformat.read(path, as_version=4)
     files_not_ports = Config(KernelManager={"transport": "ipc", "ip": f"{scratch}/kernel"})  # needs not even a loopback
-    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}, config=files_not_ports)
+    client = NotebookClient(
+        notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}, config=files_not_ports
+    )
     client.on_cell_executed = show
     try:
         client.execute()

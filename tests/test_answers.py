@@ -43,7 +43,11 @@ def final(answer: str, abilities: Abilities) -> str:
     """Say an answer as the dialect of a model wants it."""
     if abilities.tools:
         return answer
-    return json.dumps({"type": "final_answer", "answer": json.loads(answer)}) if abilities.json else f"FINAL_ANSWER: {answer}"
+    return (
+        json.dumps({"type": "final_answer", "answer": json.loads(answer)})
+        if abilities.json
+        else f"FINAL_ANSWER: {answer}"
+    )
 
 
 @pytest.mark.parametrize("abilities", [NATIVE, JSON, TEXT])
@@ -195,7 +199,9 @@ def test_a_loaded_run_gives_the_object_where_the_type_is_to_be_had_and_plain_dat
     relink(gone)
     loaded = Agent("offline", journal="memory").load(gone)
     assert loaded.result.output == {"city": "Bern", "days": 2}
-    harmful = json.loads(json.dumps(data).replace("tests.test_answers:Trip", "os:system").replace("test_answers:Trip", "os:system"))
+    harmful = json.loads(
+        json.dumps(data).replace("tests.test_answers:Trip", "os:system").replace("test_answers:Trip", "os:system")
+    )
     relink(harmful)
     assert Agent("offline", journal="memory").load(harmful).result.output == {"city": "Bern", "days": 2}
 

@@ -26,7 +26,9 @@ def model(request: Request) -> Reply:
     turn = sum(message.role == "assistant" for message in request.chat)
     if turn >= 4:
         return Reply(f"answer after {len(request.chat)} messages")
-    return Reply(f"turn {turn}", tuple(Call("add", {"a": turn, "b": n}, f"c{turn}{n}") for n in range(1 + 2 * (turn % 2))))
+    return Reply(
+        f"turn {turn}", tuple(Call("add", {"a": turn, "b": n}, f"c{turn}{n}") for n in range(1 + 2 * (turn % 2)))
+    )
 
 
 def act(run: Run, verb: str, n: int) -> Run:
@@ -53,7 +55,9 @@ def act(run: Run, verb: str, n: int) -> Run:
         case "drive":
             run.drive()
         case "stop":
-            run.rewind(max(run.desk.history.entries.values(), key=lambda other: (other.kind in ("think", "act"), other.id)))
+            run.rewind(
+                max(run.desk.history.entries.values(), key=lambda other: (other.kind in ("think", "act"), other.id))
+            )
     return run
 
 

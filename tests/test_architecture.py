@@ -11,58 +11,19 @@ import pytest
 
 # From the ground up. A module imports from rooms further up this list, and freely within its own room, but never in a
 # circle. Imports under TYPE_CHECKING and inside functions count as well: they tie two modules together all the same.
-ROOMS = [
-    "errors",
-    "config",
-    "core",
-    "tools",
-    "engines",
-    "models",
-    "journal",
-    "around",
-    "stepper",
-    "trace",
-    "gates",
-    "runtime",
-    "export",
-    "run",
-    "memory",
-    "agent",
-    "view",
-    "notebook",
-    "integrations",
-    "cli",
-    "__init__",
-    "__main__",
-]
+ROOMS = (
+    *("errors", "config", "core", "tools", "engines", "models", "journal", "around", "stepper", "trace", "gates"),
+    *("runtime", "export", "run", "memory", "agent", "view", "notebook", "integrations", "cli", "__init__", "__main__"),
+)
 
 # Rooms that decide and never perform: no I/O, no clock, no threads, no randomness. Finding engines by name is the exception.
 PURE, EXCEPTIONS = {"errors", "engines", "around", "stepper"}, {"engines.registry"}
 PURE_ROOMS = {*PURE, "core", "models", "tools"}  # of models and tools, they use what is plain data
-PURE_LIBRARY = [
-    "__future__",
-    "bisect",
-    "collections",
-    "copy",
-    "dataclasses",
-    "difflib",
-    "enum",
-    "functools",
-    "hashlib",
-    "heapq",
-    "inspect",
-    "itertools",
-    "json",
-    "linecache",
-    "math",
-    "operator",
-    "re",
-    "string",
-    "textwrap",
-    "tokenize",
-    "types",
+PURE_LIBRARY = {
+    *("__future__", "bisect", "collections", "copy", "dataclasses", "difflib", "enum", "functools", "hashlib", "heapq"),
+    *("inspect", "itertools", "json", "linecache", "math", "operator", "re", "string", "textwrap", "tokenize", "types"),
     "typing",
-]
+}
 PERFORMS = {"open", "print", "input", "exec", "eval", "compile", "breakpoint", "__import__"}
 
 ROOT = Path(__file__).parents[1]
@@ -89,7 +50,7 @@ def own_imports(name: str) -> set[str]:
 
 
 def room(name: str) -> str:
-    return (name.split(".") + ["__init__"])[1]
+    return [*name.split("."), "__init__"][1]
 
 
 @every_module
@@ -107,8 +68,10 @@ def test_what_decides_performs_nothing(name: str) -> None:
     if room(name) not in PURE or name.removeprefix("agentkit.") in EXCEPTIONS:
         return
     used = [room(other) if other in MODULES else other.split(".")[0] for other in imports(name)]
-    calls = [node.func.id for node in ast.walk(TREES[name]) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    assert [other for other in used if other not in {*PURE_ROOMS, *PURE_LIBRARY}] == []
+    calls = [
+        node.func.id for node in ast.walk(TREES[name]) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    assert [other for other in used if other not in PURE_ROOMS | PURE_LIBRARY] == []
     assert PERFORMS & set(calls) == set()
 
 

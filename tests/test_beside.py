@@ -56,7 +56,11 @@ def test_what_was_approved_and_done_is_not_asked_for_again_when_the_next_one_is_
     run.drive()
     assert ORDERED == ["tea"]
     run.approve(0, arguments={"item": "two cakes"})
-    assert run.drive().answer == "Yes." and ORDERED == ["tea", "two cakes"] and told(run) == ["ordered tea", "ordered two cakes"]
+    assert (
+        run.drive().answer == "Yes."
+        and ORDERED == ["tea", "two cakes"]
+        and told(run) == ["ordered tea", "ordered two cakes"]
+    )
     assert "2 tool calls" in str(run)
 
 
@@ -246,14 +250,18 @@ def test_the_same_call_in_another_lane_is_not_the_one_that_is_approved_with_a_ch
     run.drive()
     run.approve(0, arguments={"item": "9 teas"})
     run.drive()
-    assert ORDERED == ["9 teas"] and [pending.step.calls[0].arguments for pending, _ in run.waiting] == [{"item": "90 teas"}]  # type: ignore[union-attr]
+    assert ORDERED == ["9 teas"] and [pending.step.calls[0].arguments for pending, _ in run.waiting] == [
+        {"item": "90 teas"}
+    ]  # type: ignore[union-attr]
 
 
 def test_the_same_call_of_a_later_turn_is_not_the_one_that_is_edited() -> None:
     run = started(calls("tea"), calls("tea"), "Yes.", "Yes.")
     run.drive()
     run.edit(2, arguments={"item": "cake"})
-    assert [str(entry.kind) for entry in run.entries] == ["begin", "think"] and run[1].result.calls[0].arguments == {"item": "cake"}
+    assert [str(entry.kind) for entry in run.entries] == ["begin", "think"] and run[1].result.calls[0].arguments == {
+        "item": "cake"
+    }
 
 
 def test_of_two_calls_that_are_the_same_one_is_changed() -> None:
@@ -331,7 +339,9 @@ def test_a_call_that_is_out_is_waited_for_and_not_made_again_when_another_is_app
 
 
 @pytest.mark.parametrize("again", [lambda run: run, lambda run: reopened(run)], ids=["the run", "resumed"])
-def test_a_call_that_may_have_run_is_asked_about_when_another_is_edited(again: Callable[[Run], Run], tmp_path: Path) -> None:
+def test_a_call_that_may_have_run_is_asked_about_when_another_is_edited(
+    again: Callable[[Run], Run], tmp_path: Path
+) -> None:
     run = begin("tea", "cake", journal=tmp_path / "runs.db")
     next(run)
     run.desk.history.begin(run.pending[0], 1.0, sync=True)  # and here its kernel died
@@ -357,7 +367,9 @@ def test_branches_show_each_lane_as_it_was_left() -> None:
 
 
 def test_nobody_waits_in_a_lane_of_a_run_that_is_over() -> None:
-    agent = started(calls("tea"), "Hm.", "Yes.", engine=pair, approve=["order"], budget={"max_model_calls": 1, "ask": False}).agent
+    agent = started(
+        calls("tea"), "Hm.", "Yes.", engine=pair, approve=["order"], budget={"max_model_calls": 1, "ask": False}
+    ).agent
     run = agent.start("Order.", paused=True)
     next(run)
     run.drive()

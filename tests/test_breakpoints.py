@@ -46,7 +46,9 @@ def line_of(text: str) -> int:
     ],
 )
 @pytest.mark.parametrize("drive", [Run.drive, lambda run: run.play().wait()])
-def test_a_run_pauses_before_the_step_that_a_breakpoint_names(condition: Any, stands_before: str, says: str, drive: Any) -> None:
+def test_a_run_pauses_before_the_step_that_a_breakpoint_names(
+    condition: Any, stands_before: str, says: str, drive: Any
+) -> None:
     run = begin(call("Oslo"), call("Rome"), "done")
     point = run.break_at(**condition)
     drive(run)
@@ -87,7 +89,9 @@ def test_a_predicate_of_the_entry_pauses_the_run_and_one_that_raises_says_so() -
 
 def test_all_breakpoints_that_are_met_say_so_and_count_it() -> None:
     run = begin(call("Oslo", 1), call("Oslo", 2), "done")
-    points = [run.break_at(**condition) for condition in ({"tool": "look"}, {"line": line_of("yield Act")}, {"repeat": True})]
+    points = [
+        run.break_at(**condition) for condition in ({"tool": "look"}, {"line": line_of("yield Act")}, {"repeat": True})
+    ]
     run.drive()
     assert "tool look" in run.hold and "line" in run.hold
     run.drive()
@@ -213,5 +217,9 @@ def test_where_shows_function_line_source_and_locals_of_the_engine() -> None:
     run = begin(call("Oslo"), "done")
     next(run)
     place = next(place for place in run.where() if not place.around)
-    assert (place.function, place.source, place.line) == ("react", "chat += yield Act(thought.calls)", line_of("yield Act"))
+    assert (place.function, place.source, place.line) == (
+        "react",
+        "chat += yield Act(thought.calls)",
+        line_of("yield Act"),
+    )
     assert place.locals["iterations"] == 1 and place.file == module.__file__

@@ -92,7 +92,9 @@ def test_an_injection_does_not_wait_for_the_call_that_is_out_and_does_not_end_it
 
 
 @every_drive
-def test_an_edit_of_an_earlier_step_gives_up_the_call_that_is_out_and_its_result_is_noted(gates: Gates, drive: Any) -> None:
+def test_an_edit_of_an_earlier_step_gives_up_the_call_that_is_out_and_its_result_is_noted(
+    gates: Gates, drive: Any
+) -> None:
     run = begin([look, slow_tool(gates)], calling("look", city="Oslo"), calling("slow"), "sunny")
     drive(run)
     assert gates.out.wait(5)
@@ -104,7 +106,9 @@ def test_an_edit_of_an_earlier_step_gives_up_the_call_that_is_out_and_its_result
     gates.go.set()
     until(lambda: warnings(run))
     assert warnings(run) == ["slow came back after it had been given up; its result is not used"]
-    assert not any(entry.kind == "act" and entry.step.calls[0].name == "slow" for entry in run.desk.history.entries.values())
+    assert not any(
+        entry.kind == "act" and entry.step.calls[0].name == "slow" for entry in run.desk.history.entries.values()
+    )
 
 
 def test_an_edit_cancels_the_stream_that_it_makes_pointless() -> None:

@@ -91,7 +91,11 @@ def test_html_and_markdown_hold_every_step_as_text() -> None:
 def test_options_go_to_the_engines_that_know_them_and_an_engine_may_have_its_own() -> None:
     model = Scripted(["a", "b", "c", "d", "e", "f"])
     found = compare("q", [once, (checked, {"rounds": 2}), checked], model=model, journal="memory", rounds=1)
-    assert [result.step_count for result in found.results] == [1, 3, 2] and found.names == ["once", "checked 1", "checked 2"]
+    assert [result.step_count for result in found.results] == [1, 3, 2] and found.names == [
+        "once",
+        "checked 1",
+        "checked 2",
+    ]
     with pytest.raises(Unknown, match="rounds"):
         compare("q", [once, checked], model=model, round=3)
 

@@ -176,7 +176,9 @@ def test_a_fork_may_change_the_options_of_the_engine_and_keeps_them(journal: str
     run = agent.start("q", paused=True)
     assert run.drive().reason == "max_turns" and run.answer == "forced"
     other = run.fork(max_iterations=5)
-    assert "4 recorded steps are re-used" in other.forecast and other.drive().answer == "done" and not other.result.reason
+    assert (
+        "4 recorded steps are re-used" in other.forecast and other.drive().answer == "done" and not other.result.reason
+    )
     third = other.fork(2)
     assert third.task["options"] == {"max_iterations": 5} and run.task["options"] == {"max_iterations": 2}
     assert Run.from_json(other.to_json()).answer == "done" and run.answer == "forced"
@@ -194,7 +196,9 @@ def test_a_fork_may_have_its_answer_written_anew_or_no_more() -> None:
         run.fork(max_iterations=0)
 
 
-@pytest.mark.parametrize("change", [{"instructions": "Be kind."}, {"recall": 0}, {"retained_turns": 3}, {"journal": None}])
+@pytest.mark.parametrize(
+    "change", [{"instructions": "Be kind."}, {"recall": 0}, {"retained_turns": 3}, {"journal": None}]
+)
 def test_a_fork_says_what_it_cannot_change(change: Any) -> None:
     run, _ = begin("first")
     with pytest.raises(UsageError, match=f"{next(iter(change))} is part of that"):
@@ -255,7 +259,15 @@ def test_what_nobody_has_heard_at_the_end_is_reported() -> None:
 
 @pytest.mark.parametrize(
     ("said", "sent"),
-    [(True, ["hi"]), ("allow", ["hi"]), (False, []), ("deny", []), (None, []), ("yes please", []), ({"text": "ho"}, ["ho"])],
+    [
+        (True, ["hi"]),
+        ("allow", ["hi"]),
+        (False, []),
+        ("deny", []),
+        (None, []),
+        ("yes please", []),
+        ({"text": "ho"}, ["ho"]),
+    ],
 )
 def test_an_approver_decides_and_only_a_plain_yes_is_a_yes(said: Any, sent: list[str]) -> None:
     model = Scripted([call("send", text="hi"), "done"], abilities=Abilities(tools=True))

@@ -98,12 +98,15 @@ def test_every_declared_kind_is_really_told() -> None:
     question.drive()
     question.respond("Ada")
     dear = Scripted([calls((1, 2)), "three"], abilities=Abilities(tools=True))
-    asked = Agent(dear, [add], journal="memory", on_event=told.append, budget={"max_model_calls": 1, "ask": True}).start(
-        "q", paused=True
-    )
+    asked = Agent(
+        dear, [add], journal="memory", on_event=told.append, budget={"max_model_calls": 1, "ask": True}
+    ).start("q", paused=True)
     asked.drive()
     asked.approve()
-    assert {*kinds(told), *kinds(run.events())} >= set(KINDS) - {"playing"}, set(KINDS) - {*kinds(told), *kinds(run.events())}
+    assert {*kinds(told), *kinds(run.events())} >= set(KINDS) - {"playing"}, set(KINDS) - {
+        *kinds(told),
+        *kinds(run.events()),
+    }
 
 
 def test_on_step_hears_of_each_thought_and_each_tool_result() -> None:

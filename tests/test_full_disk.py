@@ -150,7 +150,13 @@ def test_a_journal_that_fails_in_its_own_way_is_a_journal_that_refuses() -> None
 
 @pytest.mark.parametrize(
     "command",
-    [Run.undo, lambda run: run.edit(1, text="x"), lambda run: run.rewind(0), lambda run: run.respond("y"), lambda run: run.fork(0)],
+    [
+        Run.undo,
+        lambda run: run.edit(1, text="x"),
+        lambda run: run.rewind(0),
+        lambda run: run.respond("y"),
+        lambda run: run.fork(0),
+    ],
 )
 def test_a_command_that_is_refused_changes_nothing_and_can_be_given_again(command: Any) -> None:
     run, journal, _ = begin(call("a"), "done")

@@ -19,9 +19,7 @@ def test_a_list_with_needs_and_models_is_read() -> None:
 
 
 def test_json_is_read_too() -> None:
-    text = (
-        'Here:\n```json\n{"steps": [{"id": "a", "task": "x"}, {"id": "b", "task": "y", "depends_on": ["a"], "model": "fast"}]}\n```'
-    )
+    text = 'Here:\n```json\n{"steps": [{"id": "a", "task": "x"}, {"id": "b", "task": "y", "depends_on": ["a"], "model": "fast"}]}\n```'
     assert read(text) == (Node("a", "x"), Node("b", "y", ("a",), "fast"))
 
 
@@ -35,7 +33,10 @@ def test_what_is_no_plan_gives_none(text: str) -> None:
     [
         ("1. a\n2. b [after: 1]", ""),
         ("1. a [after: 1]", "step 1 needs itself"),
-        ("1. a [after: 3]\n2. b [after: 1]\n3. c [after: 2]", "steps go round in a circle: 1 needs 3, 3 needs 2, 2 needs 1"),
+        (
+            "1. a [after: 3]\n2. b [after: 1]\n3. c [after: 2]",
+            "steps go round in a circle: 1 needs 3, 3 needs 2, 2 needs 1",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_the_steps_names(text: str, words: str) -> None:
@@ -67,7 +68,9 @@ def test_a_need_of_a_step_beyond_the_limit_is_said() -> None:
         ),
     ],
 )
-def test_needs_are_steps_of_the_plan_and_nothing_else_is_taken_out_of_a_task(text: str, nodes: tuple[Node, ...]) -> None:
+def test_needs_are_steps_of_the_plan_and_nothing_else_is_taken_out_of_a_task(
+    text: str, nodes: tuple[Node, ...]
+) -> None:
     assert read(text) == nodes
 
 

@@ -85,7 +85,11 @@ def swallows_its_end(task: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("engine", "says"),
-    [(raises_at_once, "before the first step"), (yields_nonsense, "yields steps"), (returns_nothing, "returns an Answer")],
+    [
+        (raises_at_once, "before the first step"),
+        (yields_nonsense, "yields steps"),
+        (returns_nothing, "returns an Answer"),
+    ],
 )
 def test_a_broken_engine_is_an_error_that_names_it(engine: Any, says: str) -> None:
     result = Agent("echo", engine=engine, journal="memory").run("q")

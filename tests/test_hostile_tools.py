@@ -112,7 +112,12 @@ def test_an_unknown_tool_and_wrong_arguments_are_told_and_nothing_runs() -> None
         ran.append(n)
         return n
 
-    calls = (Call("cuont", {"n": 1}, "a"), Call("count", {}, "b"), Call("count", {"n": "many"}, "c"), Call("count", {"m": 1}, "d"))
+    calls = (
+        Call("cuont", {"n": 1}, "a"),
+        Call("count", {}, "b"),
+        Call("count", {"n": "many"}, "c"),
+        Call("count", {"m": 1}, "d"),
+    )
     model = Scripted([Reply("", calls), "done"], abilities=Abilities(tools=True))
     assert Agent(model, [count], journal="memory").run("q").answer == "done"
     told = [message["content"] for message in model.requests[1]["messages"][-4:]]

@@ -29,7 +29,11 @@ ODD: list[BaseException] = [
     asyncio.CancelledError(),
     BaseException("odd"),
 ]
-DRIVES = {"play": lambda run: run.play().wait(10), "drive": Run.drive, "over": lambda run: [run.step_over() for _ in range(4)]}
+DRIVES = {
+    "play": lambda run: run.play().wait(10),
+    "drive": Run.drive,
+    "over": lambda run: [run.step_over() for _ in range(4)],
+}
 every_odd = pytest.mark.parametrize("error", ODD, ids=lambda error: type(error).__name__)
 every_drive = pytest.mark.parametrize("drive", DRIVES.values(), ids=DRIVES)
 
@@ -42,7 +46,9 @@ def calling(name: str, *more: Any) -> Scripted:
 @every_drive
 @pytest.mark.parametrize("timeout", [None, 5.0])
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_whatever_a_tool_raises_is_an_observation(error: BaseException, drive: Any, timeout: Any, asynchronous: bool) -> None:
+def test_whatever_a_tool_raises_is_an_observation(
+    error: BaseException, drive: Any, timeout: Any, asynchronous: bool
+) -> None:
     fail = failing(error, timeout=timeout, asynchronous=asynchronous)
     run = Agent(calling("fail"), [fail], journal="memory").start("q", paused=True)
     drive(run)
@@ -262,7 +268,11 @@ def test_an_interrupt_in_the_records_of_a_nested_run_waits_until_they_are_writte
             before = [pending.step.kind for pending in inner.pending]
             report(inner, rows=rows, before=before, outer=outer.status, torn=inner.desk.history.torn)
     """)
-    assert report["kinds"] == ["begin", "think"] and report["before"] == ["conclude"] and report["rows"] == ["begin", "think"]
+    assert (
+        report["kinds"] == ["begin", "think"]
+        and report["before"] == ["conclude"]
+        and report["rows"] == ["begin", "think"]
+    )
     assert (report["outer"], report["torn"]) == ("paused", False)
 
 

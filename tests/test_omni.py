@@ -10,7 +10,11 @@ import pytest
 
 from agentkit.integrations.omni import ReActWorkflow
 
-SCHEMA = {"name": "skill.discover", "description": "Find a skill.", "parameters": {"properties": {"intent": {"type": "string"}}}}
+SCHEMA = {
+    "name": "skill.discover",
+    "description": "Find a skill.",
+    "parameters": {"properties": {"intent": {"type": "string"}}},
+}
 
 
 class Client:
@@ -20,9 +24,14 @@ class Client:
         self.asked: list[dict[str, Any]] = []
 
     async def complete(self, system_prompt: str, user_query: str, messages: list[Any], tools: Any) -> dict[str, Any]:
-        self.asked.append({"system_prompt": system_prompt, "user_query": user_query, "messages": messages, "tools": tools})
+        self.asked.append(
+            {"system_prompt": system_prompt, "user_query": user_query, "messages": messages, "tools": tools}
+        )
         if len(self.asked) == 1:
-            return {"content": "", "tool_calls": [{"id": "1", "name": "skill.discover", "arguments": {"intent": "read"}}]}
+            return {
+                "content": "",
+                "tool_calls": [{"id": "1", "name": "skill.discover", "arguments": {"intent": "read"}}],
+            }
         return {"content": "found it", "tool_calls": []}
 
 
@@ -44,7 +53,9 @@ def test_a_workflow_of_two_callables_runs_with_one_and_with_two_arguments() -> N
     for execute in (by_call, by_name):
         messages: list[Any] = []
         client = Client()
-        workflow = ReActWorkflow(engine=client, get_tool_schemas=get_tool_schemas, execute_tool=execute, max_tool_calls=10)
+        workflow = ReActWorkflow(
+            engine=client, get_tool_schemas=get_tool_schemas, execute_tool=execute, max_tool_calls=10
+        )
         assert asyncio.run(workflow.run("task", "be kind", messages)) == "found it"
         assert (workflow.step_count, workflow.tool_calls_count, messages) == (2, 1, [])
         assert "quick guide" in str(client.asked[1]["messages"])
@@ -65,7 +76,14 @@ def test_its_configuration_has_the_defaults_of_the_description_and_is_taken_as_a
             return {"content": "done", "tool_calls": []}
 
     workflow = ReActWorkflow(Talker(), get_tool_schemas, lambda call: "", **{**CONFIG, "retained_turns": 1})
-    said = [("user", "u0"), ("assistant", "a0"), ("user", "u1"), ("assistant", "a1"), ("user", "u2"), ("assistant", "a2")]
+    said = [
+        ("user", "u0"),
+        ("assistant", "a0"),
+        ("user", "u1"),
+        ("assistant", "a1"),
+        ("user", "u2"),
+        ("assistant", "a2"),
+    ]
     before = [{"role": role, "content": text} for role, text in said]
     assert asyncio.run(workflow.run("task", "be kind", before)) == "done"
     assert "u2" in str(asked[0]) and "u1" not in str(asked[0])

@@ -18,7 +18,9 @@ NO_NODE = {**os.environ, "PATH": "/nonexistent"}
 
 
 def python_m(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
-    done = subprocess.run([sys.executable, "-m", *command], cwd=cwd, env=env, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=cwd, env=env, capture_output=True, text=True, timeout=280
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -50,7 +52,18 @@ def test_the_source_archive_holds_the_package_and_what_the_build_reads(tmp_path:
 
 def test_a_source_archive_is_installed_without_node_and_without_the_network(tmp_path: Path) -> None:
     archive = build("sdist", tmp_path / "archive")
-    python_m("pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", tmp_path, archive, cwd=tmp_path, env=NO_NODE)
+    python_m(
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "-w",
+        tmp_path,
+        archive,
+        cwd=tmp_path,
+        env=NO_NODE,
+    )
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         assert set(wheel.namelist()) >= FRONT_END
 
@@ -59,7 +72,9 @@ def test_a_source_archive_is_installed_without_node_and_without_the_network(tmp_
 def test_a_fresh_checkout_is_built_on_a_machine_without_node(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     for folder in ("agentkit", "widgets"):
-        shutil.copytree(ROOT / folder, checkout / folder, ignore=shutil.ignore_patterns("node_modules", "static", "__pycache__"))
+        shutil.copytree(
+            ROOT / folder, checkout / folder, ignore=shutil.ignore_patterns("node_modules", "static", "__pycache__")
+        )
     for file in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / file, checkout)
     python_m("pip", "wheel", "--no-deps", "-w", tmp_path, checkout, env=NO_NODE)

@@ -20,7 +20,9 @@ def look(query: str) -> str:
 def told(engine: str, replies: list[str], **options: Any) -> tuple[Run, list[tuple[str, dict[str, Any]]]]:
     events: list[Event] = []
     model, tools = Scripted(replies), options.pop("tools", ())
-    run = Agent(model, tools, engine=engine, journal="memory", on_event=events.append, **options).start("q", paused=True)
+    run = Agent(model, tools, engine=engine, journal="memory", on_event=events.append, **options).start(
+        "q", paused=True
+    )
     for _ in run:
         pass
     live = [(event.kind, event.data) for event in events if event.kind in KINDS]

@@ -95,7 +95,15 @@ def test_a_score_is_brought_to_the_scale(text: str, value: float | None) -> None
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("score: 0.4", 0.4), ("Score: 0.9", 0.9), ("Score: 0,9", 0.9), ("8/10", 0.8), ("85%", 0.85), ("2", 1.0), (".5", 0.5)],
+    [
+        ("score: 0.4", 0.4),
+        ("Score: 0.9", 0.9),
+        ("Score: 0,9", 0.9),
+        ("8/10", 0.8),
+        ("85%", 0.85),
+        ("2", 1.0),
+        (".5", 0.5),
+    ],
 )
 def test_a_score_from_0_to_1(text: str, value: float) -> None:
     assert score(text, 1.0) == pytest.approx(value)
@@ -195,7 +203,9 @@ def test_claims_are_blocks_of_labelled_lines() -> None:
         {"claim": "no tool"},
     ]
     bold = "**Follow-up: who?**\n**Tool: `look`**\n**Tool_Input: it**"
-    assert fields(bold, ("Follow up",), "Tool", "Tool Input") == [{"follow up": "who?", "tool": "`look`", "tool input": "it"}]
+    assert fields(bold, ("Follow up",), "Tool", "Tool Input") == [
+        {"follow up": "who?", "tool": "`look`", "tool input": "it"}
+    ]
 
 
 @tool
@@ -243,7 +253,11 @@ def test_what_a_person_wrote_in_a_replys_place_is_what_was_said() -> None:
 
 def test_values_that_are_too_long_are_cut_to_one_length_and_the_prompt_stays_whole() -> None:
     said = fill("{a} and {b} and {c}. Go on!", a="a" * 100_000, b="b" * 50_000, c="c" * 100)
-    assert said.endswith("c. Go on!") and said.count("c") > 100 and said.count("a" * 19_950) == said.count("b" * 19_950) == 1
+    assert (
+        said.endswith("c. Go on!")
+        and said.count("c") > 100
+        and said.count("a" * 19_950) == said.count("b" * 19_950) == 1
+    )
     assert "80,050 more characters" in said and len(said) < 40_300
     assert fitted(["a" * 10, "b" * 5]) == ["a" * 10, "b" * 5] and fitted([]) == []
 

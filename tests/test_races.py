@@ -32,7 +32,9 @@ def model(request: Request) -> Reply:
     turn = sum(message.role == "assistant" for message in request.chat)
     if turn >= 6:
         return Reply(f"done after {len(request.chat)}")
-    return Reply(f"turn {turn}", tuple(Call("look", {"city": f"{turn}{n}"}, f"c{turn}{n}") for n in range(1 + turn % 2)))
+    return Reply(
+        f"turn {turn}", tuple(Call("look", {"city": f"{turn}{n}"}, f"c{turn}{n}") for n in range(1 + turn % 2))
+    )
 
 
 VERBS: dict[str, Callable[[Run], Any]] = {
@@ -86,7 +88,11 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
     assert not wrong, repr(wrong[0])
     again, history = reloaded(run), run.desk.history
     assert [entry.id for entry in again.line] == [entry.id for entry in history.line]
-    assert (again.tips, again.moves.done, again.moves.undone) == (history.tips, history.moves.done, history.moves.undone)
+    assert (again.tips, again.moves.done, again.moves.undone) == (
+        history.tips,
+        history.moves.done,
+        history.moves.undone,
+    )
     assert (again.stepper.answer and again.stepper.answer.text) == run.answer
     assert run.drive().answer or run.drive().answer
 
@@ -95,7 +101,9 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
 def test_who_reads_a_paused_run_sees_it_before_a_change_or_after_it(journal: str | None, tmp_path: Path) -> None:
     """An edit runs the engine again, and opens the lanes of its two calls one by one: nobody sees that half done."""
     where = {"journal": tmp_path / journal} if journal else {}
-    run = Agent(lambda request: Reply("", tuple(Call("look", {"city": c}, c) for c in "ab")), [look], dialect="native", **where)
+    run = Agent(
+        lambda request: Reply("", tuple(Call("look", {"city": c}, c) for c in "ab")), [look], dialect="native", **where
+    )
     run = run.start("q", paused=True)
     next(run)
     edits = threading.Thread(target=lambda: [run.edit(run.pending[1], arguments={"city": str(n)}) for n in range(100)])

@@ -22,7 +22,12 @@ def test_tests_use_real_parts(path: Path) -> None:
             assert not any("mock" in name.split(".") for name in names), f"{path.name}:{node.lineno} imports mock"
         if isinstance(node, ast.arg):
             assert node.arg != "mocker", f"{path.name}:{node.lineno} asks for mocker"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr" and node.args:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "setattr"
+            and node.args
+        ):
             assert not replaces_our_own(node.args[0], path), f"{path.name}:{node.lineno} replaces a part of agentkit"
 
 

@@ -40,7 +40,9 @@ def test_an_unknown_signal_is_answered_with_the_nearest() -> None:
 
 
 def test_what_is_available_is_what_the_registry_has() -> None:
-    assert {choice.engine for choice in TABLE if choice.available} == ENGINES.keys() & {choice.engine for choice in TABLE}
+    assert {choice.engine for choice in TABLE if choice.available} == ENGINES.keys() & {
+        choice.engine for choice in TABLE
+    }
 
 
 def test_the_guide_shows_the_same_table() -> None:

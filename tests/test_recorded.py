@@ -16,7 +16,9 @@ def test_native_runs_give_their_recorded_answers_and_calls(recorded: Any) -> Non
     assert len(runs) == 21
     for run in runs:
         model_calls, effects = [], []
-        agent = Agent(native_model(run, lambda m=model_calls: m.append(1)), native_tools(run, effects.append), journal="memory")
+        agent = Agent(
+            native_model(run, lambda m=model_calls: m.append(1)), native_tools(run, effects.append), journal="memory"
+        )
         result = agent.run([message_from_dict(message) for message in run["messages"]])
         expected = run["expected"]
         assert result.answer == expected["final_answer"], run["id"]

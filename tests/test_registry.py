@@ -86,7 +86,10 @@ def test_what_a_package_brings_is_found_by_name(installed: None) -> None:
 def test_a_broken_plugin_breaks_nothing_else(installed: None) -> None:
     with pytest.warns(RuntimeWarning, match="cannot load 'broken' of agentkit.engines"), pytest.raises(Unknown):
         Agent("echo", engine="broken")
-    config = {"solvers": ["broken", "shout"], "plugin-config": {"shout": {"toolboxes": ["broken-box", "soft"], "loudness": 3}}}
+    config = {
+        "solvers": ["broken", "shout"],
+        "plugin-config": {"shout": {"toolboxes": ["broken-box", "soft"], "loudness": 3}},
+    }
     with pytest.warns(RuntimeWarning) as said:
         agent = persona.load(config, "parrot")
     assert [tool.name for tool in agent.tools.tools] == ["whisper"] and agent.options == {"loudness": 3}
@@ -107,7 +110,10 @@ def test_the_persona_of_the_description_loads() -> None:
 
 
 def test_a_persona_with_a_typo_says_so_and_one_without_an_engine_is_refused() -> None:
-    config = {"solvers": "react", "plugin-config": {"react": {"max_iteration": 3, "max_iterations": 4, "max_tool_calls": 20}}}
+    config = {
+        "solvers": "react",
+        "plugin-config": {"react": {"max_iteration": 3, "max_iterations": 4, "max_tool_calls": 20}},
+    }
     with pytest.warns(RuntimeWarning, match="'max_iteration'"):
         assert persona.load(config, "echo").options == {"max_iterations": 4}
     with pytest.warns(RuntimeWarning), pytest.raises(UsageError, match="none of the engines"):
@@ -115,7 +121,8 @@ def test_a_persona_with_a_typo_says_so_and_one_without_an_engine_is_refused() ->
 
 
 @pytest.mark.parametrize(
-    "config", [{"plugin-config": None}, {"plugin-config": {"react": None}}, {"plugin-config": {"react": {"tools": None}}}]
+    "config",
+    [{"plugin-config": None}, {"plugin-config": {"react": None}}, {"plugin-config": {"react": {"tools": None}}}],
 )
 def test_what_a_persona_leaves_empty_is_left_out(config: Any) -> None:
     assert persona.load({"solvers": ["react"], **config}, "echo").options == {}
@@ -129,12 +136,16 @@ def test_what_is_no_persona_is_refused(config: Any) -> None:
 
 def test_engines_inside_are_recorded_as_data_and_found_again(tmp_path: Path) -> None:
     inner = {"engine": "plan_and_execute", "actor": {"engine": "react", "max_iterations": 2}, "max_steps": 3}
-    agent = Agent(Scripted(["1. a", "A", "done", "SATISFACTORY"]), engine="reflexion", actor=inner, journal=tmp_path / "runs.db")
+    agent = Agent(
+        Scripted(["1. a", "A", "done", "SATISFACTORY"]), engine="reflexion", actor=inner, journal=tmp_path / "runs.db"
+    )
     run = agent.start("q", paused=True)
     assert run[0].result["options"] == {"actor": inner}
     next(run)
     run.close()
-    again = Agent(Scripted(["A", "done", "SATISFACTORY"]), engine="reflexion", journal=tmp_path / "runs.db").resume(run.id)
+    again = Agent(Scripted(["A", "done", "SATISFACTORY"]), engine="reflexion", journal=tmp_path / "runs.db").resume(
+        run.id
+    )
     assert again.drive().answer == "done"
     again.close()
 
@@ -152,7 +163,9 @@ def test_functions_and_partials_are_taken_too() -> None:
     assert Agent("echo", engine="reflexion", actor=mine).options == {"actor": f"{__name__}:mine"}
     spec = Agent("echo", engine="reflexion", actor=functools.partial(react, max_iterations=2)).options
     assert spec == {"actor": {"engine": "react", "max_iterations": 2}}
-    run = Agent(Scripted(["a", "SATISFACTORY"]), engine="reflexion", actor=local, journal="memory").start("q", paused=True)
+    run = Agent(Scripted(["a", "SATISFACTORY"]), engine="reflexion", actor=local, journal="memory").start(
+        "q", paused=True
+    )
     assert run.drive().answer == "a here"
 
 

@@ -24,7 +24,9 @@ def look(city: str) -> str:
 
 def run() -> Run:
     replies = [Reply(HOSTILE, (Call("look", {"city": HOSTILE}, "c"),)), HOSTILE, "again"]
-    held = Agent(Scripted(replies, abilities=Abilities(tools=True)), [look], journal="memory").start(HOSTILE, paused=True)
+    held = Agent(Scripted(replies, abilities=Abilities(tools=True)), [look], journal="memory").start(
+        HOSTILE, paused=True
+    )
     held.drive()
     held.edit(2, text=f"sun {HOSTILE}")
     held.drive()
@@ -51,7 +53,9 @@ def held() -> dict[str, Any]:
 def test_each_type_shows_itself_the_same_every_time_and_runs_nothing(name: str, form: str) -> None:
     first, second = getattr(held()[name], form)(), getattr(held()[name], form)()
     assert first and first == second
-    prose = re.sub(r"^(```+).*?^\1$", "", first, flags=re.DOTALL | re.MULTILINE)  # in a fence of Markdown text stays text
+    prose = re.sub(
+        r"^(```+).*?^\1$", "", first, flags=re.DOTALL | re.MULTILINE
+    )  # in a fence of Markdown text stays text
     assert "<img" not in prose and "<script" not in prose
 
 

@@ -13,7 +13,16 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, Run, Usage, tool
-from agentkit.errors import Diverged, JournalError, JournalInUse, JournalTooNew, ModelError, ReadOnly, Unknown, UsageError
+from agentkit.errors import (
+    Diverged,
+    JournalError,
+    JournalInUse,
+    JournalTooNew,
+    ModelError,
+    ReadOnly,
+    Unknown,
+    UsageError,
+)
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -171,7 +180,12 @@ def test_a_damaged_row_of_a_parallel_step_opens_the_run_in_memory(kind: str) -> 
     first.close()
     with sqlite3.connect(database()) as db:
         found = f'SELECT min(id) FROM rows WHERE body LIKE \'%"entry":"{kind}"%\''
-        assert db.execute(f"UPDATE rows SET body = replace(body, '\"parent\"', '\"patent\"') WHERE id = ({found})").rowcount == 1
+        assert (
+            db.execute(
+                f"UPDATE rows SET body = replace(body, '\"parent\"', '\"patent\"') WHERE id = ({found})"
+            ).rowcount
+            == 1
+        )
         stored = db.execute("SELECT * FROM rows").fetchall()
     run = agent("done").resume(first.id)
     assert run.status == "readonly" and "sound journal" in repr(run) and run[1].result.text == "both"
@@ -200,7 +214,9 @@ def test_on_a_full_disk_the_result_in_hand_is_kept_and_saved_later(tmp_path: Pat
         ran.append(1)
         return "x" * 300_000
 
-    run = agent(Reply("", (Call("big", {}, "c"),)), "done", tools=[big], journal=str(tmp_path / "runs.db")).start("q", paused=True)
+    run = agent(Reply("", (Call("big", {}, "c"),)), "done", tools=[big], journal=str(tmp_path / "runs.db")).start(
+        "q", paused=True
+    )
     next(run)
     db = run.desk.history.journal._db  # type: ignore[union-attr]
     pages = db.execute("PRAGMA page_count").fetchone()[0]
@@ -223,8 +239,12 @@ def test_a_secret_reaches_neither_the_file_nor_an_event_nor_a_repr(monkeypatch: 
         return f"the key is {secret}"
 
     told: list[str] = []
-    model = Scripted([Reply(f"I know {secret}", (Call("leak", {}, "c"),)), f"it is {secret}"], abilities=Abilities(tools=True))
-    run = Agent(model, [leak], on_event=lambda event: told.append(str(event.to_dict()))).start(f"use {secret}", paused=True)
+    model = Scripted(
+        [Reply(f"I know {secret}", (Call("leak", {}, "c"),)), f"it is {secret}"], abilities=Abilities(tools=True)
+    )
+    run = Agent(model, [leak], on_event=lambda event: told.append(str(event.to_dict()))).start(
+        f"use {secret}", paused=True
+    )
     next(run)
     run.inject(f"and {secret}")
     run.drive()

@@ -202,7 +202,9 @@ def test_three_tools_that_wait_for_each_other_get_through() -> None:
         assert run.answer == "done"
         sent = model.requests[1]["messages"]
         assert [m.get("tool_call_id") for m in sent[-4:]] == ["a", "b", "c", "d"]
-        assert sent[-5]["role"] == "assistant" and sent[-1]["content"].startswith("Error: tool 'fail' failed: ValueError: no")
+        assert sent[-5]["role"] == "assistant" and sent[-1]["content"].startswith(
+            "Error: tool 'fail' failed: ValueError: no"
+        )
 
 
 def test_a_slow_tool_is_given_up_after_its_time_and_its_sibling_is_kept() -> None:

@@ -41,5 +41,7 @@ def test_a_kernel_that_dies_is_a_failure(tmp_path: Path) -> None:
 
 
 def test_a_notebook_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, SCRIPT, tmp_path / "none.ipynb"], capture_output=True, text=True, timeout=100)
+    done = subprocess.run(
+        [sys.executable, SCRIPT, tmp_path / "none.ipynb"], capture_output=True, text=True, timeout=100
+    )
     assert done.returncode != 0 and "none.ipynb" in done.stderr

@@ -135,7 +135,9 @@ def test_old_turns_are_summarised_in_a_step_of_the_trace_and_the_newest_stay_wor
     roles = [[e.step.role for e in result.run.entries if e.kind == "think"] for result in results]
     short, long = ["thought"], ["thought", "compact"]
     assert roles == [short, short, short, short, long, short, long, short]
-    last = sent(one, next(n for n, request in enumerate(one.model.requests) if request["messages"][-1]["content"] == "q5"))
+    last = sent(
+        one, next(n for n, request in enumerate(one.model.requests) if request["messages"][-1]["content"] == "q5")
+    )
     assert last[0][0] == "system" and "minutes of 2 turns" in last[0][1]
     assert [text for _, text in last[1:]] == ["q2", "answer to q2", "q3", "answer to q3", "q4", "answer to q4", "q5"]
     assert all(result.answer == f"answer to q{n}" for n, result in enumerate(results))
@@ -203,7 +205,8 @@ def test_secrets_are_masked_before_they_are_remembered(journal: str, monkeypatch
 
 
 @pytest.mark.parametrize(
-    "options", [{"retained_turns": 0}, {"retained_turns": True}, {"recall": -1}, {"recall": "x"}, {"session_memory": "all"}]
+    "options",
+    [{"retained_turns": 0}, {"retained_turns": True}, {"recall": -1}, {"recall": "x"}, {"session_memory": "all"}],
 )
 def test_an_option_out_of_range_is_a_value_error_that_names_it(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):

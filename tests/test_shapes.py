@@ -21,7 +21,9 @@ class Stay(pydantic.BaseModel):
 def test_a_model_gives_its_schema_without_the_titles_that_repeat_a_name() -> None:
     shape, load = shape_of(Stay)
     assert shape.name == "Stay" and not shape.strict
-    assert shape.parameters["properties"]["value"] == {"$ref": "#/$defs/Stay"}  # it holds itself, and travels in an object
+    assert shape.parameters["properties"]["value"] == {
+        "$ref": "#/$defs/Stay"
+    }  # it holds itself, and travels in an object
     assert set(shape.parameters["$defs"]["Stay"]["properties"]) == {"title", "since", "next"}
     assert "'title': 'Since'" not in str(shape.schema)
     assert load('{"title": "Bern", "since": "2024-02-29"}').since == date(2024, 2, 29)
@@ -31,7 +33,9 @@ def test_data_that_is_an_object_travels_as_it_is_and_other_data_within_one() -> 
     shape, _ = shape_of({"title": "my city!", "type": "object", "properties": {}})
     assert (shape.name, shape.is_object, shape.unwrapped({"value": 1})) == ("my_city", True, ({"value": 1},))
     shape, load = shape_of(pydantic.TypeAdapter(list[int]), "numbers")
-    assert shape.parameters["required"] == ["value"] and shape.unwrapped({"value": [1]})[0] == [1] and load("[1]") == [1]
+    assert (
+        shape.parameters["required"] == ["value"] and shape.unwrapped({"value": [1]})[0] == [1] and load("[1]") == [1]
+    )
 
 
 @pytest.mark.parametrize("wrong", [str, "Stay", None, 3, [Stay]])

@@ -21,7 +21,9 @@ def look(city: str) -> str:
 
 
 def run() -> Run:
-    model = Scripted([Reply("I look", (Call("look", {"city": "Oslo"}, "c"),)), "Take an umbrella"], abilities=Abilities(tools=True))
+    model = Scripted(
+        [Reply("I look", (Call("look", {"city": "Oslo"}, "c"),)), "Take an umbrella"], abilities=Abilities(tools=True)
+    )
     held = Agent(model, [look], journal="memory", max_iterations=4).start("How is Oslo?", paused=True)
     list(held)
     return held

@@ -203,7 +203,9 @@ def raises() -> Any:
     raise KeyError("k")
 
 
-@pytest.mark.parametrize(("engine", "says"), [(bad_step, "yields steps"), (bad_end, "returns an Answer"), (raises, "KeyError")])
+@pytest.mark.parametrize(
+    ("engine", "says"), [(bad_step, "yields steps"), (bad_end, "returns an Answer"), (raises, "KeyError")]
+)
 def test_an_engine_that_breaks_the_protocol_is_an_error_that_says_how(engine: Any, says: str) -> None:
     stepper = Stepper(engine())
     for pending in stepper.pending:

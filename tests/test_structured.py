@@ -49,7 +49,12 @@ def asked(result: Any) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize(
     ("abilities", "reply", "level"),
-    [(ALL, CALL, "native"), (ALL, GOOD, "native"), (JSON, GOOD, "json"), (TEXT, f"Here:\n```json\n{GOOD}\n```", "text")],
+    [
+        (ALL, CALL, "native"),
+        (ALL, GOOD, "native"),
+        (JSON, GOOD, "json"),
+        (TEXT, f"Here:\n```json\n{GOOD}\n```", "text"),
+    ],
 )
 def test_one_call_is_enough_where_the_model_does_as_it_is_asked(abilities: Abilities, reply: Any, level: str) -> None:
     result, model = go([reply], abilities)
@@ -66,7 +71,9 @@ def test_one_call_is_enough_where_the_model_does_as_it_is_asked(abilities: Abili
     ],
 )
 @pytest.mark.parametrize("bad", ["no data", '{"steps": 3}', Reply("", (Call("Plan", {"steps": 3}, "c"),))])
-def test_a_model_that_never_gives_it_is_asked_as_often_as_its_abilities_allow(abilities: Any, levels: list[str], bad: Any) -> None:
+def test_a_model_that_never_gives_it_is_asked_as_often_as_its_abilities_allow(
+    abilities: Any, levels: list[str], bad: Any
+) -> None:
     result, model = go([bad] * 9, abilities)
     assert [level for level, _ in asked(result)] == levels and model.calls == len(levels)
     assert [attempt for _, attempt in asked(result)] == list(range(1, len(levels) + 1))
@@ -76,7 +83,9 @@ def test_a_model_that_never_gives_it_is_asked_as_often_as_its_abilities_allow(ab
 def test_each_level_is_asked_in_its_own_way() -> None:
     _, model = go(["no"] * 5, ALL)
     native, json, _, text, _ = model.requests
-    assert native["tools"][0]["function"]["name"] == "Plan" and native["tool_choice"] == "required" and not native["json"]
+    assert (
+        native["tools"][0]["function"]["name"] == "Plan" and native["tool_choice"] == "required" and not native["json"]
+    )
     assert native["tools"][0]["function"]["description"] == "What to do, in order." and len(native["messages"]) == 1
     assert json["json"] and not json["tools"] and json["tool_choice"] == "auto"
     assert not text["json"] and not text["tools"]
@@ -113,7 +122,9 @@ def test_malformed_arguments_are_mended_without_guessing_or_left_for_the_next_le
 def test_a_missing_end_is_added_and_said_but_not_where_the_length_limit_cut_it_off() -> None:
     broken = '{"steps": ["look", "leap"'
     result, _ = go([broken])
-    assert result.answer.startswith("text:") and result.run.entries[1].result.problems == ("its end was missing and was added",)
+    assert result.answer.startswith("text:") and result.run.entries[1].result.problems == (
+        "its end was missing and was added",
+    )
     result, model = go([Reply(broken, finish="length"), GOOD])
     assert model.calls == 2 and "length limit" in result.run.entries[1].result.problems[0]
 
@@ -155,7 +166,11 @@ def through(lines: list[Any], schema: Any, abilities: Abilities = TEXT, **more: 
 
 def test_a_type_adapter_gives_data_that_is_no_object() -> None:
     several = pydantic.TypeAdapter(list[Plan])
-    for lines, abilities in (([f'{{"value": [{GOOD}]}}'], JSON), ([f"[{GOOD}]"], TEXT), ([Reply("", (call(GOOD),))], ALL)):
+    for lines, abilities in (
+        ([f'{{"value": [{GOOD}]}}'], JSON),
+        ([f"[{GOOD}]"], TEXT),
+        ([Reply("", (call(GOOD),))], ALL),
+    ):
         found, _ = through(lines, several, abilities, name="plans")
         assert found and found.value == [Plan(steps=["look", "leap"])]
 
@@ -241,7 +256,9 @@ class Refused(ModelError):
 
 
 def test_a_host_that_refuses_a_way_of_asking_is_asked_in_the_next_one() -> None:
-    found, result = through([Refused("unknown field tool_choice"), Refused("unknown field response_format"), GOOD], Plan, ALL)
+    found, result = through(
+        [Refused("unknown field tool_choice"), Refused("unknown field response_format"), GOOD], Plan, ALL
+    )
     assert found and (found.level, found.calls) == ("text", 3)
     assert "tool_choice" in result.run.entries[1].result.problems[0] and result.step_count == 1
     _, result = through([Refused("no tools"), Refused("no JSON"), Refused("no chat at all")], Plan, ALL)

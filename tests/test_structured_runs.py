@@ -138,7 +138,9 @@ def test_it_goes_out_as_json_and_comes_back_with_its_shapes() -> None:
     run, _ = begin(["no", LOOK, "done"], JSON)
     run.drive()
     other = Agent(Scripted([]), engine=planner, journal="memory").load(run.to_json())
-    assert other.answer == run.answer and [e.step.shape for e in other.entries[1:3]] == [e.step.shape for e in run.entries[1:3]]
+    assert other.answer == run.answer and [e.step.shape for e in other.entries[1:3]] == [
+        e.step.shape for e in run.entries[1:3]
+    ]
     damaged = run.to_json()
     row = next(record["row"] for record in damaged["rows"] if record["row"].get("step", {}).get("shape"))
     row["step"]["shape"]["at_most"] = "telepathy"

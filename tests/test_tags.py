@@ -30,7 +30,8 @@ def planned(task: Any, *, tools: Any = ()) -> Any:
     chat += seen
     yield Ask("go on?", tags={"step": 2})
     one, two = yield All(
-        (Think(chat, role="propose", tags={"node": "1.1"}), Think(chat, role="propose", tags={"node": "1.2"})), tags={"level": 1}
+        (Think(chat, role="propose", tags={"node": "1.1"}), Think(chat, role="propose", tags={"node": "1.2"})),
+        tags={"level": 1},
     )
     yield Conclude(one.text, tags={"step": 3})
     return Answer(two.text, chat)

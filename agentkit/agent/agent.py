@@ -109,7 +109,9 @@ class Agent:
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    def run(self, task: Any, *, output: Any = None, session: str = "", user: str = "", timeout: float | None = None) -> Result:
+    def run(
+        self, task: Any, *, output: Any = None, session: str = "", user: str = "", timeout: float | None = None
+    ) -> Result:
         """Run a task in this thread to its end, and give the result.
 
         Nobody is asked anything here: a call that needs a yes is decided by `approver`, or else refused. A model that
@@ -125,7 +127,9 @@ class Agent:
                 result = run.drive(timeout)
         except KeyboardInterrupt as pressed:
             if self.journal is not None:
-                pressed.add_note(f"The run is held, and nothing is lost: agent.resume({run.id!r}) gives it, to go on with drive().")
+                pressed.add_note(
+                    f"The run is held, and nothing is lost: agent.resume({run.id!r}) gives it, to go on with drive()."
+                )
             raise
         if result.error and self.raise_errors:
             raise result.error
@@ -179,7 +183,9 @@ class Agent:
     def changed(self, spec: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         """Give what these changes change in the spec of a run. Raises `UsageError` for what was told when it began."""
         for name in TOLD & changes.keys():
-            raise UsageError(f"a fork has the past of its run, and {name} is part of that; begin a new run to change it")
+            raise UsageError(
+                f"a fork has the past of its run, and {name} is part of that; begin a new run to change it"
+            )
         options = {name: value for name, value in lessons.recalled(self.options).items() if name in changes}
         changed = {"options": {**spec["options"], **options}} if options else {}
         return changed | answers.changed(changes)
@@ -202,7 +208,12 @@ class Agent:
         history = History(name, self._maker(spec), around, journal, relative)
         if self._approve:
             gates = (*gates, approval(self._needed))
-        gates = (*budget.gates(self._budget, self.engine_name), *gates, *answers.gates(spec), *deadline.gates(spec["options"]))
+        gates = (
+            *budget.gates(self._budget, self.engine_name),
+            *gates,
+            *answers.gates(spec),
+            *deadline.gates(spec["options"]),
+        )
         desk = Desk(history, Host(self.model, self._performed, self.dialect, self.roles, self.settings), gates)
         if self.on_event:
             desk.listen(self.on_event)

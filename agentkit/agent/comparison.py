@@ -78,7 +78,9 @@ class Comparison:
 
     def steps(self) -> Table:
         """Give a table of the steps, in the order in which they were taken; ≠ marks where the runs differ."""
-        rows = [[f"{number} {'≠' if row.differs else '='}", row.role, *row.texts] for number, row in enumerate(self.rows)]
+        rows = [
+            [f"{number} {'≠' if row.differs else '='}", row.role, *row.texts] for number, row in enumerate(self.rows)
+        ]
         return Table(["", "step", *self.names], rows)
 
     @property
@@ -91,7 +93,12 @@ class Comparison:
     widget: ClassVar[Callable[..., Any]]
 
     def __repr__(self) -> str:
-        parts = [f"Comparison: {one_line(self.task, 100)}", *_plain(self.totals()), self.difference, *_plain(self.steps())]
+        parts = [
+            f"Comparison: {one_line(self.task, 100)}",
+            *_plain(self.totals()),
+            self.difference,
+            *_plain(self.steps()),
+        ]
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
@@ -157,7 +164,9 @@ def align(runs: list[list[Entry]]) -> list[Row]:
         matcher = SequenceMatcher(None, [row.role for row in rows], keys, autojunk=False)
         for what, a, b, c, d in matcher.get_opcodes():
             if what == "equal":
-                found += [Row(row.role, [*row.entries, entry]) for row, entry in zip(rows[a:b], entries[c:d], strict=True)]
+                found += [
+                    Row(row.role, [*row.entries, entry]) for row, entry in zip(rows[a:b], entries[c:d], strict=True)
+                ]
             else:
                 found += [Row(row.role, [*row.entries, None]) for row in rows[a:b]]
                 found += [Row(_role(entry), [*[None] * done, entry]) for entry in entries[c:d]]

@@ -38,7 +38,9 @@ def attach(run: Run) -> None:
                 logger.debug("%s: tool_names = %r", name, [call["name"] for call in data["calls"]])
             calls.update({call["id"]: call["arguments"] for call in data["calls"]})
         elif event.kind == "tool_call":
-            asked = ", ".join(f"{key}={json.dumps(value, default=str)}" for key, value in calls.get(data["id"], {}).items())
+            asked = ", ".join(
+                f"{key}={json.dumps(value, default=str)}" for key, value in calls.get(data["id"], {}).items()
+            )
             logger.info("[%d/%s] 🔧 %s(%s)", desk.tool_calls + 1, limit(run), data["name"], one_line(asked))
         elif event.kind == "tool_result":
             logger.info("%s %s", "→" if data["ok"] else "❌", one_line(data["text"]))

@@ -68,7 +68,9 @@ def tools(own: ToolSet, options: Mapping[str, Any], given: Iterable[Any]) -> Too
         return own
     found: list[ToolSet] = []
     root = None if wanted is True else wanted
-    found.append(ToolSet.of([*given, meta.discover(lambda: [tool for tool in found[0] if tool.name != "discover"], root)]))
+    found.append(
+        ToolSet.of([*given, meta.discover(lambda: [tool for tool in found[0] if tool.name != "discover"], root)])
+    )
     return found[0]
 
 

@@ -42,7 +42,9 @@ def load(config: Mapping[str, Any], model: Any = None, **more: Any) -> Agent:
             del options[key]
         chosen = model if model is not None or not brain else _passed(resolve.find, brain[0])
         return Agent(chosen, tools, engine=name, **{**options, **more})
-    raise UsageError(f"none of the engines {solvers!r} is there; known: {', '.join([*registry.ENGINES, *registry.ALIASES])}")
+    raise UsageError(
+        f"none of the engines {solvers!r} is there; known: {', '.join([*registry.ENGINES, *registry.ALIASES])}"
+    )
 
 
 def _listed(value: Any) -> list[Any]:

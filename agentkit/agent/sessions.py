@@ -135,7 +135,12 @@ def follow(run: Run, *, new: bool, forked: bool) -> None:
     def told(event: Event) -> None:
         if event.kind == "completed":
             memory.end(run.id, event.data["answer"])
-        elif event.kind == "thought" and event.data["model"] and "turns" in event.data["tags"] and event.data["text"].strip():
+        elif (
+            event.kind == "thought"
+            and event.data["model"]
+            and "turns" in event.data["tags"]
+            and event.data["text"].strip()
+        ):
             memory.summarise(session, event.data["tags"]["upto"], event.data["text"].strip(), user=person)
 
     run.on_event(told)

@@ -27,7 +27,16 @@ def _is_many_functions(value: Any) -> bool:
 
 
 CHECKED_WHERE_USED = (
-    *("check_completion", "clear_results", "compact", "max_failures", "offload", "revise_calls", "select_tools", "self_check"),
+    *(
+        "check_completion",
+        "clear_results",
+        "compact",
+        "max_failures",
+        "offload",
+        "revise_calls",
+        "select_tools",
+        "self_check",
+    ),
     *("structured_thinking", "warn_cycles", "window"),
     *("budget", "completion_markers", "recall", "retained_turns", "session_memory"),
 )
@@ -46,7 +55,10 @@ SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "roles": (lambda value: isinstance(value, Mapping), "a dict from roles to models"),
     "settings": (lambda value: isinstance(value, dict), "a dict"),
     "repair": (lambda value: value in (0, 1), "0 or 1 (how often a reply is asked for again)"),
-    "discover": (lambda value: isinstance(value, bool | str | os.PathLike), "True, or the folder whose files are looked up, too"),
+    "discover": (
+        lambda value: isinstance(value, bool | str | os.PathLike),
+        "True, or the folder whose files are looked up, too",
+    ),
     "max_tool_calls": (lambda value: True, "a whole number"),  # the cap itself checks it
     "synthesize": (
         lambda value: isinstance(value, int) and value >= 0,
@@ -69,7 +81,9 @@ def check(given: Mapping[str, Any]) -> None:
         if value is None and name not in _NEEDS_A_VALUE:
             continue
         if not fits(value):
-            raise (ValueError if name in ("repair", "synthesize") else UsageError)(f"{name} is {wanted}, not {value!r:.200}")
+            raise (ValueError if name in ("repair", "synthesize") else UsageError)(
+                f"{name} is {wanted}, not {value!r:.200}"
+            )
 
 
 def check_approve(approve: Any, tools: ToolSet) -> None:

@@ -18,7 +18,9 @@ This answer is about to be given:
 Check it against what was asked. Is everything that was asked for done and answered?
 Begin your reply with COMPLETE, or with INCOMPLETE: and what is missing."""
 
-MISSING = "[COMPLETION CHECK] The answer is not complete yet: {missing}\nDo what is missing, then give the whole answer."
+MISSING = (
+    "[COMPLETION CHECK] The answer is not complete yet: {missing}\nDo what is missing, then give the whole answer."
+)
 _VERDICT = re.compile(r"^[ \t>*_#`]*(IN|NOT[ \t]+)?COMPLETE\b[ \t*_`]*[:.,-]?(.*)", re.I | re.M | re.S)
 
 

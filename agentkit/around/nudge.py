@@ -23,7 +23,9 @@ def nudge(step: Think | Conclude, memory: dict[str, Any]) -> Generator[Step, Any
     """
     if isinstance(step, Conclude):
         if not (step.answer or "").strip():
-            raise Finish(" ".join((NOTHING, *(f"({problem})" for problem in memory.get("problems", ())))), "empty_reply")
+            raise Finish(
+                " ".join((NOTHING, *(f"({problem})" for problem in memory.get("problems", ())))), "empty_reply"
+            )
         return (yield step)
     reply: Reply = yield step
     if reply.calls or reply.answer or not reply.readable or step.choice == "none" or step.shape or step.optional:

@@ -11,7 +11,9 @@ from agentkit.core.messages import EMPTY, Chat, Message, Reply, digest
 from agentkit.core.steps import Step, Think, replace
 
 READ = "read_result"
-MORE = "[Truncated] {left:,} of {all:,} characters are not shown. To read on: {read}(address='{address}', start={start})"
+MORE = (
+    "[Truncated] {left:,} of {all:,} characters are not shown. To read on: {read}(address='{address}', start={start})"
+)
 
 
 def offload(reader: Any, over: int = 8_000, *, preview: int = 2_000) -> Around:

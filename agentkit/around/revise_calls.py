@@ -70,7 +70,9 @@ def _revised(call: Call, earlier: Call | None) -> Call:
         except (ValueError, RecursionError):
             pass
     if not isinstance(arguments, dict):
-        return replace(call, problem=f"arguments is an object with all arguments of {earlier.name}, not {arguments!r:.200}")
+        return replace(
+            call, problem=f"arguments is an object with all arguments of {earlier.name}, not {arguments!r:.200}"
+        )
     return Call(earlier.name, arguments, call.id)
 
 

@@ -19,7 +19,12 @@ THOUGHT: dict[str, Any] = {
         "known": {"type": "array", "items": {"type": "string"}, "description": "what is established by now"},
         "missing": {"type": "array", "items": {"type": "string"}, "description": "what the answer still needs"},
         "next": {"type": "string", "description": "the one thing to do now, and why it helps"},
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1, "description": "that this way leads to the answer"},
+        "confidence": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1,
+            "description": "that this way leads to the answer",
+        },
     },
     "required": ["known", "missing", "next", "confidence"],
 }
@@ -40,7 +45,9 @@ def think_in_data(schema: Any = THOUGHT) -> Around:
     def thinking(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         if step.role != "thought" or step.choice == "none" or step.shape is not None:
             return (yield step)
-        found = yield from structured(step.chat + user(ASK), schema, role="structured_thought", default=None, hears=False)
+        found = yield from structured(
+            step.chat + user(ASK), schema, role="structured_thought", default=None, hears=False
+        )
         if found.value is None:
             return (yield step)
         said = user(SAID.format(data=json.dumps(_plain(found.value), ensure_ascii=False)))

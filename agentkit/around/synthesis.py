@@ -55,12 +55,20 @@ def view(task: Chat, done: list[Message], brief: str, longest: int = LONGEST) ->
     told = list(task)
     last = max((n for n, message in enumerate(told) if message.role == "assistant"), default=-1)
     asked = [message.text for message in told[last + 1 :] if message.role == "user"]
-    heard = {note: message.text for message in done for note in message.notes}  # said again to each engine that began anew
+    heard = {
+        note: message.text for message in done for note in message.notes
+    }  # said again to each engine that began anew
     asked += dict.fromkeys(heard.values())
     acts = [_line(message, longest) for message in done if message.role == "tool" or message.calls]
-    parts = [("The question", asked), ("What was done", acts or ["Nothing but thinking."]), ("The brief answer", [brief])]
+    parts = [
+        ("The question", asked),
+        ("What was done", acts or ["Nothing but thinking."]),
+        ("The brief answer", [brief]),
+    ]
     text = "\n\n".join(f"# {title}\n\n" + "\n\n".join(texts) for title, texts in parts)
-    return Chat.of([*(message for message in told if message.role == "system"), system(WRITE), user(text, notes=tuple(heard))])
+    return Chat.of(
+        [*(message for message in told if message.role == "system"), system(WRITE), user(text, notes=tuple(heard))]
+    )
 
 
 def _line(message: Message, longest: int) -> str:

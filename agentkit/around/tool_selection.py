@@ -62,7 +62,9 @@ def _chosen(step: Think, known: dict[str, Any], most: int) -> Generator[Step, An
     return named(words(reply), known)[:most] or list(known)
 
 
-def _offer(tools: tuple[Any, ...], memory: dict[str, Any], fixed: frozenset[str], loader: Callable[[str], Any]) -> tuple[Any, ...]:
+def _offer(
+    tools: tuple[Any, ...], memory: dict[str, Any], fixed: frozenset[str], loader: Callable[[str], Any]
+) -> tuple[Any, ...]:
     """Give the tools to offer; the same tuple as long as they are the same."""
     names = frozenset(memory["chosen"]) | fixed
     kept = memory.get("offer")

@@ -68,7 +68,9 @@ class Message:
     pinned: bool = False
     value: Any = None
     opaque: Any = None
-    _encoded: bytes | None = field(default=None, init=False, repr=False, compare=False)  # init=False: replace() makes them anew
+    _encoded: bytes | None = field(
+        default=None, init=False, repr=False, compare=False
+    )  # init=False: replace() makes them anew
     _views: dict[Any, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -140,7 +142,19 @@ class Reply:
     def messages(self) -> tuple[Message, ...]:
         """What a chat takes over: the injected messages that were heard, then the assistant's own."""
         own = Message(
-            "assistant", self.text, self.calls, "", "", True, self.raw, self.dialect, self.reasoning, (), False, None, self.opaque
+            "assistant",
+            self.text,
+            self.calls,
+            "",
+            "",
+            True,
+            self.raw,
+            self.dialect,
+            self.reasoning,
+            (),
+            False,
+            None,
+            self.opaque,
         )
         return (*self.heard, own) if self.heard else (own,)
 
@@ -290,9 +304,13 @@ def message_from_dict(data: Any) -> Message:
 def _call_from_dict(data: dict[str, Any]) -> Call:
     function = data.get("function", data)
     arguments = function.get("arguments", {})
-    return Call(function["name"], json.loads(arguments or "{}") if isinstance(arguments, str) else arguments, data.get("id", ""))
+    return Call(
+        function["name"], json.loads(arguments or "{}") if isinstance(arguments, str) else arguments, data.get("id", "")
+    )
 
 
 _DEFAULTS = tuple(
-    (f.name, f.default) for f in fields(Message) if f.name not in ("role", "text", "calls") and not f.name.startswith("_")
+    (f.name, f.default)
+    for f in fields(Message)
+    if f.name not in ("role", "text", "calls") and not f.name.startswith("_")
 )

@@ -69,8 +69,12 @@ def shape_of(schema: Any, name: str = "") -> tuple[Shape, Parse]:
         ), schema.model_validate_json
     if hasattr(schema, "json_schema") and hasattr(schema, "validate_json"):
         described = schema.json_schema()
-        return Shape(_named(name or described.get("title", "")), _untitled(described), strict=False), schema.validate_json
-    raise UsageError(f"a schema is a pydantic model, a pydantic TypeAdapter or a JSON schema as a dict, not {schema!r:.200}")
+        return Shape(
+            _named(name or described.get("title", "")), _untitled(described), strict=False
+        ), schema.validate_json
+    raise UsageError(
+        f"a schema is a pydantic model, a pydantic TypeAdapter or a JSON schema as a dict, not {schema!r:.200}"
+    )
 
 
 def in_words(error: Exception, longest: int = 1_000) -> str:

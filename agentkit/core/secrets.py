@@ -36,7 +36,9 @@ _SHAPE = re.compile(
     )""",
     re.VERBOSE,
 )
-_SIGN = re.compile(r"sk-|xox|glpat-|gsk_|xai-|k_live_|k_test_|gh[pousr]_|npm_|r8_|hf_|github_pat_|pypi-AgE|AIza|AKIA|ASIA|eyJ")
+_SIGN = re.compile(
+    r"sk-|xox|glpat-|gsk_|xai-|k_live_|k_test_|gh[pousr]_|npm_|r8_|hf_|github_pat_|pypi-AgE|AIza|AKIA|ASIA|eyJ"
+)
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----((?:[^-]|-(?!----)){0,20000}+)(-----END [A-Z0-9 ]{0,40}-----)?"
 )
@@ -51,7 +53,9 @@ _NAMED = re.compile(
     r"""(?P<is>\\?["']?\s{0,2}[=:]\s{0,2})(?:(?P<quote>\\?["'])(?P<quoted>[^"'\s\\]{4,256})(?=\\?["'])|(?P<bare>[^\s"'\\&,;<>(){}\[\]]{4,512}))"""
 )
 _IS_NAME = re.compile(rf"(?i)(?:^|[_.-]|(?<=[a-z])(?=[A-Z])){_NAME}$|^{_NAME}$")
-_PLACEHOLDER = re.compile(r"(?i)[<\[{$%*x.]|your|example|placeholder|none$|null$|true$|false$|os\.|str$|string$|env:|getpass")
+_PLACEHOLDER = re.compile(
+    r"(?i)[<\[{$%*x.]|your|example|placeholder|none$|null$|true$|false$|os\.|str$|string$|env:|getpass"
+)
 
 _known: tuple[tuple[str, str], ...] = ()
 _learned: dict[str, str] = {}
@@ -83,7 +87,9 @@ def mask(text: str) -> str:
     for value, name in _known:
         if value in masked:
             masked = masked.replace(value, f"[secret {name}]")
-    if ("-" in text or "_" in text or "eyJ" in text or "AIza" in text or "AKIA" in text or "ASIA" in text) and _SIGN.search(text):
+    if (
+        "-" in text or "_" in text or "eyJ" in text or "AIza" in text or "AKIA" in text or "ASIA" in text
+    ) and _SIGN.search(text):
         masked = _SHAPE.sub(_shape, masked)
     if "=" in text or ":" in text or "earer" in text or "PRIVATE KEY" in text:
         masked = _mask_named(masked)
@@ -171,7 +177,15 @@ def _mask_named(text: str) -> str:
         text = _HEADER.sub(_header, text)
     if "-----BEGIN " in text:
         text = _PEM.sub(_pem, text)
-    if "key" in low or "token" in low or "secret" in low or "passw" in low or "pwd" in low or "passphr" in low or "credent" in low:
+    if (
+        "key" in low
+        or "token" in low
+        or "secret" in low
+        or "passw" in low
+        or "pwd" in low
+        or "passphr" in low
+        or "credent" in low
+    ):
         text = _NAMED.sub(_named, text)
     return text
 
@@ -185,7 +199,9 @@ def _shape(match: re.Match[str]) -> str:
 
 def _header(match: re.Match[str]) -> str:
     is_header = match[1][:1] in "aA"
-    if match[2].lower() in ("bearer", "basic", "token") or not (is_header or (len(match[2]) >= 16 and _has_digit(match[2]))):
+    if match[2].lower() in ("bearer", "basic", "token") or not (
+        is_header or (len(match[2]) >= 16 and _has_digit(match[2]))
+    ):
         return match[0]
     return f"{match[1]}[secret {'authorization' if is_header else 'bearer'}]"
 

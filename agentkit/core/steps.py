@@ -18,7 +18,21 @@ from agentkit.core.schema import Shape
 if TYPE_CHECKING:
     from agentkit.tools.tool import Tool
 
-__all__ = ["Act", "All", "Answer", "Ask", "Conclude", "Engine", "Loop", "Part", "Step", "Think", "nested", "replace", "tagged"]
+__all__ = [
+    "Act",
+    "All",
+    "Answer",
+    "Ask",
+    "Conclude",
+    "Engine",
+    "Loop",
+    "Part",
+    "Step",
+    "Think",
+    "nested",
+    "replace",
+    "tagged",
+]
 
 Tags = Mapping[str, Any]
 
@@ -116,11 +130,15 @@ def problem(step: Any) -> str:
         if type(step.chat) is Chat and type(step.tools) is tuple:
             if step.shape is None or type(step.shape) is Shape:
                 return ""
-            return f"Think is given a Shape, not {step.shape!r:.200}; data = yield from structured(chat, schema) makes it"
+            return (
+                f"Think is given a Shape, not {step.shape!r:.200}; data = yield from structured(chat, schema) makes it"
+            )
         return f"Think is given a Chat (Chat.of(task) makes one) and a tuple of tools, not {step.chat!r:.200}, {step.tools!r:.200}"
     if kind is Act:
         if type(step.calls) is not tuple:
-            return f"Act is given a tuple of calls, as in Act(thought.calls) or Act((Call(...),)), not {step.calls!r:.200}"
+            return (
+                f"Act is given a tuple of calls, as in Act(thought.calls) or Act((Call(...),)), not {step.calls!r:.200}"
+            )
         for call in step.calls:
             if type(call) is not Call or type(call.arguments) is not dict:
                 return f"an action is a Call with a name and a dict of arguments, not {call!r:.200}"
@@ -128,7 +146,11 @@ def problem(step: Any) -> str:
     if kind is Ask:
         return "" if isinstance(step.question, str) else f"Ask is given a text, not {step.question!r:.200}"
     if kind is All:
-        return "" if isinstance(step.parts, tuple | list) else f"All is given a tuple of steps and engines, not {step.parts!r:.200}"
+        return (
+            ""
+            if isinstance(step.parts, tuple | list)
+            else f"All is given a tuple of steps and engines, not {step.parts!r:.200}"
+        )
     return "" if kind is Conclude else f"an engine yields steps (Think, Act, Ask, All, Conclude), not {step!r:.200}"
 
 

@@ -62,7 +62,11 @@ def entry_text(shown: Entry, hide: Hide = str) -> str:
     def cut(text: Any) -> str:
         return one_line(text, hide=hide)
 
-    mark = f"  [edited by {hide(f'{shown.author}: {shown.reason}' if shown.reason else shown.author)}]" if shown.original else ""
+    mark = (
+        f"  [edited by {hide(f'{shown.author}: {shown.reason}' if shown.reason else shown.author)}]"
+        if shown.original
+        else ""
+    )
     if shown.kind == "begin":
         return f"Task         {cut(_task(shown.result))}"
     if shown.kind == "think":

@@ -51,11 +51,15 @@ def critic(
     for number in range(1, max_critique_rounds + 1 if tools else 1):
         words = {"request": asked(chat), "draft": draft, "tools": catalogue(tools)}
         tags = {"round": number}
-        critique = yield Think(Chat.of(fill(say["critique"], **words)), role="critique", tags=tags, choice="none", hears=False)
+        critique = yield Think(
+            Chat.of(fill(say["critique"], **words)), role="critique", tags=tags, choice="none", hears=False
+        )
         claims = [block for block in fields(said(critique), ("Claim",), "Tool", "Tool Input") if "tool" in block]
         if not claims:
             break  # it says VERIFIED, or nothing that could be checked
-        checks = yield Act(tuple(to_call(claim, n, tools) for n, claim in enumerate(claims, 1)), role="verify", tags=tags)
+        checks = yield Act(
+            tuple(to_call(claim, n, tools) for n, claim in enumerate(claims, 1)), role="verify", tags=tags
+        )
         words |= {"request": question(chat), "checks": report(claims, checks)}
         revised = yield Think(chat + fill(say["revise"], **words), role="revise", tags=tags, choice="none", hears=False)
         draft = answered(revised) or draft

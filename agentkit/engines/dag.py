@@ -68,14 +68,23 @@ def dag(
         if not plan:
             break  # no plan could be read: no steps, then
         if wrong := trouble(plan):
-            answer, wrong = answer or f"The plan cannot be carried out: {wrong}.", f"The last plan was of no use: {wrong}."
+            answer, wrong = (
+                answer or f"The plan cannot be carried out: {wrong}.",
+                f"The last plan was of no use: {wrong}.",
+            )
             continue
-        results = yield from carried_out(plan, chat, tools, actor, max_parallel, max_step_iterations, step_timeout, say["step"])
+        results = yield from carried_out(
+            plan, chat, tools, actor, max_parallel, max_step_iterations, step_timeout, say["step"]
+        )
         known = "\n".join(part for part in (known, report(plan, results)) if part)
         tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, [])}
         words = {"request": question(chat), "done": known}
-        judged = said((yield Think(chat + fill(say["analyze"], **words), role="analyze", tags=tags, choice="none", hears=False)))
-        answer = until("CONFIDENCE", until("ACHIEVED", after("ANSWER", judged) or "")).strip() or judged.strip() or known
+        judged = said(
+            (yield Think(chat + fill(say["analyze"], **words), role="analyze", tags=tags, choice="none", hears=False))
+        )
+        answer = (
+            until("CONFIDENCE", until("ACHIEVED", after("ANSWER", judged) or "")).strip() or judged.strip() or known
+        )
         yes = (after("ACHIEVED", judged) or "").strip("*_` ").lower()
         sure = score((after("CONFIDENCE", judged) or "").partition("\n")[0], 1.0)
         achieved = not yes.startswith(("no", "false")) and (sure is None or sure >= min_confidence)
@@ -112,7 +121,9 @@ def carried_out(
             wishes = {name: wish for name, wish in (("timeout", timeout), ("model", node.model)) if wish}
             lanes.append(tagged(inner, **tags, plan_step=plan.index(node) + 1, **wishes))
         ended = yield All(tuple(lanes), role="steps", tags=tags)
-        results |= {node.name: outcome(answer.text, answer.interrupted) for node, answer in zip(ready, ended, strict=True)}
+        results |= {
+            node.name: outcome(answer.text, answer.interrupted) for node, answer in zip(ready, ended, strict=True)
+        }
         results = skipping(plan, results)
     return results
 
@@ -141,11 +152,16 @@ def states(plan: tuple[Node, ...], results: dict[str, str], ready: list[Node]) -
     words = {"FAILED": "failed", "SKIPPED": "skipped"}
     done = {node.name: words.get(results.get(node.name, "").partition(":")[0], "done") for node in plan}
     now = {node.name for node in ready}
-    return {at: "doing" if n.name in now else done[n.name] if n.name in results else "todo" for at, n in enumerate(plan, 1)}
+    return {
+        at: "doing" if n.name in now else done[n.name] if n.name in results else "todo" for at, n in enumerate(plan, 1)
+    }
 
 
 def report(plan: tuple[Node, ...], results: dict[str, str], names: tuple[str, ...] | None = None) -> str:
     """Write what came of the steps, or of those of these names."""
     shown = [node for node in plan if node.name in results and (names is None or node.name in names)]
     said = fitted([results[node.name] for node in shown])
-    return "\n".join(f"Step {node.name} ({node.task}): {text}" for node, text in zip(shown, said, strict=True)) or "(nothing)"
+    return (
+        "\n".join(f"Step {node.name} ({node.task}): {text}" for node, text in zip(shown, said, strict=True))
+        or "(nothing)"
+    )

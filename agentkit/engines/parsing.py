@@ -19,17 +19,26 @@ from agentkit.core.messages import Chat, Reply, system
 _LEAD = r"^[ \t]*+(?:[>*_\#`\-•\[\(\"'][>*_\#`\-•\[\(\"' \t]*+)?+"
 _TAIL = r"[ \t]*+[*_`\]]{0,3}+[ \t]*+[:：](?:[*_`\]]{1,3}+(?=\s|\Z))?+[ \t]*+"
 _ITEM = re.compile(
-    r"^[ \t]*+(?:[>*_\#`][>*_\#` \t]*+)?+(?:step[ \t]+)?+(\d{1,4})[ \t]*+[*_]{0,3}+[.):][*_]{0,3}+[ \t]++(?=\S)(.*)$", re.I
+    r"^[ \t]*+(?:[>*_\#`][>*_\#` \t]*+)?+(?:step[ \t]+)?+(\d{1,4})[ \t]*+[*_]{0,3}+[.):][*_]{0,3}+[ \t]++(?=\S)(.*)$",
+    re.I,
 )
 _VERDICT = re.compile(
-    _LEAD + r"(?:(?:final[ \t]+)?verdict" + _TAIL + r"[*_`]*+)?+(UN|NOT[ \t]+)?SATISFACTORY(?![A-Za-z])(?:[^\n]*(UNSATISFACTORY))?",
+    _LEAD
+    + r"(?:(?:final[ \t]+)?verdict"
+    + _TAIL
+    + r"[*_`]*+)?+(UN|NOT[ \t]+)?SATISFACTORY(?![A-Za-z])(?:[^\n]*(UNSATISFACTORY))?",
     re.I | re.M,
 )
-_FAILED = re.compile(r"\s*+[>*_`\[ ]*+(?:FAILED(?!\w)|[Ff]ailed(?=[*_`\]]*+[ \t]*+[:：]))[*_`\]]*+[ \t]*+[:：.-]?[*_]*+")
+_FAILED = re.compile(
+    r"\s*+[>*_`\[ ]*+(?:FAILED(?!\w)|[Ff]ailed(?=[*_`\]]*+[ \t]*+[:：]))[*_`\]]*+[ \t]*+[:：.-]?[*_]*+"
+)
 _NUMBER = r"([-+]?(?:\d++(?:[.,]\d++)?|\.\d++)|nan|[-+]?inf(?:inity)?)(?![\w.]*\d)"
 _SCALE = r"(?:[ \t]*(/|out of|%)[ \t]*(\d+)?)?"
 _SCORED = re.compile(
-    _LEAD + r"(?:(?:final|overall)[ \t]+)?+(?:score|rating|grade)\b[^\n:=：]{0,60}[:=：][ \t*_`\[(<~]*+" + _NUMBER + _SCALE,
+    _LEAD
+    + r"(?:(?:final|overall)[ \t]+)?+(?:score|rating|grade)\b[^\n:=：]{0,60}[:=：][ \t*_`\[(<~]*+"
+    + _NUMBER
+    + _SCALE,
     re.I | re.M,
 )
 _LABELLED = re.compile(
@@ -38,7 +47,9 @@ _LABELLED = re.compile(
 )
 _FRACTION = re.compile(r"(?<![\w./])" + _NUMBER + r"[ \t]*(/|out[ \t]+of)[ \t]*(\d+)", re.I)
 _COLON = re.compile(r"[:=][ \t*_`]*" + _NUMBER + r"[ \t*_`.]*(%)?[ \t]*()$", re.I | re.M)
-_BARE = re.compile(r"^[ \t]*+(?:-[ \t]++)?+(?:[>*_\#`•\[(][>*_\#`•\[( \t]*+)?+" + _NUMBER + r"[ \t*_`.]*(%)?()", re.I | re.M)
+_BARE = re.compile(
+    r"^[ \t]*+(?:-[ \t]++)?+(?:[>*_\#`•\[(][>*_\#`•\[( \t]*+)?+" + _NUMBER + r"[ \t*_`.]*(%)?()", re.I | re.M
+)
 _MOST = 200_000
 
 ROOM, PART, BEFORE = 40_000, 30_000, 6_000
@@ -76,7 +87,9 @@ def fitted(texts: Sequence[str], room: int = PART) -> Sequence[str]:
     for n, length in enumerate(sorted(map(len, texts))):
         each = left // (len(texts) - n)
         if length > each:
-            return [text if len(text) <= each else f"{text[:each]}\n{CUT.format(count=len(text) - each)}" for text in texts]
+            return [
+                text if len(text) <= each else f"{text[:each]}\n{CUT.format(count=len(text) - each)}" for text in texts
+            ]
         left -= length
     return texts
 

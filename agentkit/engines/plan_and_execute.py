@@ -77,7 +77,9 @@ def plan_and_execute(
     if plan:
         tags = {"plan": plan, "plan_step": len(plan) + 1, "plan_states": dict(failed)}
         done = report(plan, results)
-        answer = answered((yield Think(chat + fill(say["synthesize"], done=done), role="synthesize", tags=tags, choice="none")))
+        answer = answered(
+            (yield Think(chat + fill(say["synthesize"], done=done), role="synthesize", tags=tags, choice="none"))
+        )
         answer = answer or done
     else:  # no plan could be read: no steps, then
         answer = (yield from nested(actor, chat, tools=tools)).text
@@ -95,4 +97,6 @@ def listed(plan: tuple[str, ...]) -> str:
 def report(plan: tuple[str, ...], results: list[str]) -> str:
     """Write what came of the steps so far."""
     done = zip(plan, fitted(results), strict=False)
-    return "\n".join(f"Step {number} ({step}): {result}" for number, (step, result) in enumerate(done, 1)) or "(nothing)"
+    return (
+        "\n".join(f"Step {number} ({step}): {result}" for number, (step, result) in enumerate(done, 1)) or "(nothing)"
+    )

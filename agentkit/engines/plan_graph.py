@@ -115,7 +115,12 @@ def _of_json(text: str) -> list[Node]:
 def _node(number: int, row: dict[str, Any]) -> Node:
     needs = _first(row, _AFTER) or []
     after = tuple(map(str, needs if isinstance(needs, list) else [needs]))
-    return Node(str(row.get("id") or number), str(_first(row, _TASK)), after, str(row.get("model") or row.get("model_hint") or ""))
+    return Node(
+        str(row.get("id") or number),
+        str(_first(row, _TASK)),
+        after,
+        str(row.get("model") or row.get("model_hint") or ""),
+    )
 
 
 def _first(row: dict[str, Any], names: Iterable[str]) -> Any:

@@ -34,4 +34,8 @@ def react(task: Any, *, tools: tuple[Any, ...] = (), max_iterations: int = 10, f
 def summary(chat: Chat) -> str:
     """Say in plain words which tools ran and which failed, for a run that ended without an answer."""
     steps = [f"{m.name} {'answered' if m.ok else 'failed'}: {m.text[:200]}" for m in chat if m.role == "tool"]
-    return "\n".join(["No answer was reached. What was done:", *steps]) if steps else "No answer was reached, and no tool was run."
+    return (
+        "\n".join(["No answer was reached. What was done:", *steps])
+        if steps
+        else "No answer was reached, and no tool was run."
+    )

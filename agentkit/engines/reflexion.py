@@ -82,7 +82,9 @@ def reflexion(
     answer = attempt.text if ok or best[0] < 0 else best[1]
     while more := (yield Conclude(answer, tags=tags)):  # something was injected: answer that first
         chat += (assistant(answer), more)
-        answer = (yield from tagged(nested(actor, chat, tools=tools, max_iterations=max_iterations), episode=episode)).text
+        answer = (
+            yield from tagged(nested(actor, chat, tools=tools, max_iterations=max_iterations), episode=episode)
+        ).text
     return Answer(answer, chat + assistant(answer), "" if ok else "max_reflections")
 
 

@@ -180,7 +180,9 @@ def _is_texts(value: Any) -> bool:
 # -- engines within engines ----------------------------------------------------------------------------------------------
 
 
-def spell(engine: Callable[..., Any], options: Mapping[str, Any], others: Iterable[str] = ()) -> tuple[dict[str, Any], Loops]:
+def spell(
+    engine: Callable[..., Any], options: Mapping[str, Any], others: Iterable[str] = ()
+) -> tuple[dict[str, Any], Loops]:
     """Check options and give them as JSON data: an engine becomes its name, or a spec such as `{"engine": "react", …}`.
 
     Beside them the engines that were given as functions, by import path, for `build`: some can be found nowhere else.

@@ -29,7 +29,8 @@ Answer the question with what was found. Give the answer only.
 The question: {request}""",
 }
 _STEP = re.compile(
-    r"^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+[\[(](.*)[\])][ \t`*]*$", re.M
+    r"^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+[\[(](.*)[\])][ \t`*]*$",
+    re.M,
 )
 _NAMED = re.compile(r"\{\{?[ \t]*#?E(\d{1,4})[ \t]*\}\}?|#E(\d{1,4})(?!\d)")
 
@@ -55,14 +56,18 @@ def rewoo(
     evidence = "\n".join(f"{text}\n{result}" for text, result in zip(texts, said_of, strict=True))
     words = {"evidence": evidence or said(made), "request": question(chat)}
     tags = {"plan": texts, "plan_states": states(steps, found, [])}
-    answer = answered((yield Think(chat + fill(say["solve"], **words), role="solve", tags=tags, choice="none"))) or evidence
+    answer = (
+        answered((yield Think(chat + fill(say["solve"], **words), role="solve", tags=tags, choice="none"))) or evidence
+    )
     while more := (yield Conclude(answer)):  # something was injected: answer that first
         chat += (assistant(answer), more)
         answer = answered((yield Think(chat, role="answer", choice="none")))
     return Answer(answer, chat + assistant(answer))
 
 
-def look_up(number: str, name: str, given: str, found: dict[str, str], tools: tuple[Any, ...], tags: dict[str, Any]) -> Part:
+def look_up(
+    number: str, name: str, given: str, found: dict[str, str], tools: tuple[Any, ...], tags: dict[str, Any]
+) -> Part:
     """Do one step of the plan, with the results of earlier ones put in; give its result."""
     tags = {**tags, "plan_step": tags["plan"].index(f"#E{number} = {name}[{given}]") + 1}
     if name.strip("*_` ").upper() == "LLM":
@@ -83,7 +88,9 @@ def filled(value: Any, found: dict[str, str]) -> Any:
         return {name: filled(inner, found) for name, inner in value.items()}
     if isinstance(value, list):
         return [filled(inner, found) for inner in value]
-    return _NAMED.sub(lambda match: found.get(match[1] or match[2], match[0]), value) if isinstance(value, str) else value
+    return (
+        _NAMED.sub(lambda match: found.get(match[1] or match[2], match[0]), value) if isinstance(value, str) else value
+    )
 
 
 def lacking(given: str, found: dict[str, str]) -> str:

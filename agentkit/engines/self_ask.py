@@ -8,7 +8,19 @@ from typing import Any
 
 from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
 from agentkit.core.steps import Act, All, Answer, Conclude, Engine, Loop, Step, Think, nested
-from agentkit.engines.parsing import after, answered, arguments, catalogue, fields, fill, fitted, led, named, said, until
+from agentkit.engines.parsing import (
+    after,
+    answered,
+    arguments,
+    catalogue,
+    fields,
+    fill,
+    fitted,
+    led,
+    named,
+    said,
+    until,
+)
 
 FINAL = "So the final answer is"
 UNANSWERED = "(the questions behind these were not looked up: no more are possible)"

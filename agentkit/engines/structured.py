@@ -68,10 +68,14 @@ def structured(
         reply = yield Think(asked, (), role, about, "auto", hears, replace(shape, at_most=level), is_optional)
         calls, spent, used = calls + 1, spent + (reply.usage or Usage()), _level(reply, level)
         try:
-            return Structured(_value(reply, used, load, parse, fallback), reply.dialect or "person", calls, spent, reply)
+            return Structured(
+                _value(reply, used, load, parse, fallback), reply.dialect or "person", calls, spent, reply
+            )
         except Exception as error:
             problem = in_words(error)
-        level, is_again = _next(used, is_again or reply.finish == "rejected") if reply.finish != "error" else (None, False)
+        level, is_again = (
+            _next(used, is_again or reply.finish == "rejected") if reply.finish != "error" else (None, False)
+        )
         asked = chat + reply + user(AGAIN.format(problem=problem)) if is_again else chat
     if is_optional:
         return Structured(default, "default", calls, spent, reply)

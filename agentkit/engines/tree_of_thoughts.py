@@ -70,7 +70,9 @@ def tree_of_thoughts(
     while frontier:
         at, frontier = (frontier, []) if search == "beam" else (frontier[-1:], frontier[:-1])
         thoughts = yield from propose(chat, at, n_branches, say, tags)
-        answer, best = next(((done, branch) for branch in thoughts if (done := concluded(branch.steps[-1]))), ("", best))
+        answer, best = next(
+            ((done, branch) for branch in thoughts if (done := concluded(branch.steps[-1]))), ("", best)
+        )
         if answer:
             break
         ranked = sorted((yield from evaluate(chat, thoughts, say)), key=lambda branch: -branch.score)
@@ -93,7 +95,13 @@ def propose(chat: Chat, at: list[Branch], n: int, say: dict[str, str], tags: dic
     """Ask for the next thoughts of all branches at once."""
     parents = [(branch, f"{branch.node}.{k}".lstrip(".")) for branch in at for k in range(1, n + 1)]
     parts = [
-        Think(chat + fill(say["propose"], steps=branch), (), "propose", {**tags, "node": node, "parent": branch.node}, "none")
+        Think(
+            chat + fill(say["propose"], steps=branch),
+            (),
+            "propose",
+            {**tags, "node": node, "parent": branch.node},
+            "none",
+        )
         for branch, node in parents
     ]
     replies = yield All(tuple(parts), role="propose", tags=tags)

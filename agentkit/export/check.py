@@ -105,7 +105,9 @@ def _note(note: Note, before: list[Row]) -> str:
     for name, hint in _NOTE.get(note.kind, {}).items():
         if name not in note.data or misfit(note.data[name], hint):
             return f"is a note of kind {note.kind!r} without a sound {name!r}"
-    if note.kind == "head" and not ("" in note.data["tips"] and all(_there(at, before) for at in note.data["tips"].values())):
+    if note.kind == "head" and not (
+        "" in note.data["tips"] and all(_there(at, before) for at in note.data["tips"].values())
+    ):
         return "moves to entries that are not there"
     if note.kind == "head" and not _changed(note.data.get("changes", {})):
         return "is a fork with changes that a fork cannot have"
@@ -113,7 +115,9 @@ def _note(note: Note, before: list[Row]) -> str:
 
 
 def _changed(changes: Any) -> bool:
-    return isinstance(changes, dict) and all(name in _FORK and not misfit(value, _FORK[name]) for name, value in changes.items())
+    return isinstance(changes, dict) and all(
+        name in _FORK and not misfit(value, _FORK[name]) for name, value in changes.items()
+    )
 
 
 def _there(number: int, before: list[Row]) -> bool:
@@ -137,7 +141,9 @@ def _checker(hint: Any) -> Checker:
     if origin in (Union, types.UnionType):
         return _one_of(inner)
     if origin is Literal:
-        return lambda value: "" if value in inner else f"{str(value)[:80]!r}, which is none of {', '.join(map(str, inner))}"
+        return lambda value: (
+            "" if value in inner else f"{str(value)[:80]!r}, which is none of {', '.join(map(str, inner))}"
+        )
     kind = type(None) if hint is None else origin or hint
     kinds = (int, float) if kind is float else kind
     name = "nothing" if kind is type(None) else f"a {kind.__name__}"
@@ -156,11 +162,15 @@ def _within(kind: Any, inner: tuple[Any, ...]) -> Checker | None:
         found = get_type_hints(kind, localns={"Tool": Any})
         own = [name for name, hint in found.items() if not name.startswith("_") and get_origin(hint) is not ClassVar]
         return lambda value: _first(
-            f"{problem} ({kind.__name__}.{name})" for name in own if (problem := _checker(found[name])(getattr(value, name)))
+            f"{problem} ({kind.__name__}.{name})"
+            for name in own
+            if (problem := _checker(found[name])(getattr(value, name)))
         )
     if kind in (dict, Mapping):
         keys, values = map(_checker, inner)
-        return lambda value: _first(map(keys, value)) or ("" if values is _anything else _first(map(values, value.values())))
+        return lambda value: (
+            _first(map(keys, value)) or ("" if values is _anything else _first(map(values, value.values())))
+        )
     if kind in (tuple, list):
         items = _checker(inner[0])
         return lambda value: _first(map(items, value))

@@ -52,7 +52,9 @@ def run(run: Run) -> str:
             found.append(_entry(what, number, parts.Size(size.text, max(0, min(room, parts.FRAGMENT.item or 0)))))
             room -= len(found[-1])
         else:
-            found.append(f"<p><i>Entries {number} to {what} are not shown here; run[{number}] is the first of them.</i></p>")
+            found.append(
+                f"<p><i>Entries {number} to {what} are not shown here; run[{number}] is the first of them.</i></p>"
+            )
     found += [f"<p><b>{label}:</b> {escaped(one_line(shown(text, LIMIT)))}</p>" for label, text in parts.ahead(run)]
     return _whole(*found)
 
@@ -65,14 +67,18 @@ def entry(entry: Entry) -> str:
 def message(message: Message) -> str:
     """Show a message, with what it holds to be looked at."""
     asked = "".join(_text(parts.call(call), LIMIT) for call in message.calls)
-    return _whole(f"<b>{escaped(message.role)}</b>{'' if message.ok else ' ✗'}", _observed(message, parts.FRAGMENT), asked)
+    return _whole(
+        f"<b>{escaped(message.role)}</b>{'' if message.ok else ' ✗'}", _observed(message, parts.FRAGMENT), asked
+    )
 
 
 def tool(tool: Tool) -> str:
     """Show a tool: what it is for, what may happen, and what it takes."""
     head = f"<b><code>{escaped(tool.name)}</code></b> ({escaped(tool.effect)})"
     schema = _text(json.dumps(tool.parameters, indent=2), LIMIT)
-    return _whole(head, _text(tool.description, LIMIT, "prose"), f"<details><summary>Parameters</summary>{schema}</details>")
+    return _whole(
+        head, _text(tool.description, LIMIT, "prose"), f"<details><summary>Parameters</summary>{schema}</details>"
+    )
 
 
 def usage(usage: Usage) -> str:
@@ -161,7 +167,9 @@ def _whole(*found: str) -> str:
     return f'<div class="mathjax_ignore tex2jax_ignore">{"".join(found)}</div>'
 
 
-def _entry(entry: Entry, number: int | None, size: parts.Size, *, is_open: bool = False, without: tuple[str, ...] = ()) -> str:
+def _entry(
+    entry: Entry, number: int | None, size: parts.Size, *, is_open: bool = False, without: tuple[str, ...] = ()
+) -> str:
     """Fold an entry under a line that says it all, or, open, under what it is."""
     seen = parts.of(entry)
     style = _STEP.format(_LINE["✎" if entry.original else "" if seen.ok else "✗"])

@@ -132,7 +132,9 @@ def rows_of(data: Any) -> list[Row]:
         try:
             row, before = _row(record, number, before, reader)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-            raise _damaged(f"row {number}", f"cannot be understood ({type(error).__name__}: {str(error)[:200]})") from error
+            raise _damaged(
+                f"row {number}", f"cannot be understood ({type(error).__name__}: {str(error)[:200]})"
+            ) from error
         if problem := check.row(row, rows):
             raise _damaged(f"row {number}", problem)
         rows.append(row)
@@ -167,7 +169,9 @@ def _row(record: Any, number: int, before: str, reader: Reader) -> tuple[Row, st
 
 
 def _decode(record: Any, reader: Reader) -> Row:
-    row = reader.decode("\n".join((_line(record["row"], dumps), *(_line(each, _canonical) for each in record.get("new", ())))))
+    row = reader.decode(
+        "\n".join((_line(record["row"], dumps), *(_line(each, _canonical) for each in record.get("new", ()))))
+    )
     row.id, row.run = record["id"], record["run"]
     return row
 
@@ -185,10 +189,14 @@ def _canonical(data: Any) -> str:
 
 def _check_head(data: Any) -> None:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise UsageError(f"this is no recording of a run: its 'format' should be {FORMAT!r}; export one with run.to_json()")
+        raise UsageError(
+            f"this is no recording of a run: its 'format' should be {FORMAT!r}; export one with run.to_json()"
+        )
     version = data.get("version")
     if not isinstance(version, int) or version > VERSION:
-        raise UsageError(f"this recording is of version {version!r}, and this agentkit reads {VERSION}; install a newer agentkit")
+        raise UsageError(
+            f"this recording is of version {version!r}, and this agentkit reads {VERSION}; install a newer agentkit"
+        )
     for name in _KEYS:
         if name not in data:
             raise UsageError(f"the recording has no {name!r}; export the run again")

@@ -79,7 +79,9 @@ def result(result: Result) -> str:
 
 def comparison(shown: Comparison) -> str:
     """Show several runs of one task side by side: what each came to, and the steps."""
-    return _whole(f"**{phrase(shown.task, LIMIT)}**", _table(shown.totals()), phrase(shown.difference), _table(shown.steps()))
+    return _whole(
+        f"**{phrase(shown.task, LIMIT)}**", _table(shown.totals()), phrase(shown.difference), _table(shown.steps())
+    )
 
 
 def agent(agent: Agent) -> str:

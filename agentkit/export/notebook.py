@@ -50,7 +50,9 @@ def to_notebook(run: Run, path: str | os.PathLike[str] | None = None) -> Any:
     entries = recording.line_of(data)
     cells = [_header(run, entries), _settings(), _recording(data)]
     for number, entry in enumerate(entries[1:], 1):
-        cells += _action(entry, number) if entry.kind == "act" else [_said(entry, number, parts.repeated(entries, number))]
+        cells += (
+            _action(entry, number) if entry.kind == "act" else [_said(entry, number, parts.repeated(entries, number))]
+        )
     if coming := ahead(run, LIMIT):
         cells.append(_markdown("ahead", "ahead", None, "\n\n".join(coming)))
     for place, cell in enumerate((cell for cell in cells if cell["cell_type"] == "code"), 1):
@@ -80,7 +82,9 @@ def _header(run: Run, entries: list[Entry]) -> dict[str, Any]:
     task = [part(each, _SIZE) for each in parts.of(entries[0]).parts]
     others = len(run.branches()) - 1
     aside = (
-        f"\n\n{others} other {'branch is' if others == 1 else 'branches are'} in the recording, beside this one." if others else ""
+        f"\n\n{others} other {'branch is' if others == 1 else 'branches are'} in the recording, beside this one."
+        if others
+        else ""
     )
     spec = run.task
     by = f"{show.head(run)}; engine {spec['engine'].rpartition(':')[2]}, model {spec['model']}"
@@ -124,7 +128,14 @@ def _markdown(name: str, kind: str, number: int | None, source: str) -> dict[str
 
 def _code(name: str, kind: str, number: int | None, source: str, outputs: list[dict[str, Any]]) -> dict[str, Any]:
     about = _metadata(name, kind, number, source)
-    return {"cell_type": "code", "id": name, "metadata": about, "source": source, "outputs": outputs, "execution_count": None}
+    return {
+        "cell_type": "code",
+        "id": name,
+        "metadata": about,
+        "source": source,
+        "outputs": outputs,
+        "execution_count": None,
+    }
 
 
 def _metadata(name: str, kind: str, number: int | None, source: str) -> dict[str, Any]:

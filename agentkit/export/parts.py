@@ -104,7 +104,10 @@ def _action(entry: Entry) -> Shown:
     step: Any = entry.step
     message = entry.result[0]
     asked = call(step.calls[0])
-    parts = [Part("", asked, "code"), Part("Observation" if message.ok else "Error", message.text, "code", message=message)]
+    parts = [
+        Part("", asked, "code"),
+        Part("Observation" if message.ok else "Error", message.text, "code", message=message),
+    ]
     return Shown("Action", f"{asked} → {'' if message.ok else '✗ '}{message.text}", ok=message.ok, parts=parts)
 
 

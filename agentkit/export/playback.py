@@ -59,7 +59,11 @@ class Observation:
 def bundle(message: Message) -> dict[str, Any]:
     """Give an observation as a notebook shows it: its text, and an image, a table or a page where it holds one."""
     found: dict[str, Any] = {"text/plain": shown(message.text, LIMIT)}
-    pictures = [item for item in rich.items(message) if isinstance(item, rich.Image) and item.mime in ("image/png", "image/jpeg")]
+    pictures = [
+        item
+        for item in rich.items(message)
+        if isinstance(item, rich.Image) and item.mime in ("image/png", "image/jpeg")
+    ]
     if pictures:
         found[pictures[0].mime] = pictures[0].data
     elif page := drawn(message):
@@ -70,7 +74,9 @@ def bundle(message: Message) -> dict[str, Any]:
 class Playback:
     """The recorded calls of a run, by the number of their entry; called with what is asked, it gives what was observed."""
 
-    def __init__(self, recorded: dict[int, tuple[Call, Message]], tools: ToolSet | None, confirm: Callable[[str], Any]) -> None:
+    def __init__(
+        self, recorded: dict[int, tuple[Call, Message]], tools: ToolSet | None, confirm: Callable[[str], Any]
+    ) -> None:
         self.recorded = recorded
         self.tools = tools
         self._confirm = confirm
@@ -133,7 +139,11 @@ class Playback:
 
 
 def playback(
-    *, recording: str | dict[str, Any], live: bool = False, tools: Iterable[Any] = (), confirm: Callable[[str], Any] | None = None
+    *,
+    recording: str | dict[str, Any],
+    live: bool = False,
+    tools: Iterable[Any] = (),
+    confirm: Callable[[str], Any] | None = None,
 ) -> Playback:
     """Open the recording in an exported notebook (packed), or the data that `to_json` gave.
 

@@ -78,7 +78,9 @@ def _sources(cells: list[Any], due: Any) -> dict[str, str]:
         source = cell.get("source", "")
         found[name] = source if isinstance(source, str) else "".join(map(str, source))
         if kind not in FREE and seal(found[name]) != about.get("digest"):
-            raise UsageError(f"{where} was changed; undo that, or import the run as it was exported and use run.edit(...)")
+            raise UsageError(
+                f"{where} was changed; undo that, or import the run as it was exported and use run.edit(...)"
+            )
     _in_order(list(found), due)
     return found
 

@@ -14,7 +14,24 @@ IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml")
 _LARGEST_TABLE = 200_000  # characters of HTML that are looked at for a table
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>|([^<]++)|<")
-_IN_TABLES = {"table", "thead", "tbody", "tfoot", "tr", "th", "td", "div", "style", "p", "br", "span", "b", "i", "em", "strong"}
+_IN_TABLES = {
+    "table",
+    "thead",
+    "tbody",
+    "tfoot",
+    "tr",
+    "th",
+    "td",
+    "div",
+    "style",
+    "p",
+    "br",
+    "span",
+    "b",
+    "i",
+    "em",
+    "strong",
+}
 
 
 @dataclass(slots=True)
@@ -88,7 +105,9 @@ def _of_records(value: Any) -> Table | None:
     if not isinstance(value, list) or len(value) < 2 or not all(isinstance(item, dict) and item for item in value):
         return None
     header = list(value[0])
-    if any(item.keys() != value[0].keys() or any(isinstance(cell, dict | list) for cell in item.values()) for item in value):
+    if any(
+        item.keys() != value[0].keys() or any(isinstance(cell, dict | list) for cell in item.values()) for item in value
+    ):
         return None
     return Table([str(name) for name in header], [[_cell(item[name]) for name in header] for item in value])
 

@@ -70,7 +70,11 @@ def has_passed(look: Gate, verdict: Verdict, pending: Pending, desk: Desk) -> bo
 
 def what(pending: Pending) -> str:
     """Name a step: by its tool, or by its role."""
-    return pending.step.calls[0].name if type(pending.step) is Act else f"the step {pending.step.kind} ({pending.step.role})"
+    return (
+        pending.step.calls[0].name
+        if type(pending.step) is Act
+        else f"the step {pending.step.kind} ({pending.step.role})"
+    )
 
 
 def remembered(pending: Pending, desk: Desk) -> bool:
@@ -181,7 +185,9 @@ class Breakpoint:
     def __post_init__(self) -> None:
         conditions = [self.tool, self.role, self.line, self.error or None, self.repeat or None, self.when]
         if sum(condition is not None for condition in conditions) != 1:
-            raise UsageError("a breakpoint has exactly one condition: tool=, role=, line=, error=True, repeat=True or when=")
+            raise UsageError(
+                "a breakpoint has exactly one condition: tool=, role=, line=, error=True, repeat=True or when="
+            )
 
     def before(self, pending: Pending, desk: Desk) -> str:
         """Say why to pause before a step, or nothing."""

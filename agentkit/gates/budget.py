@@ -107,7 +107,9 @@ class Limits:
             if not path:
                 self._warn(spent, desk)
             name = _reached(pending, limits, spent)
-            if (others := _others(pending, desk)) and (name or self._too_much(pending, limits, spent, meter, others, desk)):
+            if (others := _others(pending, desk)) and (
+                name or self._too_much(pending, limits, spent, meter, others, desk)
+            ):
                 return Verdict("later", "others are under way, and the budget may not last for one more")
             if name:
                 return self._exceeded(pending, desk, path, name, limits, spent)
@@ -186,7 +188,9 @@ class Limits:
     ) -> bool:
         """Say whether what is under way will probably use a limit up that this step needs."""
         self._expected = {
-            other: self._expected.get(other) or meter.expected(other, desk.host.settings) for other in others if meter.covers(other)
+            other: self._expected.get(other) or meter.expected(other, desk.host.settings)
+            for other in others
+            if meter.covers(other)
         }
         for name in _bearing(pending, limits):
             reserved = sum(expected.get(name, 0) for expected in self._expected.values())
@@ -240,9 +244,13 @@ def _bearing(pending: Pending, limits: Mapping[str, float]) -> list[str]:
     """Name the limits that bear on a step."""
     if isinstance(pending.step, Think):
         return [
-            name for name in limits if name != "max_tool_calls" and (name != "max_iterations" or pending.step.role == "thought")
+            name
+            for name in limits
+            if name != "max_tool_calls" and (name != "max_iterations" or pending.step.role == "thought")
         ]
-    return [name for name in limits if name in ("max_tool_calls", "max_seconds")] if isinstance(pending.step, Act) else []
+    return (
+        [name for name in limits if name in ("max_tool_calls", "max_seconds")] if isinstance(pending.step, Act) else []
+    )
 
 
 def _reached(pending: Pending, limits: Mapping[str, float], spent: dict[str, float]) -> str:
@@ -252,7 +260,9 @@ def _reached(pending: Pending, limits: Mapping[str, float], spent: dict[str, flo
 def _others(pending: Pending, desk: Desk) -> list[Pending]:
     """Give the steps that are under way, or are about to be, beside this one."""
     busy, found = desk.started
-    return [other for other in desk.history.stepper.pending if other is not pending and (other in busy or other in found)]
+    return [
+        other for other in desk.history.stepper.pending if other is not pending and (other in busy or other in found)
+    ]
 
 
 def _nested(pending: Pending) -> Iterator[tuple[str, dict[str, float]]]:

@@ -63,12 +63,16 @@ class Meter:
         return self._within(pending.path)
 
     def _within(self, path: str) -> bool:
-        return path.startswith(self.path) and (len(path) == len(self.path) or not self.path or path[len(self.path)] in ".[")
+        return path.startswith(self.path) and (
+            len(path) == len(self.path) or not self.path or path[len(self.path)] in ".["
+        )
 
     def _take(self, entry: Entry) -> None:
         if entry.usage is not None:
             self.usage += entry.usage
-            self.largest = Usage(max(self.largest.input, entry.usage.input), max(self.largest.output, entry.usage.output))
+            self.largest = Usage(
+                max(self.largest.input, entry.usage.input), max(self.largest.output, entry.usage.output)
+            )
         if entry.kind == "think" and entry.author == "model":
             self.model_calls += 1
             self.iterations += entry.step is not None and entry.step.role == "thought"

@@ -22,7 +22,9 @@ def link(before: bytes, number: int, run: str, at: float, body: str) -> bytes:
 def last(db: sqlite3.Connection, tree: int) -> tuple[int, bytes]:
     """Give the number and the hash of the last row of a tree, 0 and `START` where it has none."""
     first, end = span(tree)
-    found = db.execute("SELECT id, hash FROM rows WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1", (first, end)).fetchone()
+    found = db.execute(
+        "SELECT id, hash FROM rows WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1", (first, end)
+    ).fetchone()
     return (found[0] - first, found[1]) if found else (0, START)
 
 

@@ -29,7 +29,9 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
     with errors(path):
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite gives -wal and -shm the mode of the file itself
+            os.close(
+                os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            )  # SQLite gives -wal and -shm the mode of the file itself
         except OSError as error:
             raise JournalError(f"cannot write the journal {path}: {error.strerror}. {_ELSEWHERE}") from error
         db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
@@ -112,7 +114,9 @@ def explain(error: sqlite3.Error, path: Path) -> JournalError:
         return kind(f"{path} {what} ({error}). Move it away to begin anew. {_ELSEWHERE}")
     for start, what in _MEANING.items():
         if code.startswith(start):
-            return JournalError(f"cannot write the journal {path}: {what} ({error}). What was not written can be tried again.")
+            return JournalError(
+                f"cannot write the journal {path}: {what} ({error}). What was not written can be tried again."
+            )
     return JournalError(f"the journal {path} failed: {error} ({code})")
 
 

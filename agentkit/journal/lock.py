@@ -49,7 +49,9 @@ class RunLock:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise JournalError(f"cannot write {self.path}: {error.strerror}; check its folder, or set AGENTKIT_HOME") from error
+            raise JournalError(
+                f"cannot write {self.path}: {error.strerror}; check its folder, or set AGENTKIT_HOME"
+            ) from error
 
     def release(self) -> None:
         """Let the run go, and take the file away."""

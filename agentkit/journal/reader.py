@@ -56,7 +56,12 @@ class Reader:
         if "note" in data:
             return Note(data["note"], data.get("data", {}), data.get("at", 0.0))
         entry = Entry(data.pop("parent"), data.pop("entry"))
-        for name, decode in (("step", self._step), ("performed", self._step), ("result", self._result), ("usage", _usage)):
+        for name, decode in (
+            ("step", self._step),
+            ("performed", self._step),
+            ("result", self._result),
+            ("usage", _usage),
+        ):
             if name in data:
                 setattr(entry, name, decode(data.pop(name)))
         for name, value in data.items():

@@ -13,4 +13,6 @@ def outdated(runs: list[RunInfo], keep_days: float | None, keep_runs: int | None
     if (keep_days is not None and keep_days < 0) or (keep_runs is not None and keep_runs < 0):
         raise UsageError("keep_days and keep_runs are not below 0; None keeps all")
     oldest = time.time() - keep_days * 86_400 if keep_days is not None else 0.0
-    return [info.run for n, info in enumerate(runs) if info.updated < oldest or (keep_runs is not None and n >= keep_runs)]
+    return [
+        info.run for n, info in enumerate(runs) if info.updated < oldest or (keep_runs is not None and n >= keep_runs)
+    ]

@@ -80,7 +80,11 @@ class SqliteJournal:
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", info.run):
             raise UsageError(f"a run's name has up to 100 letters, digits and -._ in it, unlike {info.run!r}")
         secrets.refresh()
-        line = {name: value for name, value in asdict(info).items() if name not in ("run", "tree", "status", "rows", "updated")}
+        line = {
+            name: value
+            for name, value in asdict(info).items()
+            if name not in ("run", "tree", "status", "rows", "updated")
+        }
         text = json.dumps(secrets.mask_json(line, self._mask) if self._mask else line)
         with self._using() as db, self._locked(info.run) as lock:
             with transaction(db):
@@ -255,7 +259,9 @@ class SqliteJournal:
     def _tree(self, db: sqlite3.Connection, run: str) -> int:
         found = db.execute("SELECT tree FROM runs WHERE run = ?", (_plain(run),)).fetchone()
         if found is None:
-            raise Unknown("run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")])
+            raise Unknown(
+                "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
+            )
         return int(found[0])
 
     def _writer(self, db: sqlite3.Connection, tree: int, run: str) -> Writer:

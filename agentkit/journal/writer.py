@@ -34,7 +34,9 @@ class Writer:
 
     def __init__(self, mask: Mask | None = None) -> None:
         self._mask = mask
-        self._stored: dict[str, str] = {}  # digest of a message -> the one that it is stored under: another if it was masked
+        self._stored: dict[
+            str, str
+        ] = {}  # digest of a message -> the one that it is stored under: another if it was masked
         self._chats = {ROOT: ROOT}  # the same for chats
         self._hidden: set[str] = set()  # the messages that were masked
         self._tools: dict[int, tuple[Any, str]] = {}  # by identity, which the tuple beside it keeps alive
@@ -105,7 +107,9 @@ class Writer:
         elif isinstance(step, Act):
             calls, holder = self._calls
             data["calls"] = (
-                holder if step.calls is calls and holder in self._stored else [call_to_json(call) for call in step.calls]
+                holder
+                if step.calls is calls and holder in self._stored
+                else [call_to_json(call) for call in step.calls]
             )
         elif isinstance(step, Ask):
             data.update(question=step.question, choices=list(step.choices))
@@ -204,8 +208,12 @@ def _plain(value: Any, names: tuple[tuple[str, Any], ...]) -> Json:
 
 
 def _plain_tool(tool: Any) -> Json:
-    data = {name: getattr(tool, name) for name in ("description", "parameters", "returns", "effect") if hasattr(tool, name)}
-    name = getattr(tool, "digest", "") or digest(canonical([tool.name, data.get("description"), data.get("parameters")]))
+    data = {
+        name: getattr(tool, name) for name in ("description", "parameters", "returns", "effect") if hasattr(tool, name)
+    }
+    name = getattr(tool, "digest", "") or digest(
+        canonical([tool.name, data.get("description"), data.get("parameters")])
+    )
     return {"name": tool.name, "digest": name, **data}
 
 

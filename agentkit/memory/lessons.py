@@ -103,7 +103,11 @@ def keep(run: Run, store: Any) -> None:
         if event.kind != "completed":
             return
         for entry in run.entries:
-            if entry.step is not None and entry.step.role == "reflect" and (lesson := " ".join(answered(entry.result).split())):
+            if (
+                entry.step is not None
+                and entry.step.role == "reflect"
+                and (lesson := " ".join(answered(entry.result).split()))
+            ):
                 store.remember(lesson)
 
     if isinstance(store, Store):

@@ -99,7 +99,9 @@ class Memory:
 
     def episodes(self, user: str, most: int | None = None) -> list[Turn]:
         """Give a person's answered turns of all sessions, the oldest first."""
-        return self._turns("person = ? AND answer <> '' ORDER BY n DESC LIMIT ?", user, -1 if most is None else most)[::-1]
+        return self._turns("person = ? AND answer <> '' ORDER BY n DESC LIMIT ?", user, -1 if most is None else most)[
+            ::-1
+        ]
 
     def remember(self, text: str, *, user: str = "") -> None:
         """Keep a fact about a person."""
@@ -121,7 +123,9 @@ class Memory:
         with self._using() as db:
             sql = "SELECT question, answer, session FROM turns WHERE person = ? AND answer <> '' ORDER BY n DESC LIMIT 1000"
             rows = [row for row in db.execute(sql, (user,)) if without is None or row[2] != without]
-        told = [(f"{question} {answer}", f"Asked: {question}\nAnswered: {answer}") for question, answer, _ in reversed(rows)]
+        told = [
+            (f"{question} {answer}", f"Asked: {question}\nAnswered: {answer}") for question, answer, _ in reversed(rows)
+        ]
         return best(query, [*told, *((fact, fact) for fact in self.facts(user=user))], most)
 
     # -- lessons -----------------------------------------------------------------------------------------------------------
@@ -157,7 +161,10 @@ class Memory:
 
     def _turns(self, where: str, *values: Any) -> list[Turn]:
         with self._using() as db:
-            return [Turn(*row) for row in db.execute(f"SELECT n, run, question, answer, at FROM turns WHERE {where}", values)]
+            return [
+                Turn(*row)
+                for row in db.execute(f"SELECT n, run, question, answer, at FROM turns WHERE {where}", values)
+            ]
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
@@ -187,7 +194,8 @@ class PersonalLessons:
         """Keep a lesson, once; `task` is what it was learnt from."""
         with self.memory._using() as db, transaction(db):
             db.execute(
-                "INSERT OR IGNORE INTO lessons VALUES (NULL, ?, ?, ?, ?)", (self.user, mask(task), mask(lesson), time.time())
+                "INSERT OR IGNORE INTO lessons VALUES (NULL, ?, ?, ?, ?)",
+                (self.user, mask(task), mask(lesson), time.time()),
             )
 
     def recall(self, task: str = "") -> list[str]:
@@ -215,7 +223,9 @@ def _connect(path: Path, timeout: float) -> sqlite3.Connection:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
-        raise JournalError(f"cannot write the memory {path}: {error.strerror}; set AGENTKIT_HOME to another folder") from error
+        raise JournalError(
+            f"cannot write the memory {path}: {error.strerror}; set AGENTKIT_HOME to another folder"
+        ) from error
     db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, factory=_Connection)
     try:
         _prepare(db, path, time.monotonic() + timeout)
@@ -241,6 +251,8 @@ def _prepare(db: sqlite3.Connection, path: Path, until: float) -> None:
                 db.execute(statement)
     version, application = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id"))
     if application != APPLICATION:
-        raise JournalError(f"{path} is a database of another program, not a memory; set AGENTKIT_HOME to another folder")
+        raise JournalError(
+            f"{path} is a database of another program, not a memory; set AGENTKIT_HOME to another folder"
+        )
     if version > VERSION:
         raise JournalTooNew(f"{path} has format {version}, and this agentkit reads up to {VERSION}: upgrade agentkit")

@@ -100,5 +100,7 @@ def _abilities(stated: Any, takes_tools: bool) -> Abilities:
         return stated
     if isinstance(stated, dict):
         tools = bool(stated.get("tool_call", stated.get("tools")))
-        return Abilities(tools, bool(stated.get("json_mode", stated.get("json"))), reasoning=bool(stated.get("reasoning")))
+        return Abilities(
+            tools, bool(stated.get("json_mode", stated.get("json"))), reasoning=bool(stated.get("reasoning"))
+        )
     return Abilities(tools=takes_tools)

@@ -121,7 +121,9 @@ def _said(message: dict[str, Any], host: str) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text.strip() else []
     for call in message.get("tool_calls") or ():
         function = call["function"]
-        blocks.append({"type": "tool_use", "id": call["id"], "name": function["name"], "input": json.loads(function["arguments"])})
+        blocks.append(
+            {"type": "tool_use", "id": call["id"], "name": function["name"], "input": json.loads(function["arguments"])}
+        )
     opaque = message.get("opaque")
     if isinstance(opaque, dict) and opaque.get("provider") == host and _same(opaque.get("blocks"), blocks):
         return [block for block in opaque["blocks"] if block.get("type") != "text" or block.get("text", "").strip()]
@@ -133,13 +135,19 @@ def _same(kept: Any, said: list[dict[str, Any]]) -> bool:
 
     def read(blocks: list[Any]) -> tuple[str, list[Any]]:
         text = "".join(block.get("text", "") for block in blocks if block.get("type") == "text")
-        return text.strip(), [(block.get("id"), block.get("input")) for block in blocks if block.get("type") == "tool_use"]
+        return text.strip(), [
+            (block.get("id"), block.get("input")) for block in blocks if block.get("type") == "tool_use"
+        ]
 
     return isinstance(kept, list) and all(isinstance(block, dict) for block in kept) and read(kept) == read(said)
 
 
 def _tool(function: dict[str, Any]) -> dict[str, Any]:
-    return {"name": function["name"], "description": function.get("description", ""), "input_schema": function["parameters"]}
+    return {
+        "name": function["name"],
+        "description": function.get("description", ""),
+        "input_schema": function["parameters"],
+    }
 
 
 def _choice(choice: str) -> dict[str, Any]:

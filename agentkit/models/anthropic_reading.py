@@ -130,7 +130,10 @@ class Arriving:
 
     def _usage(self) -> Usage | None:
         counts = self._counts
-        cached, stored = number(counts.get("cache_read_input_tokens")), number(counts.get("cache_creation_input_tokens"))
+        cached, stored = (
+            number(counts.get("cache_read_input_tokens")),
+            number(counts.get("cache_creation_input_tokens")),
+        )
         read = number(counts.get("input_tokens")) + cached + stored
         written = number(counts.get("output_tokens"))
         return self.model.cost(Usage(read, written, cached), stored) if read or written else None

@@ -40,7 +40,9 @@ class Cassette:
         if mode == "record":
             self.tape["recordings"] = []
         if model is not None:
-            self.tape["model"] = getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
+            self.tape["model"] = (
+                getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
+            )
             self.tape["abilities"] = asdict(getattr(model, "abilities", Abilities()))
         self.name = str(self.tape.get("model", "cassette"))
         self.abilities = Abilities(**{name: bool(self.tape.get("abilities", {}).get(name)) for name in _ABILITIES})
@@ -104,7 +106,12 @@ _ABILITIES = tuple(field.name for field in fields(Abilities))
 
 def reply_to_json(reply: Reply) -> dict[str, Any]:
     """Turn what a model gave into JSON data; what is empty is left out."""
-    data: dict[str, Any] = {"text": reply.text, "reasoning": reply.reasoning, "finish": reply.finish, "model": reply.model}
+    data: dict[str, Any] = {
+        "text": reply.text,
+        "reasoning": reply.reasoning,
+        "finish": reply.finish,
+        "model": reply.model,
+    }
     data["calls"] = [call_to_json(call) for call in reply.calls]
     data["usage"] = asdict(reply.usage) if reply.usage else None
     data["opaque"] = reply.opaque
@@ -129,7 +136,9 @@ def _load(tape: str | Path | dict[str, Any], *, must_exist: bool) -> dict[str, A
         try:
             tape = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise NotRecorded(f"there is no cassette {path}; record it first: Cassette({str(path)!r}, model, 'record')") from None
+            raise NotRecorded(
+                f"there is no cassette {path}; record it first: Cassette({str(path)!r}, model, 'record')"
+            ) from None
         except ValueError as error:
             raise UsageError(f"{path} is no cassette: {error}") from error
     if not isinstance(tape, dict) or not isinstance(tape.setdefault("recordings", []), list):

@@ -29,7 +29,9 @@ class Fallback:
             raise UsageError("a Fallback needs at least one model: Fallback([first, second])")
         self.name = ", else ".join(_name(model) for model in self.models)
         each = [getattr(model, "abilities", Abilities()) for model in self.models]
-        self.abilities = Abilities(**{field.name: all(getattr(one, field.name) for one in each) for field in fields(Abilities)})
+        self.abilities = Abilities(
+            **{field.name: all(getattr(one, field.name) for one in each) for field in fields(Abilities)}
+        )
         self.limits_itself = all(getattr(model, "limits_itself", False) for model in self.models)
         self.awaits = any(getattr(model, "awaits", False) for model in self.models)
 
@@ -130,7 +132,9 @@ def _chunks(output: Any) -> Iterator[Chunk]:
             yield Chunk(piece) if isinstance(piece, str) else piece
         return
     reply = reply_of(output)
-    longest = max(len(reply.text), len(reply.reasoning), *(len(str(call.raw or call.arguments)) for call in reply.calls), 1)
+    longest = max(
+        len(reply.text), len(reply.reasoning), *(len(str(call.raw or call.arguments)) for call in reply.calls), 1
+    )
     yield from pieces(reply, 2 * longest)
     if reply.opaque is not None:
         yield Chunk(opaque=reply.opaque)

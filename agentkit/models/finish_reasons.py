@@ -12,7 +12,17 @@ _NAMES = {
 """What hosts call the usual ends."""
 
 _GAVE_UP = frozenset(
-    ("error", "abort", "aborted", "cancelled", "canceled", "failed", "timeout", "network_error", "insufficient_system_resource")
+    (
+        "error",
+        "abort",
+        "aborted",
+        "cancelled",
+        "canceled",
+        "failed",
+        "timeout",
+        "network_error",
+        "insufficient_system_resource",
+    )
 )
 _WHOLE = frozenset(("", "stop", "tool_calls"))
 

@@ -54,7 +54,9 @@ def find(given: str | Key | None, name: str) -> Key:
 def named(name: str) -> str:
     """Give the name of a key back. Raises `UsageError` where it is the key itself, which would be shown as a name is."""
     if secrets.mask(name) != name:
-        raise UsageError("key_name is the name of the variable that holds the key, such as GATEWAY_KEY; the key is api_key=…")
+        raise UsageError(
+            "key_name is the name of the variable that holds the key, such as GATEWAY_KEY; the key is api_key=…"
+        )
     return name
 
 

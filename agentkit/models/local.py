@@ -24,7 +24,11 @@ from agentkit.models.wire import clients
 PATIENCE = 0.2
 """Seconds in which a server must have answered, to be found."""
 
-USUAL = {"LM Studio": "http://127.0.0.1:1234/v1", "llama.cpp": "http://127.0.0.1:8080/v1", "vLLM": "http://127.0.0.1:8000/v1"}
+USUAL = {
+    "LM Studio": "http://127.0.0.1:1234/v1",
+    "llama.cpp": "http://127.0.0.1:8080/v1",
+    "vLLM": "http://127.0.0.1:8000/v1",
+}
 """Where the usual servers listen, beside Ollama."""
 
 _BYTES = 1_000_000

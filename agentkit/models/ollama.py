@@ -19,7 +19,9 @@ _TOP = ("format", "keep_alive", "logprobs", "raw", "template", "think", "top_log
 """Settings that stand beside the model; all others are its `options`."""
 
 
-def Ollama(model: str, *, base_url: str | None = None, api_key: str | None = None, key_name: str = "", **more: Any) -> Remote:
+def Ollama(
+    model: str, *, base_url: str | None = None, api_key: str | None = None, key_name: str = "", **more: Any
+) -> Remote:
     """Give a model of an Ollama server; `OLLAMA_HOST` names another than the one on this machine. `more` is what `Remote` takes.
 
     Settings such as `num_ctx` go into its options. Ollama reads 4,096 tokens unless told otherwise, and forgets the beginning
@@ -119,7 +121,9 @@ class Answer:
                 if isinstance(function, dict):
                     given = function.get("arguments")
                     written = given if isinstance(given, str) else json.dumps(given if given is not None else {})
-                    yield Chunk(call=CallDelta(self._calls, text_of(call.get("id")), text_of(function.get("name")), written))
+                    yield Chunk(
+                        call=CallDelta(self._calls, text_of(call.get("id")), text_of(function.get("name")), written)
+                    )
                     self._calls += 1
         if data.get("done") is True:
             reason = text_of(data.get("done_reason"))

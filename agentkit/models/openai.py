@@ -180,7 +180,9 @@ class Completion:
         tokens, output = number(data.get("prompt_tokens")), number(data.get("completion_tokens"))
         cached, thought = number(read.get("cached_tokens")), number(written.get("reasoning_tokens"))
         usage = Usage(tokens, output, min(tokens, cached), thought, money(data.get("cost")))
-        apart = number(data.get("total_tokens")) == tokens + output + thought  # some hosts count thinking apart, and bill it
+        apart = (
+            number(data.get("total_tokens")) == tokens + output + thought
+        )  # some hosts count thinking apart, and bill it
         cost = self.model.cost(replace(usage, output=output + thought) if apart else usage).cost
         return replace(usage, cost=cost) if usage.total else None
 
@@ -198,7 +200,9 @@ def joined(details: list[Any]) -> list[Any]:
         if isinstance(piece, dict):
             whole = found.setdefault((str(piece.get("index")), str(piece.get("type"))), {})
             for name, value in piece.items():
-                grows = name in ("text", "summary", "data") and isinstance(value, str) and isinstance(whole.get(name), str)
+                grows = (
+                    name in ("text", "summary", "data") and isinstance(value, str) and isinstance(whole.get(name), str)
+                )
                 if value is not None:
                     whole[name] = whole[name] + value if grows else value
     return list(found.values())

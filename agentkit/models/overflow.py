@@ -48,7 +48,10 @@ def shorter(chat: Chat) -> tuple[Chat | None, str]:
     if not changed:
         return None, ""
     left = Chat.of(message for message in now if message is not _GONE)
-    return left, f"the chat was too long for the model: {changed} earlier messages were left out of this request, or cut"
+    return (
+        left,
+        f"the chat was too long for the model: {changed} earlier messages were left out of this request, or cut",
+    )
 
 
 def _weight(messages: list[Message]) -> int:
@@ -64,11 +67,17 @@ def _older_half(messages: list[Message]) -> set[int]:
 
 
 def _left_out(text: str) -> str:
-    return text if len(text) <= _SHORT else f"[This text of {len(text):,} characters was left out: the chat is too long.]"
+    return (
+        text if len(text) <= _SHORT else f"[This text of {len(text):,} characters was left out: the chat is too long.]"
+    )
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= CUT else f"{text[:CUT]}\n[{len(text) - CUT:,} more characters were cut: the chat is too long.]"
+    return (
+        text
+        if len(text) <= CUT
+        else f"{text[:CUT]}\n[{len(text) - CUT:,} more characters were cut: the chat is too long.]"
+    )
 
 
 def _rewritten(message: Message, write: Write) -> Message:

@@ -78,4 +78,6 @@ def _own() -> dict[str, Price]:
     try:
         return {str(name): Price(*map(float, price)) for name, price in found.items()}
     except (ValueError, TypeError, AttributeError):
-        raise UsageError('[prices] in config.toml has lines like "my-model" = [0.1, 0.4]: dollars per million tokens') from None
+        raise UsageError(
+            '[prices] in config.toml has lines like "my-model" = [0.1, 0.4]: dollars per million tokens'
+        ) from None

@@ -28,7 +28,9 @@ OPTIONAL = ("stop", "stream_options", "parallel_tool_calls", "cache_control")
 """What agentkit sends by itself and can leave out where a host does not know it."""
 
 _SECRET = re.compile(r"key|auth|token|secret|password|cookie|credential|signature|^sig$|^code$", re.IGNORECASE)
-_UNKNOWN = re.compile(r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|extra|invalid", re.IGNORECASE)
+_UNKNOWN = re.compile(
+    r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|extra|invalid", re.IGNORECASE
+)
 
 
 class Remote:
@@ -81,7 +83,9 @@ class Remote:
         self.abilities = replace(known, **abilities) if isinstance(abilities, dict) else abilities or known
         self.settings = dict(settings or {})
         self.timeout = _seconds("timeout", timeout)
-        self.silence = _seconds("silence", silence) if silence is not None else timeout if self.here else min(SILENCE, timeout)
+        self.silence = (
+            _seconds("silence", silence) if silence is not None else timeout if self.here else min(SILENCE, timeout)
+        )
         self.retries = Retries(retries) if isinstance(retries, int) else retries or Retries()
         self.turns = per_minute if isinstance(per_minute, Turns) else Turns(per_minute)
         self.price = price
@@ -140,7 +144,9 @@ class Remote:
             return False
         said = str(failed)
         found = {
-            name for name in OPTIONAL if name not in self.without and re.search(rf"\b{name}\b", said) and _UNKNOWN.search(said)
+            name
+            for name in OPTIONAL
+            if name not in self.without and re.search(rf"\b{name}\b", said) and _UNKNOWN.search(said)
         }
         self.without |= found
         return bool(found)
@@ -168,7 +174,9 @@ def host_of(base_url: str) -> str:
     except ValueError as error:
         raise UsageError(f"{plain(base_url)!r} is no URL: {error}") from None
     if "#" in base_url:
-        raise UsageError(f"{plain(base_url)!r} is a base URL without its `#{parts.fragment}`: the model is named apart from it")
+        raise UsageError(
+            f"{plain(base_url)!r} is a base URL without its `#{parts.fragment}`: the model is named apart from it"
+        )
     if parts.username or parts.password:
         raise UsageError("a base URL holds no user and no password; give headers={'authorization': …} instead")
     if parts.scheme not in ("http", "https") or not host:

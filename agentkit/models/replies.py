@@ -80,7 +80,9 @@ class Gathering:
         """Give the whole reply. Raises `ModelError` when the stream stopped without saying that it was at its end."""
         text = paired("".join(self.text))
         if not self.finish and not (self._only_text and text):
-            raise ModelError(f"the stream stopped after {len(text)} characters without a finish reason; nothing of it was used")
+            raise ModelError(
+                f"the stream stopped after {len(text)} characters without a finish reason; nothing of it was used"
+            )
         calls = tuple(from_wire(b.name, paired("".join(b.arguments)), b.id) for b in self._calls)
         return Reply(
             text,
@@ -103,7 +105,9 @@ class _Building:
         self.arguments: list[str] = []
 
     def is_other(self, delta: CallDelta) -> bool:
-        return bool(delta.id and self.id and delta.id != self.id) or bool(delta.name and self.name and delta.name != self.name)
+        return bool(delta.id and self.id and delta.id != self.id) or bool(
+            delta.name and self.name and delta.name != self.name
+        )
 
 
 def gather_chunks(chunks: Iterable[Chunk | str]) -> Reply:
@@ -187,7 +191,9 @@ def _used(content: Any) -> list[Any]:
 
 def _call(data: Any) -> Call:
     function = _get(data, "function") or data
-    arguments = next((found for name in ("arguments", "input", "args") if (found := _get(function, name)) is not None), "")
+    arguments = next(
+        (found for name in ("arguments", "input", "args") if (found := _get(function, name)) is not None), ""
+    )
     return from_wire(str(_get(function, "name") or ""), arguments, str(_get(data, "id") or ""))
 
 

@@ -72,7 +72,10 @@ def find(model: Any) -> Any:
     if (found := load_plugin("models", name)) is not None:
         return as_model(found() if isinstance(found, type) else found)
     raise Unknown(
-        "model", secrets.mask(model), (*KNOWN, *plugins("models"), *(f"{prefix}NAME" for prefix in PREFIXES)), _meant(name)
+        "model",
+        secrets.mask(model),
+        (*KNOWN, *plugins("models"), *(f"{prefix}NAME" for prefix in PREFIXES)),
+        _meant(name),
     )
 
 
@@ -148,7 +151,9 @@ def _ollama(name: str) -> Any:
     from agentkit.models import local, ollama
 
     can = local.can(ollama.base(), name)
-    return ollama.Ollama(name, abilities={} if can is None else {"tools": "tools" in can, "reasoning": "thinking" in can})
+    return ollama.Ollama(
+        name, abilities={} if can is None else {"tools": "tools" in can, "reasoning": "thinking" in can}
+    )
 
 
 def _at(url: str) -> Any:

@@ -49,7 +49,11 @@ class Shaped:
 
     def render(self, chat: Chat, tools: tuple[Tool, ...]) -> list[View]:
         """Write the chat as the dialect of this level does; where no function carries the schema, it comes first."""
-        asked = [] if self.name == "native" else [{"role": "system", "content": ASK + json.dumps(self.shape.parameters, indent=2)}]
+        asked = (
+            []
+            if self.name == "native"
+            else [{"role": "system", "content": ASK + json.dumps(self.shape.parameters, indent=2)}]
+        )
         return asked + dialects.get(self.name).render(chat, ())
 
     def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
@@ -153,7 +157,9 @@ def spared(step: Think, dialect: Dialect, error: BaseException) -> str:
 
     "rejected": the host refuses this way to ask for data, and there is another one.
     """
-    refused = getattr(error, "status", 0) in REFUSED and not isinstance(error, ModelDenied | ModelMissing | ContextOverflow)
+    refused = getattr(error, "status", 0) in REFUSED and not isinstance(
+        error, ModelDenied | ModelMissing | ContextOverflow
+    )
     if step.shape is not None and dialect.name != LEVELS[-1] and refused:
         return "rejected"
     return "error" if step.optional and not isinstance(error, UsageError) else ""

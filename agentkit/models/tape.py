@@ -122,7 +122,12 @@ class Tape:
         if "content-encoding" in kept and (unpacked := _secret_in(kept["content-encoding"], pieces)):
             pieces = [unpacked]
             del kept["content-encoding"]
-        response = {"status": status, "headers": kept, **_written(pieces), **({"broken": mask(broken)} if broken else {})}
+        response = {
+            "status": status,
+            "headers": kept,
+            **_written(pieces),
+            **({"broken": mask(broken)} if broken else {}),
+        }
         with self._lock:
             self.exchanges.append({"request": asked, "response": response})
             key = f"{_key(asked)} {asked['url']}"

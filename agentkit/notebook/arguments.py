@@ -103,11 +103,15 @@ def check_text(text: str, parser: Any) -> None:
     late += [word for word in said[-1:] if known.get(word) is False]
     late += [word for word in said[-2:-1] if known.get(word) is True]
     if late:
-        raise UsageError(f"options stand before the text, and {late[0]} stands in it; all that follows a lone -- is text")
+        raise UsageError(
+            f"options stand before the text, and {late[0]} stands in it; all that follows a lone -- is text"
+        )
 
 
 def check_name(word: str, rest: str, commands: Iterable[str]) -> None:
     """Refuse what looks like a command with a slip in it, alone, before one more word, or before a number or an option."""
     near = difflib.get_close_matches(word.lower(), list(commands), n=1, cutoff=0.75)
     if near and (len(rest.split()) < 2 or _BRIEF.match(rest)):
-        raise UsageError(f"unknown command {word!r}; did you mean {near[0]!r}? A task that begins so is written %agent -- {word} …")
+        raise UsageError(
+            f"unknown command {word!r}; did you mean {near[0]!r}? A task that begins so is written %agent -- {word} …"
+        )

@@ -29,7 +29,9 @@ OUTPUT = Argument("-o", "--output", metavar="VARIABLE", help="a variable for the
 MODEL = Argument("-m", "--model", metavar="MODEL", help="another model")
 TOOLS = Argument("-t", "--tools", metavar="TOOLS", help="other tools, with commas between")
 TIMES = Argument("times", nargs="?", type=int, default=1, metavar="TIMES", help="how often")
-ARGUMENTS = Argument("--arguments", metavar="JSON", help='other arguments for the call, in quotes: \'{"city": "Bern"}\'')
+ARGUMENTS = Argument(
+    "--arguments", metavar="JSON", help='other arguments for the call, in quotes: \'{"city": "Bern"}\''
+)
 
 
 # -- driving -------------------------------------------------------------------------------------------------------------

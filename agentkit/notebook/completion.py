@@ -62,5 +62,8 @@ def _values(session: Session, option: str, symbol: str) -> list[str] | None:
         done, comma, _ = symbol.rpartition(",")
         return [f"{done}{comma}{name}" for name in [*builtin.BOXES, *namespace.tools_in(names)]]
     if option in ("-r", "--run"):
-        return [*(name for name, held in names.items() if isinstance(held, Run) and not name.startswith("_")), *session.live]
+        return [
+            *(name for name, held in names.items() if isinstance(held, Run) and not name.startswith("_")),
+            *session.live,
+        ]
     return None

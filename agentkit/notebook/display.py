@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from agentkit.run.run import Run
     from agentkit.trace.events import Event
 
-_STYLES = {"Thought": "bold", "Action": "cyan", "Observation": "dim", "Answer": "green", "Interrupt": "magenta", "!": "yellow"}
+_STYLES = {
+    "Thought": "bold",
+    "Action": "cyan",
+    "Observation": "dim",
+    "Answer": "green",
+    "Interrupt": "magenta",
+    "!": "yellow",
+}
 
 
 class Remark:
@@ -43,7 +50,9 @@ class Table:
     def __repr__(self) -> str:
         written = [self.headings, *self.rows]
         widths = [max(len(row[column]) for row in written) for column in range(len(self.headings))]
-        text = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in written]
+        text = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in written
+        ]
         return "\n".join([*text, *([self.note] if self.note else [])])
 
     def _repr_html_(self) -> str:
@@ -67,7 +76,9 @@ def in_notebook(shell: Any) -> bool:
 def bundle(run: Run, shell: Any) -> dict[str, Any]:
     """Give all that a run is shown as, by MIME type, also while `hush` is on."""
     formats = shell.display_formatter
-    found = {kind: shown for kind, form in formats.formatters.items() if form.enabled and (shown := form(run)) is not None}
+    found = {
+        kind: shown for kind, form in formats.formatters.items() if form.enabled and (shown := form(run)) is not None
+    }
     more = formats.mimebundle_formatter(run) or {}
     return {**found, **(more[0] if isinstance(more, tuple) else more)}
 

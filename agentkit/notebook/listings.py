@@ -65,7 +65,9 @@ def tools(session: Session, args: Args) -> Any:
     rows = []
     for name, held in {**boxes, **namespace.tools_in(session.names)}.items():
         for tool in [held] if isinstance(held, Tool) else held:
-            rows.append((name, tool.name, _needs(tool), tool.effect, "yes" if name in offered else "", tool.description))
+            rows.append(
+                (name, tool.name, _needs(tool), tool.effect, "yes" if name in offered else "", tool.description)
+            )
     note = "-t takes any function of yours, too; `-t none` offers no tools"
     return Table(("-t", "tool", "arguments", "effect", "offered", "about"), rows, note)
 
@@ -83,7 +85,11 @@ def engines(session: Session, args: Args) -> Any:
     rows = [(c.signal, c.task, c.engine, "yes" if c.available else "not yet", c.why, c.cost) for c in chosen]
     named = {choice.engine for choice in recommend.TABLE}
     if not args.signals:
-        rows += [("", "", name, "yes", registry.find(name)[0].__doc__ or "", "") for name in registry.ENGINES if name not in named]
+        rows += [
+            ("", "", name, "yes", registry.find(name)[0].__doc__ or "", "")
+            for name in registry.ENGINES
+            if name not in named
+        ]
     note = "-e takes a generator function of yours, too, and module:function"
     return Table(("signal", "the task", "engine", "here", "why", "cost"), rows, note)
 
@@ -93,7 +99,9 @@ def models(session: Session, args: Args) -> Any:
     """List the models that were found, and say which one is used when none is named, and why."""
     chosen, why = _chosen(session)
     found = resolve.list_all()
-    found |= {name: f"your variable: {held!r}" for name, held in session.names.items() if namespace.is_model(name, held)}
+    found |= {
+        name: f"your variable: {held!r}" for name, held in session.names.items() if namespace.is_model(name, held)
+    }
     if chosen not in found:
         found[chosen] = "the one that is named" if resolve.is_name(chosen) else "named, but not found"
     rows = [("*" if name == chosen else "", name, about) for name, about in found.items()]
@@ -139,7 +147,9 @@ def export(session: Session, run: Run, args: Args) -> Any:
 def _as_code(run: Run, variable: str) -> str:
     """Write the actions of a run as code that plays them: literals only, nothing that a model or a tool wrote is code."""
     if not variable.isidentifier():
-        raise UsageError(f"-r {variable}: the cell needs the run in a variable, and this is none; %agent resume {variable} -o run")
+        raise UsageError(
+            f"-r {variable}: the cell needs the run in a variable, and this is none; %agent resume {variable} -o run"
+        )
     played = playback.calls(run.entries)
     if not played:
         raise UsageError("the run has no actions yet")

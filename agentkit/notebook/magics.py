@@ -28,11 +28,15 @@ __all__ = ["AgentMagics", "commands", "listings", "load", "tapes", "unload"]
 class AgentMagics(Magics):
     """What `%agent` does when it is not told otherwise: `%config AgentMagics.model = "offline"`."""
 
-    model = AnyTrait(None, allow_none=True, help="The model: a name, or a model; None chooses, see %agent models.").tag(config=True)
+    model = AnyTrait(None, allow_none=True, help="The model: a name, or a model; None chooses, see %agent models.").tag(
+        config=True
+    )
     engine = AnyTrait("react", help="The engine: a name, module:function, or a generator function.").tag(config=True)
     tools = Unicode(",".join(builtin.BOXES), help="The tools, by name, with commas between.").tag(config=True)
     iterations = Int(0, min=0, help="The limit of iterations; 0 leaves it to the engine.").tag(config=True)
-    journal = AnyTrait("sqlite", allow_none=True, help='Where runs are kept: "sqlite", "memory", a path, None.').tag(config=True)
+    journal = AnyTrait("sqlite", allow_none=True, help='Where runs are kept: "sqlite", "memory", a path, None.').tag(
+        config=True
+    )
     wait = Bool(False, help="Wait for each run and show it once; so does AGENTKIT_NONINTERACTIVE=1.").tag(config=True)
 
     def __init__(self, shell: Any = None, **options: Any) -> None:
@@ -45,8 +49,12 @@ class AgentMagics(Magics):
     @line_cell_magic
     @magic_arguments()
     @argument("-m", "--model", metavar="MODEL", help="a model: a name (%%agent models) or a variable")
-    @argument("-e", "--engine", metavar="ENGINE", help="an engine: a name (%%agent engines), module:function, or a variable")
-    @argument("-t", "--tools", metavar="TOOLS", help="built-in boxes (%%agent tools) and variables, with commas between")
+    @argument(
+        "-e", "--engine", metavar="ENGINE", help="an engine: a name (%%agent engines), module:function, or a variable"
+    )
+    @argument(
+        "-t", "--tools", metavar="TOOLS", help="built-in boxes (%%agent tools) and variables, with commas between"
+    )
     @argument("-n", "--iterations", type=int, metavar="N", help="how often the engine goes around, at the most")
     @argument("-o", "--output", metavar="VARIABLE", help="a variable for the run; agent_run holds it in any case")
     @argument("-p", "--pause", action="store_true", help="hold the run before its first step")

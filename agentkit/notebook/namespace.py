@@ -44,7 +44,9 @@ def _value(written: str, names: Names) -> str:
     except (SyntaxError, ValueError):
         return written
     except Exception as error:
-        raise UsageError(f"in {written}: {type(error).__name__}: {error}; braces that shall stay are doubled: {{{{…}}}}") from None
+        raise UsageError(
+            f"in {written}: {type(error).__name__}: {error}; braces that shall stay are doubled: {{{{…}}}}"
+        ) from None
 
 
 def model_of(word: Any, names: Names) -> Any:

@@ -42,7 +42,9 @@ def _insert(name: str, path: str | None, mode: Mode, off: bool) -> Remark:
         held.eject()
         return Remark(f"taken out: {held!r}")
     if not path:
-        return Remark(repr(held) if isinstance(held, Tape) else f"no tape is in place: %agent {name} FILE puts one there")
+        return Remark(
+            repr(held) if isinstance(held, Tape) else f"no tape is in place: %agent {name} FILE puts one there"
+        )
     tape = Tape(path, mode)
     if isinstance(held, Tape):
         held.eject()

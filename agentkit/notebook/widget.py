@@ -87,7 +87,10 @@ class View:
         """Show the view in the output of the running cell, beside what is shown where no kernel is."""
         from IPython.display import display as put
 
-        shown = {**static(self.run, self.shell), VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}}
+        shown = {
+            **static(self.run, self.shell),
+            VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id},
+        }
         self._handles.append(put(shown, raw=True, display_id=True))
 
     def close(self) -> None:

@@ -47,7 +47,9 @@ def _misfit(name: str, value: Any) -> str:
         fits = isinstance(value, dict) and all(isinstance(key, str) for key in value)
         return "" if fits else f"arguments= is a dict with names as keys, not {value!r:.100}"
     if name == "calls":
-        fits = isinstance(value, list | tuple) and all(isinstance(c, Call) and isinstance(c.arguments, dict) for c in value)
+        fits = isinstance(value, list | tuple) and all(
+            isinstance(c, Call) and isinstance(c.arguments, dict) for c in value
+        )
         return "" if fits else f"calls= is a list of Call(name, arguments), not {value!r:.100}"
     return "" if isinstance(value, str) else f"{name}= is a text, not {value!r:.100}"
 
@@ -77,7 +79,16 @@ def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
     if "text" in change and "answer" not in change and not calls:
         answer = text
     return replace(
-        reply, text=text, calls=calls, answer=answer, raw="", dialect="", cut="", problems=(), readable=True, opaque=None
+        reply,
+        text=text,
+        calls=calls,
+        answer=answer,
+        raw="",
+        dialect="",
+        cut="",
+        problems=(),
+        readable=True,
+        opaque=None,
     )
 
 

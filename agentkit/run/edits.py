@@ -49,8 +49,15 @@ def own(run: Run, entry: int | Entry) -> Entry:
     """
     if isinstance(entry, Entry):
         found = run.desk.history.entries.get(entry.id)
-        if found is None or (found.run, found.kind, found.path, found.index) != (entry.run, entry.kind, entry.path, entry.index):
-            raise UsageError(f"this {entry.kind} is an entry of another run, {entry.run}; take one of run.entries or branches()")
+        if found is None or (found.run, found.kind, found.path, found.index) != (
+            entry.run,
+            entry.kind,
+            entry.path,
+            entry.index,
+        ):
+            raise UsageError(
+                f"this {entry.kind} is an entry of another run, {entry.run}; take one of run.entries or branches()"
+            )
         return found
     if not isinstance(entry, int) or isinstance(entry, bool):
         raise UsageError(f"an entry is named by its number in the trace, or is one of run.entries, not {entry!r:.100}")
@@ -171,7 +178,9 @@ def break_at(run: Run, condition: dict[str, Any]) -> Breakpoint:
     """Set a breakpoint, or switch on the same one that is there; a line is moved to the next at which the engine can stand."""
     point = Breakpoint.of(condition)
     if point.line is not None:
-        found = [place.file for place in run.where() if (place.file.endswith(point.file) if point.file else not place.around)]
+        found = [
+            place.file for place in run.where() if (place.file.endswith(point.file) if point.file else not place.around)
+        ]
         point.line = stands(found or [point.file], point.line)
     points = run.desk.breakpoints
     if point not in points:

@@ -78,7 +78,11 @@ def result_of(run: Run) -> Result:
     """Say how a run stands now."""
     desk = run.control.settled
     answer = desk.history.stepper.answer
-    reason = answer.interrupted if answer else run.interrupted or desk.hold or (error_line(desk.error) if desk.error else "paused")
+    reason = (
+        answer.interrupted
+        if answer
+        else run.interrupted or desk.hold or (error_line(desk.error) if desk.error else "paused")
+    )
     unheard = tuple(note.data["text"] for note in desk.history.unheard())
     text = answer.text if answer else ""
     output, misfit = answers.result(run.task, text) if answer else (None, None)

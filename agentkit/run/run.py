@@ -205,7 +205,9 @@ class Run:
 
     # -- changing what comes next ------------------------------------------------------------------------------------
 
-    def edit(self, entry: int | Entry | Pending | None = None, *, reason: str = "", author: str = "human", **change: Any) -> Entry:
+    def edit(
+        self, entry: int | Entry | Pending | None = None, *, reason: str = "", author: str = "human", **change: Any
+    ) -> Entry:
         """Put something else in the place of a recorded result, or of a pending step; the original is kept.
 
         For a thought: `text=`, `answer=`, `calls=`, `arguments=` (of its only call); for an action: `text=` (the observation),

@@ -75,5 +75,8 @@ def branches(shown: list[list[Entry]]) -> str:
     lines = [f"{len(shown)} branches" if len(shown) != 1 else "1 branch"]
     for number, branch in enumerate(shown):
         first, *more = repr(branch[-1]).split("\n")
-        lines += [f"{number:>3} {counted(len(branch) - 1, 'step')}, to: {first}", *(f"                 {text}" for text in more)]
+        lines += [
+            f"{number:>3} {counted(len(branch) - 1, 'step')}, to: {first}",
+            *(f"                 {text}" for text in more),
+        ]
     return "\n".join(lines)

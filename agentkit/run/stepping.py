@@ -46,7 +46,9 @@ def one(run: Run) -> Entry:
             run.desk.hold = ""
             entry = driver.step(run.desk, due[0])
             if entry is None:
-                raise run.desk.error or UsageError("the step was stopped; it is still pending, and next(run) tries it again")
+                raise run.desk.error or UsageError(
+                    "the step was stopped; it is still pending, and next(run) tries it again"
+                )
             return entry
         finally:
             run.control.release(token)

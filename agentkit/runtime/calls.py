@@ -132,12 +132,17 @@ class Chunks:
             self._tell("", "", chunk.again)
         said, thought = self._live.feed(chunk.text) if chunk.text else ("", "")
         reasoning, self._half = surrogates.split(self._half + chunk.reasoning) if chunk.reasoning else ("", self._half)
-        self._tell(self._text.add(said) if said else "", self._reasoning.add(reasoning + thought) if reasoning or thought else "")
+        self._tell(
+            self._text.add(said) if said else "",
+            self._reasoning.add(reasoning + thought) if reasoning or thought else "",
+        )
 
     def _tell(self, text: str, reasoning: str, again: str = "") -> None:
         entry = self._entry
         if (text or reasoning or again) and not entry.ended:  # one that was given up has ended
-            self._desk.emit("model_chunk", path=entry.path, index=entry.index, text=text, reasoning=reasoning, again=again)
+            self._desk.emit(
+                "model_chunk", path=entry.path, index=entry.index, text=text, reasoning=reasoning, again=again
+            )
 
     def __enter__(self) -> Chunks:
         return self

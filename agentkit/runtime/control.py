@@ -64,7 +64,9 @@ class Control:
     def acquire(self) -> Any:
         """Take the baton for the caller's thread; a background task is asked to pause first. Gives what `release` needs."""
         if DRIVING.get() is self:
-            raise RuntimeError("a tool cannot drive the run that is running it; run.inject(...) and run.pause() are safe there")
+            raise RuntimeError(
+                "a tool cannot drive the run that is running it; run.inject(...) and run.pause() are safe there"
+            )
         if not self._take_baton():
             playing = self.playing
             if playing is None:
@@ -201,7 +203,9 @@ class Control:
         if self._commanding == threading.get_ident():
             return command()
         if DRIVING.get() is self:
-            raise RuntimeError("a tool or a listener cannot change the run that is running it; run.inject(...) is safe there")
+            raise RuntimeError(
+                "a tool or a listener cannot change the run that is running it; run.inject(...) is safe there"
+            )
         if self._baton.locked() and background.on_loop():
             raise Busy("wait for the run to pause: its own loop cannot wait for it")
         return background.wait(self.ask(command))

@@ -120,4 +120,8 @@ def _began(history: History, pending: Pending) -> int:
 
 def _cancelled(work: Work) -> Exception:
     """Say that an effect was cancelled, and by nobody here."""
-    return ModelError("the call of the model was cancelled") if work.step.kind == "think" else ToolError("it was cancelled")
+    return (
+        ModelError("the call of the model was cancelled")
+        if work.step.kind == "think"
+        else ToolError("it was cancelled")
+    )

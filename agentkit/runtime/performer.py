@@ -176,7 +176,11 @@ def _wrong(reply: Reply) -> str:
     fits = type(reply.calls) is tuple
     for call in reply.calls if fits else ():
         fits = fits and type(call) is Call and type(call.arguments) is dict
-    return "" if fits else f"the calls of a Reply are a tuple of Calls with a dict of arguments each, not {reply.calls!r:.200}"
+    return (
+        ""
+        if fits
+        else f"the calls of a Reply are a tuple of Calls with a dict of arguments each, not {reply.calls!r:.200}"
+    )
 
 
 def _counts(usage: Any) -> bool:

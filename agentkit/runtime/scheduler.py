@@ -46,7 +46,10 @@ class Desk:
         self.history = history
         self.host = host
         self.tree = history.run
-        self.gates = {kind: tuple(g for g in (question, uncertain, *gates) if kind in getattr(g, "kinds", KINDS)) for kind in KINDS}
+        self.gates = {
+            kind: tuple(g for g in (question, uncertain, *gates) if kind in getattr(g, "kinds", KINDS))
+            for kind in KINDS
+        }
         self.breakpoints: list[Breakpoint] = []
         self.hold = ""
         self.error: BaseException | None = None
@@ -294,7 +297,9 @@ class Desk:
         for listener in list(self.listeners):
             try:
                 listener(event)
-            except BaseException as error:  # whatever it is, the row that it was told of is written, and the engine waits for it
+            except (
+                BaseException
+            ) as error:  # whatever it is, the row that it was told of is written, and the engine waits for it
                 if listener in self.listeners:
                     self.listeners.remove(listener)
                 self._warn(f"a listener raised {error_line(error)}; it is called no more")

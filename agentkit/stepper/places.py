@@ -80,7 +80,11 @@ def _yields(file: str) -> set[int]:
     """Give the lines with a `yield`, by their tokens: CPython 3.11 makes no two syntax trees at a time in two threads."""
     source = iter(linecache.getlines(file))
     try:
-        return {token.start[0] for token in tokenize.generate_tokens(source.__next__) if token[:2] == (tokenize.NAME, "yield")}
+        return {
+            token.start[0]
+            for token in tokenize.generate_tokens(source.__next__)
+            if token[:2] == (tokenize.NAME, "yield")
+        }
     except (SyntaxError, tokenize.TokenError):
         return set()
 

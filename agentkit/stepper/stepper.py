@@ -60,7 +60,10 @@ class Stepper:
     """
 
     def __init__(
-        self, engine: Engine, arounds: tuple[Around, ...] = (), pressed: Callable[[BaseException], bool] = lambda error: False
+        self,
+        engine: Engine,
+        arounds: tuple[Around, ...] = (),
+        pressed: Callable[[BaseException], bool] = lambda error: False,
     ) -> None:
         self.answer: Answer | None = None
         self.error: EngineError | OutputValidationError | None = None
@@ -102,7 +105,9 @@ class Stepper:
         lane.pending = None
         engines: list[Any] = [part if hasattr(part, "send") else single(part) for part in parts]
         place = f"{pending.path}[{pending.index}."
-        lane.branches = [Lane(e, f"{place}{k}]", lane, wrapped=wrapped, within=lane.asker) for k, e in enumerate(engines)]
+        lane.branches = [
+            Lane(e, f"{place}{k}]", lane, wrapped=wrapped, within=lane.asker) for k, e in enumerate(engines)
+        ]
         for i, around in self._arounds["all"] if wrapped else ():
             if getattr(around, "nested", False):
                 own = lane.frames[0].memories.setdefault(i, {})
@@ -235,7 +240,9 @@ class Stepper:
         lane.done, lane.result = True, value
         if lane.parent is None:
             if type(value) is not Answer or not isinstance(value.text, str):
-                raise EngineError(f"an engine returns an Answer with a text, as in Answer(text, chat), not {value!r:.200}")
+                raise EngineError(
+                    f"an engine returns an Answer with a text, as in Answer(text, chat), not {value!r:.200}"
+                )
             self.answer = value
         elif lane.parent.joint is not None and all(branch.done for branch in lane.parent.branches):
             lane.parent.pending, lane.parent.joint = lane.parent.joint, None

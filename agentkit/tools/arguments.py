@@ -25,7 +25,9 @@ def copied(value: Any, path: str = "") -> Any:
     if kind is list:
         return [copied(item, f"{path}[{at}]") for at, item in enumerate(value)]
     if kind is float and not math.isfinite(value):
-        raise ArgumentsError(f"The arguments were not used: {_short(path, 200)} is {value}, which is not a finite number.")
+        raise ArgumentsError(
+            f"The arguments were not used: {_short(path, 200)} is {value}, which is not a finite number."
+        )
     return value
 
 
@@ -55,7 +57,12 @@ def _mended(form: Form, arguments: Any, error: Any, notes: list[str]) -> Any:
     properties = form.parameters.get("properties", {})
     if not isinstance(arguments, dict):
         raise error
-    if form.whole and list(arguments) == [form.whole] and form.whole not in properties and isinstance(arguments[form.whole], dict):
+    if (
+        form.whole
+        and list(arguments) == [form.whole]
+        and form.whole not in properties
+        and isinstance(arguments[form.whole], dict)
+    ):
         notes.append(f"{form.whole}: its fields were read as the arguments")
         return arguments[form.whole]
     mended, required = dict(arguments), form.parameters.get("required", ())
@@ -114,7 +121,9 @@ def outline(parameters: dict[str, Any]) -> str:
     """Write the arguments of a tool in one line: `query (string), limit (integer, optional)`."""
     required = parameters.get("required", ())
     fields = parameters.get("properties", {})
-    return ", ".join(f"{name} ({kind(field)}{'' if name in required else ', optional'})" for name, field in fields.items())
+    return ", ".join(
+        f"{name} ({kind(field)}{'' if name in required else ', optional'})" for name, field in fields.items()
+    )
 
 
 def kind(schema: Any) -> str:
@@ -138,7 +147,9 @@ def _path(parts: tuple[str | int, ...], given: Any) -> str:
     """Write where a fault is: the keys and indices, without the names that pydantic gives to the parts of a union."""
     text = ""
     for at, part in enumerate(parts):
-        if (isinstance(given, dict) and part in given) or (isinstance(given, list) and isinstance(part, int) and part < len(given)):
+        if (isinstance(given, dict) and part in given) or (
+            isinstance(given, list) and isinstance(part, int) and part < len(given)
+        ):
             given = given[part]  # type: ignore[index]
         elif at not in (0, len(parts) - 1) or not isinstance(given, dict):
             continue

@@ -5,8 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 
-_SECTION = re.compile(r"(args|arguments|parameters|params|keyword args|keyword arguments|other parameters)\s*:?$", re.IGNORECASE)
-_OTHER = re.compile(r"(returns?|yields?|raises?|examples?|notes?|see also|references|warnings?|todo)\s*:?$", re.IGNORECASE)
+_SECTION = re.compile(
+    r"(args|arguments|parameters|params|keyword args|keyword arguments|other parameters)\s*:?$", re.IGNORECASE
+)
+_OTHER = re.compile(
+    r"(returns?|yields?|raises?|examples?|notes?|see also|references|warnings?|todo)\s*:?$", re.IGNORECASE
+)
 _RULE = re.compile(r"-{3,}$")
 _GOOGLE = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
 _NUMPY = re.compile(r"\*{0,2}(\w+(?:\s*,\s*\w+)*)\s*(?::.*)?$")

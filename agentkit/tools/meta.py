@@ -125,5 +125,8 @@ def _best(intent: str, known: Iterable[Any], text: Callable[[Any], str]) -> list
 
 def _score(wanted: set[str], text: str) -> float:
     words = {word.lower() for word in _WORD.findall(text.replace("_", " "))}
-    near = sum(any(word.startswith(want) or want.startswith(word) for word in words if len(word) > 2) for want in wanted - words)
+    near = sum(
+        any(word.startswith(want) or want.startswith(word) for word in words if len(word) > 2)
+        for want in wanted - words
+    )
     return len(wanted & words) + near / 2

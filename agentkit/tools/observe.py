@@ -123,7 +123,9 @@ def timed_out(call: Call, seconds: float | None) -> Message:
 def rejected(call: Call, comment: str = "") -> Message:
     """Tell that the operator said no."""
     why = f" The operator says: {comment}" if comment.strip() else ""
-    text = f"The call of '{_name(call)}' was rejected by the operator; the tool was not run. Do not ask for it again.{why}"
+    text = (
+        f"The call of '{_name(call)}' was rejected by the operator; the tool was not run. Do not ask for it again.{why}"
+    )
     return _failed(call, text)
 
 

@@ -128,7 +128,9 @@ def _whole(name: str, model: Any, returns: dict[str, Any]) -> Form:
 
     def validate(arguments: Any, *, strict: bool) -> dict[str, Any]:
         if decided is None and isinstance(arguments, Mapping) and (unknown := arguments.keys() - known):
-            faults = [{"type": "extra_forbidden", "loc": (field,), "input": arguments[field]} for field in sorted(unknown)]
+            faults = [
+                {"type": "extra_forbidden", "loc": (field,), "input": arguments[field]} for field in sorted(unknown)
+            ]
             raise ValidationError.from_exception_data("Arguments", faults)  # type: ignore[arg-type]
         return {name: validator(arguments, strict=strict)}
 
@@ -169,7 +171,9 @@ def _json_schema(adapter: Any, name: str, mode: str = "validation") -> dict[str,
     try:
         schema: dict[str, Any] = adapter.json_schema(schema_generator=Untitled, mode=mode)
     except PydanticUserError as error:
-        raise UsageError(f"tool {name!r} has a parameter that JSON cannot express: {str(error).splitlines()[0]}") from error
+        raise UsageError(
+            f"tool {name!r} has a parameter that JSON cannot express: {str(error).splitlines()[0]}"
+        ) from error
     schema.pop("title", None)
     return schema
 

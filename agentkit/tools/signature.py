@@ -50,7 +50,9 @@ def signature_of(function: Callable[..., Any], name: str) -> Signature:
         raise UsageError(f"tool {name!r} takes *args, which a model cannot name; give it named parameters, or one list")
     is_open = any(p.kind is p.VAR_KEYWORD for p in parameters)
     named = tuple(p for p in parameters if p.kind is not p.VAR_KEYWORD)
-    about, said = docstring.read(inspect.getdoc(function) if not isinstance(function, functools.partial) else function.func.__doc__)
+    about, said = docstring.read(
+        inspect.getdoc(function) if not isinstance(function, functools.partial) else function.func.__doc__
+    )
     return Signature(name, function, named, is_open, hints_of(function), about, said)
 
 

@@ -181,7 +181,9 @@ def _described(provider: Callable[[], Any], runs: Callable[[str], Any], is_async
             schemas = wait(schemas)
         entries = list(schemas or ())
     except Exception as error:
-        warnings.warn(f"a source of tools failed and is left out: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f"a source of tools failed and is left out: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2
+        )
         return []
     tools = []
     for entry in entries:
@@ -203,7 +205,9 @@ def tool_of_schema(entry: Any, runs: Callable[[str], Callable[..., Any]], is_asy
         (about[word] for word in ("output_schema", "outputSchema") if isinstance(about.get(word), Mapping)), {}
     )
     name = about["name"]
-    return Tool(name, str(about.get("description") or ""), dict(parameters), runs(name), dict(returns), is_async=is_async)
+    return Tool(
+        name, str(about.get("description") or ""), dict(parameters), runs(name), dict(returns), is_async=is_async
+    )
 
 
 def _takes_name(execute: Callable[..., Any]) -> bool:

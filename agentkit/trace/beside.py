@@ -48,7 +48,9 @@ def asked(desk: Desk, one: Entry | Pending) -> tuple[Entry, int]:
     for thought in past(desk.history.entries, _after(desk, one)):
         if thought.kind == "think" and (numbers := [n for n, each in enumerate(thought.result.calls) if each == call]):
             return thought, numbers[: before.count(call) + 1][-1]
-    raise UsageError(f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place")
+    raise UsageError(
+        f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place"
+    )
 
 
 def is_own(desk: Desk, one: Pending) -> bool:
@@ -70,7 +72,9 @@ def others(desk: Desk, one: Entry | Pending) -> Others:
     performed = [history.entries[tips[lane]] for lane in lanes if tips.get(lane, batch.id) != batch.id]
     begun = [note for (at, path, _), note in history.begun.items() if at == batch.id and path in lanes]
     decided: Decided = {**desk.waiting, **dict.fromkeys(desk.allowed)}
-    of_these = {p: verdict for p, verdict in decided.items() if p.path in lanes and history.tips.get(p.path) == batch.id}
+    of_these = {
+        p: verdict for p, verdict in decided.items() if p.path in lanes and history.tips.get(p.path) == batch.id
+    }
     return Others(batch, sorted(performed, key=lambda entry: entry.id), begun, of_these)
 
 

@@ -103,7 +103,9 @@ def _thought(entry: Entry) -> tuple[str, dict[str, Any]]:
         "reasoning": reply.reasoning,
         "calls": [call_to_json(call) for call in reply.calls],
         "answer": reply.answer,
-        "usage": {"input": usage.input, "output": usage.output, "cost": usage.cost, "calls": usage.calls} if usage else None,
+        "usage": {"input": usage.input, "output": usage.output, "cost": usage.cost, "calls": usage.calls}
+        if usage
+        else None,
         "model": entry.model,
     }
 

@@ -129,7 +129,12 @@ class History:
             if isinstance(step, Think) and isinstance(result, Reply):
                 new = step.chat.notes - pending.step.chat.notes  # type: ignore[union-attr]
                 result = replace(result, heard=tuple(m for m in added(step, pending.step) if new.intersection(m.notes)))
-        entry.parent, entry.kind, entry.path, entry.index = self.tips[lane], pending.step.kind, pending.path, pending.index
+        entry.parent, entry.kind, entry.path, entry.index = (
+            self.tips[lane],
+            pending.step.kind,
+            pending.path,
+            pending.index,
+        )
         entry.step, entry.result = pending.step, result
         self._add(entry, lane)
         if self.injections.notes:
@@ -209,7 +214,15 @@ class History:
         """Put another result in the place of a recorded one: a sibling of it, to which the head moves. `along` brings more."""
         tips = self.tips_at(entry)
         fresh = replace(
-            entry, result=result, author=author, reason=reason, original=entry.id, kept=0, started=at, ended=at, usage=None
+            entry,
+            result=result,
+            author=author,
+            reason=reason,
+            original=entry.id,
+            kept=0,
+            started=at,
+            ended=at,
+            usage=None,
         )
         fresh.run, fresh.id = self.run, 0
         self.put(fresh)

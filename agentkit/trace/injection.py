@@ -30,14 +30,20 @@ class Injections:
         opened = {_opened(entry) for entry in line if entry.kind in HIDDEN}
 
         def holds(at: int) -> bool:
-            entry = self.entries.get(at)  # lanes that an edit has opened or joined anew are those that were open or joined before
+            entry = self.entries.get(
+                at
+            )  # lanes that an edit has opened or joined anew are those that were open or joined before
             return at in on_line or (entry is not None and _opened(entry) in opened and holds(entry.parent))
 
         return [note for note in self.notes.values() if not note.data["anchor"] or holds(note.data["anchor"])]
 
     def missing(self, line: list[Entry], lane: str, chat: Chat) -> list[Note]:
         """Give those addressed to this lane that this chat does not hold."""
-        return [n for n in self.live(line) if n.data["to"] == lane and n.data["id"] not in chat.notes] if self.pending(chat) else []
+        return (
+            [n for n in self.live(line) if n.data["to"] == lane and n.data["id"] not in chat.notes]
+            if self.pending(chat)
+            else []
+        )
 
     def pending(self, chat: Chat) -> bool:
         """Say whether any message at all is not in this chat; a question that walks nothing."""

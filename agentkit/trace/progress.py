@@ -95,7 +95,10 @@ class Progress:
             yield "thoughts_pruned", {"nodes": pruned}
         role = row.step.role if row.step is not None else ""
         if "node" in tags and role == "propose":
-            yield "thought_proposed", {"node": tags["node"], "parent": tags.get("parent", ""), "text": answered(row.result)}
+            yield (
+                "thought_proposed",
+                {"node": tags["node"], "parent": tags.get("parent", ""), "text": answered(row.result)},
+            )
         if "node" in tags and role == "evaluate":
             yield "thought_scored", {"node": tags["node"], **scored(row)}
         if row.kind == "conclude" and tags.get("chosen"):

@@ -105,7 +105,8 @@ def tips_at(entries: dict[int, Entry], line: list[Entry], tips: Tips, entry: Ent
     prefix = f"{batch.path}[{batch.index}."
     is_on_line = any(e is batch for e in line)
     join = next(
-        (e for e in reversed(line if is_on_line else [*entries.values()]) if e.kind == "join" and e.parent == batch.id), None
+        (e for e in reversed(line if is_on_line else [*entries.values()]) if e.kind == "join" and e.parent == batch.id),
+        None,
     )
     if join:
         siblings = join.result

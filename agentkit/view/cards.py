@@ -148,8 +148,19 @@ def _large(mime: str) -> Data:
     return {"type": "source", "mime": mime, "text": "too large to be shown here"}
 
 
-_OF: dict[str, Callable[[Entry], Data]] = {"begin": _begin, "think": _think, "act": _act, "ask": _ask, "conclude": _conclude}
-_ITEMS: dict[Any, Callable[[Any], Data]] = {rich.Table: _table, rich.Image: _image, rich.Page: _page, rich.Source: _source}
+_OF: dict[str, Callable[[Entry], Data]] = {
+    "begin": _begin,
+    "think": _think,
+    "act": _act,
+    "ask": _ask,
+    "conclude": _conclude,
+}
+_ITEMS: dict[Any, Callable[[Any], Data]] = {
+    rich.Table: _table,
+    rich.Image: _image,
+    rich.Page: _page,
+    rich.Source: _source,
+}
 
 
 def _texts(data: Data) -> dict[str, str]:

@@ -28,7 +28,12 @@ from agentkit.view.wire import clean
 Data = dict[str, Any]
 
 SUFFIX = {"ipynb": "ipynb", "markdown": "md", "html": "html", "json": "json"}
-MIME = {"ipynb": "application/x-ipynb+json", "markdown": "text/markdown", "html": "text/html", "json": "application/json"}
+MIME = {
+    "ipynb": "application/x-ipynb+json",
+    "markdown": "text/markdown",
+    "html": "text/html",
+    "json": "application/json",
+}
 
 
 # -- driving -------------------------------------------------------------------------------------------------------------
@@ -67,7 +72,9 @@ def pace(feed: Feed, *, seconds: float) -> None:
 # -- changing ------------------------------------------------------------------------------------------------------------
 
 
-def edit(feed: Feed, *, entry: int | None, change: Data, step: Data | None = None, base: int = 0, reason: str = "") -> int:
+def edit(
+    feed: Feed, *, entry: int | None, change: Data, step: Data | None = None, base: int = 0, reason: str = ""
+) -> int:
     """Put something else in the place of an entry, or of a pending step; give the new entry."""
     run = feed.run
     if base and run.entries[-1].id != base and (entry is None or all(each.id != entry for each in run.entries)):
@@ -109,15 +116,21 @@ def _call(call: Call, given: Data) -> Call:
 def _arguments(call: Call, given: Data) -> Data:
     """Put back what is no secret to the tool, and what no JSON of a browser can hold."""
     shown = {name: json.dumps(value) for name, value in clean(cards.call(call))[0]["arguments"].items()}
-    return {name: call.arguments[name] if json.dumps(value) == shown.get(name) else value for name, value in given.items()}
+    return {
+        name: call.arguments[name] if json.dumps(value) == shown.get(name) else value for name, value in given.items()
+    }
 
 
 def retry(feed: Feed, *, entry: int) -> None:
     """Go back to before an entry and perform its step again; the entry is kept as a branch."""
     run, again = feed.run, entry_of(feed, entry)
-    before = next((one for one, each in itertools.pairwise(run.entries) if each is again and not tree.lane_of(again.path)), None)
+    before = next(
+        (one for one, each in itertools.pairwise(run.entries) if each is again and not tree.lane_of(again.path)), None
+    )
     if before is None:
-        raise UsageError("only a step of the present line, and none of several side by side, can be tried again; rewind first")
+        raise UsageError(
+            "only a step of the present line, and none of several side by side, can be tried again; rewind first"
+        )
     run.rewind(before)
     if not run.control.running or run.control.stopping:  # else it goes on with that step by itself
         stepping.ahead(run)
@@ -210,7 +223,9 @@ def break_(
 ) -> Data:
     """Set a breakpoint; a predicate is an expression of `entry`, in the words of the person's own notebook."""
     if kind not in ("error", "repeat") and not value.strip():
-        raise UsageError(f"say which {kind}" if kind != "when" else 'write an expression of entry, such as entry.kind == "act"')
+        raise UsageError(
+            f"say which {kind}" if kind != "when" else 'write an expression of entry, such as entry.kind == "act"'
+        )
     condition: Any = {"error": True, "repeat": True}.get(kind, value)
     if kind == "line":
         condition = int(value)

@@ -227,7 +227,11 @@ class Feed:
 
     def _line_events(self, keep: int) -> list[Data]:
         total, last = len(self._shown), len(self._shown)
-        first = [{"k": "line", "keep": keep, "cards": [], "total": total, "map": "".join(self._map[keep:])}] if keep == last else []
+        first = (
+            [{"k": "line", "keep": keep, "cards": [], "total": total, "map": "".join(self._map[keep:])}]
+            if keep == last
+            else []
+        )
         return first + [
             {"k": "line", "keep": at, "cards": self._cards(at, at + 1), "total": total, "map": "".join(self._map[at:])}
             for at in range(keep, last)
@@ -290,7 +294,12 @@ def _bundled(events: list[Data]) -> Iterator[list[Data]]:
             yield bundle
             bundle, size = [], 0
         last = bundle[-1] if bundle else None
-        if last and event["k"] == last["k"] == "line" and last["cards"] and event["keep"] == last["keep"] + len(last["cards"]):
+        if (
+            last
+            and event["k"] == last["k"] == "line"
+            and last["cards"]
+            and event["keep"] == last["keep"] + len(last["cards"])
+        ):
             last["cards"] += event["cards"]
         else:
             bundle.append(event)

@@ -50,7 +50,10 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "tool_calls": desk.tool_calls,
         "breakpoints": [breakpoint_of(point) for point in list(desk.breakpoints)],
         "injections": _injections(run),
-        "can": {"undo": _can_undo(run) and status != "readonly", "redo": bool(history.moves.undone) and status != "readonly"},
+        "can": {
+            "undo": _can_undo(run) and status != "readonly",
+            "redo": bool(history.moves.undone) and status != "readonly",
+        },
         "pace": desk.pace,
         "tools": [tool.name for tool in desk.host.tools.tools],
         "roles": sorted(family.roles),
@@ -92,7 +95,14 @@ def glance(run: Run) -> tuple[Any, ...]:
     desk = run.desk
     points = tuple((point.number, point.hits, point.enabled) for point in list(desk.breakpoints))
     own = desk.steps, desk.tool_calls, len(desk.waiting), desk.hold, run.dialect, desk.pace, run.missing
-    return status_of(run), desk.history.latest, id(desk.history.stepper), len(desk.history.injections.notes), points, own
+    return (
+        status_of(run),
+        desk.history.latest,
+        id(desk.history.stepper),
+        len(desk.history.injections.notes),
+        points,
+        own,
+    )
 
 
 def breakpoint_of(point: Breakpoint) -> Data:
@@ -135,7 +145,9 @@ def _pending(run: Run, pending: Pending, status: str) -> Data:
         data.update(question=step.question, choices=list(step.choices))
     for waiting, verdict in run.waiting:
         if waiting is pending:
-            data.update(why=verdict.why, which=waiting_name(pending), **({"limit": verdict.limit} if verdict.limit else {}))
+            data.update(
+                why=verdict.why, which=waiting_name(pending), **({"limit": verdict.limit} if verdict.limit else {})
+            )
     return data
 
 
@@ -169,6 +181,11 @@ def _injections(run: Run) -> list[Data]:
     injections = run.desk.history.injections
     live = injections.live(run.desk.history.line) if injections.notes else []
     return [
-        {"id": note.data["id"], "text": note.data["text"], "to": note.data["to"], "seen": note.data["id"] in injections.heard}
+        {
+            "id": note.data["id"],
+            "text": note.data["text"],
+            "to": note.data["to"],
+            "seen": note.data["id"] in injections.heard,
+        }
         for note in live
     ]

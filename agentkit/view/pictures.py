@@ -40,7 +40,9 @@ class Pictures:
             return False
         said = _said(entry)
         try:
-            return any([self._add_plan(tags, entry), self._add_episode(tags, entry, said), self._add_node(tags, entry, said)])
+            return any(
+                [self._add_plan(tags, entry), self._add_episode(tags, entry, said), self._add_node(tags, entry, said)]
+            )
         except (TypeError, ValueError):  # tags are an engine's own words: others may mean something else by them
             return False
 
@@ -56,7 +58,11 @@ class Pictures:
         for step in plan:
             if done and step["state"] == "doing":
                 step["state"] = "done"
-        return {"plan": plan, "episodes": [*map(dict, self._episodes.values())], "tree": [*map(dict, self._nodes.values())]}
+        return {
+            "plan": plan,
+            "episodes": [*map(dict, self._episodes.values())],
+            "tree": [*map(dict, self._nodes.values())],
+        }
 
     # -- the three of them -------------------------------------------------------------------------------------------
 
@@ -93,7 +99,15 @@ class Pictures:
     def _add_node(self, tags: Mapping[str, Any], entry: Entry, said: str) -> bool:
         drawn = False
         if (name := tags.get("node")) is not None:
-            new = {"node": str(name), "parent": "", "text": "", "score": None, "pruned": False, "chosen": False, "entry": entry.id}
+            new = {
+                "node": str(name),
+                "parent": "",
+                "text": "",
+                "score": None,
+                "pruned": False,
+                "chosen": False,
+                "entry": entry.id,
+            }
             node = self._nodes.setdefault(str(name), new)
             node["parent"] = str(tags.get("parent", node["parent"]))
             if entry.step is not None and entry.step.role == "evaluate":

@@ -100,7 +100,9 @@ def compare(feed: Feed, *, branch: int) -> Data:
     """Give the present line beside another one, from the first difference on."""
     known = feed.run.branches()
     if not 0 < branch < len(known):
-        raise UsageError(f"there is no branch {branch} to compare with; there are {len(known)}, and 0 is the present one")
+        raise UsageError(
+            f"there is no branch {branch} to compare with; there are {len(known)}, and 0 is the present one"
+        )
     here, there = known[0], known[branch]
     first = _parting(here, there)
     return {

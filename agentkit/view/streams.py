@@ -69,7 +69,9 @@ class Streams:
             void = [_at("undelta", place, {}) for place in self._void]
             self._void.clear()
             if running:
-                return void + [_at("delta", place, fresh) for place, fresh in places.items() if fresh["text"] or fresh["reasoning"]]
+                return void + [
+                    _at("delta", place, fresh) for place, fresh in places.items() if fresh["text"] or fresh["reasoning"]
+                ]
             self._streams.clear()
             return void + [_at("undelta", place, {}) for place in places]
 

@@ -80,7 +80,9 @@ def test_calls_over_the_limit_are_not_run_and_the_model_is_told() -> None:
     assert (result.answer, result.tool_calls_count) == ("done", 2)
 
 
-@pytest.mark.parametrize("more", [{}, {"self_check": 1}, {"warn_cycles": True, "max_failures": 5, "revise_calls": True}])
+@pytest.mark.parametrize(
+    "more", [{}, {"self_check": 1}, {"warn_cycles": True, "max_failures": 5, "revise_calls": True}]
+)
 def test_a_model_that_goes_on_calling_above_the_limit_is_told_each_time(more: Any) -> None:
     calls = [Reply("", (Call("add", {"a": n, "b": 1}, f"c{n}"),)) for n in range(3)]
     said = {"self_check": lambda request: "on it"} if "self_check" in more else {}
@@ -96,7 +98,8 @@ def test_a_model_that_goes_on_calling_above_the_limit_is_told_each_time(more: An
 
 
 @pytest.mark.parametrize(
-    ("engine", "calls"), [("reflexion", 1), ("plan_and_execute", 1), ("critic", 1), ("self_ask", 1), ("rewoo", 1), ("dag", 1)]
+    ("engine", "calls"),
+    [("reflexion", 1), ("plan_and_execute", 1), ("critic", 1), ("self_ask", 1), ("rewoo", 1), ("dag", 1)],
 )
 def test_the_limit_holds_for_all_engines_of_a_run(engine: str, calls: int) -> None:
     model = Actor()

@@ -18,13 +18,17 @@ def through(reply: Reply) -> Reply:
     return end.value.value
 
 
-@pytest.mark.parametrize("raw", ['{"city": "Bern"}', ' {"city": "Bern", "days": 2}\n', '```json\n{"city": "Bern"}\n```'])
+@pytest.mark.parametrize(
+    "raw", ['{"city": "Bern"}', ' {"city": "Bern", "days": 2}\n', '```json\n{"city": "Bern"}\n```']
+)
 def test_one_object_with_the_fields_of_the_schema_is_the_answer(raw: str) -> None:
     reply = through(Reply(raw, answer="something else", raw=raw, dialect="json", readable=False))
     assert reply.readable and reply.answer == reply.text and '"city": "Bern"' in (reply.answer or "")
 
 
-@pytest.mark.parametrize("raw", ["", "Bern", '{"days": 2}', '{"city": "Bern", "tool_name": "x"}', '{"city": "Bern"', "{}", "[1]"])
+@pytest.mark.parametrize(
+    "raw", ["", "Bern", '{"days": 2}', '{"city": "Bern", "tool_name": "x"}', '{"city": "Bern"', "{}", "[1]"]
+)
 def test_anything_else_stays_as_it_was_read(raw: str) -> None:
     reply = Reply(raw, answer="as read", raw=raw)
     assert through(reply) is reply

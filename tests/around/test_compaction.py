@@ -37,7 +37,9 @@ def reader(turns: int, width: int = 1) -> Any:
 
 
 def size(request: dict[str, Any]) -> int:
-    texts = [str(message.get("content") or "") + str(message.get("tool_calls") or "") for message in request["messages"]]
+    texts = [
+        str(message.get("content") or "") + str(message.get("tool_calls") or "") for message in request["messages"]
+    ]
     return sum(map(len, texts)) // 4
 
 
@@ -73,7 +75,9 @@ def test_the_system_message_and_the_task_stand_in_every_request_and_no_result_lo
     for request in (sent for sent in model.requests if sent["role"] == "thought"):
         assert [message["content"] for message in request["messages"][:2]] == ["Be brief.", "Read the book."]
         assert paired(request["messages"])
-    assert any("[NOTES" in str(sent["messages"]) and "the pages are dull" in str(sent["messages"]) for sent in model.requests)
+    assert any(
+        "[NOTES" in str(sent["messages"]) and "the pages are dull" in str(sent["messages"]) for sent in model.requests
+    )
 
 
 def test_a_message_injected_in_turn_one_stands_word_by_word_in_the_last_request_of_200_turns() -> None:
@@ -97,7 +101,11 @@ def test_a_pinned_message_of_the_conversation_stays_word_by_word_and_its_neighbo
 
 
 @pytest.mark.parametrize(
-    "options", [{"structured_thinking": {"schema": {"type": "object"}}}, {"engine": "plan_and_execute", "max_step_iterations": 30}]
+    "options",
+    [
+        {"structured_thinking": {"schema": {"type": "object"}}},
+        {"engine": "plan_and_execute", "max_step_iterations": 30},
+    ],
 )
 def test_the_question_of_a_conversation_stays_where_something_was_added_to_it(options: dict[str, Any]) -> None:
     model, plan = reader(20), Scripted(["1. read"])
@@ -106,7 +114,9 @@ def test_the_question_of_a_conversation_stays_where_something_was_added_to_it(op
     roles = {"plan": plan, "structured_thought": thinker}
     options = options if "engine" in options else {**options, "max_iterations": 30}
     assert Agent(model, [read], journal="memory", roles=roles, compact=2_000, **options).run(said).answer == "done"
-    asked = [[message["content"] for message in sent["messages"]] for sent in model.requests if sent["role"] != "compact"]
+    asked = [
+        [message["content"] for message in sent["messages"]] for sent in model.requests if sent["role"] != "compact"
+    ]
     assert len(asked) < len(model.requests) and all("Read the book." in texts for texts in asked)
 
 
@@ -270,6 +280,10 @@ def test_the_budget_holds_in_every_dialect_and_script(dialect: str, words: str) 
         return "FINAL_ANSWER: done" if n is None else act.format(n=n)
 
     model = Scripted([say] * 90)
-    result = Agent(model, [read], journal="memory", max_iterations=40, compact=2_000, dialect=dialect).run("Read the book.")
+    result = Agent(model, [read], journal="memory", max_iterations=40, compact=2_000, dialect=dialect).run(
+        "Read the book."
+    )
     assert result.answer == "done" and max(map(size, model.requests)) <= 2_000
-    assert all("Read the book." in str(request["messages"][:3]) for request in model.requests if request["role"] == "thought")
+    assert all(
+        "Read the book." in str(request["messages"][:3]) for request in model.requests if request["role"] == "thought"
+    )

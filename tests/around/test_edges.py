@@ -60,7 +60,9 @@ def test_a_pinned_result_is_neither_cleared_nor_left_out(options: dict[str, Any]
 
 @pytest.mark.parametrize("options", [{}, {"self_check": 1}, {"structured_thinking": True}])
 def test_the_forced_answer_is_asked_for_by_itself_and_once(options: dict[str, Any]) -> None:
-    replies = ['{"known": [], "missing": [], "next": "read", "confidence": 1}'] if "structured_thinking" in options else []
+    replies = (
+        ['{"known": [], "missing": [], "next": "read", "confidence": 1}'] if "structured_thinking" in options else []
+    )
     result, model = go([*replies, call("read"), ""], max_iterations=1, **options)
     assert roles(model)[-2:] == ["thought", "answer"] and "No answer was reached" in result.answer
 

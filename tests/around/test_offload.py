@@ -69,7 +69,10 @@ def test_a_long_result_is_a_preview_with_an_address_and_the_rest_is_read(drive: 
 def test_a_result_that_is_not_long_is_shown_whole_and_without_the_option_all_are() -> None:
     model, run = start(call("book", "c"), "read", offload=9_000)
     run.drive()
-    assert told(model) == [BOOK] and [each["function"]["name"] for each in model.requests[-1]["tools"]][-1] == "read_result"
+    assert (
+        told(model) == [BOOK]
+        and [each["function"]["name"] for each in model.requests[-1]["tools"]][-1] == "read_result"
+    )
     model, run = start(call("book", "c"), "read")
     run.drive()
     assert told(model) == [BOOK] and len(model.requests[-1]["tools"]) == 2
@@ -96,7 +99,10 @@ def test_a_run_that_was_resumed_reads_on(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [({"address": "result://made up"}, "no such result"), ({"address": "ADDRESS", "start": 9_000}, "start is 0 to 8,999")],
+    [
+        ({"address": "result://made up"}, "no such result"),
+        ({"address": "ADDRESS", "start": 9_000}, "start is 0 to 8,999"),
+    ],
 )
 def test_what_cannot_be_read_is_told_to_the_model(arguments: dict[str, Any], said: str) -> None:
     from agentkit.around.offload import address
@@ -108,7 +114,9 @@ def test_what_cannot_be_read_is_told_to_the_model(arguments: dict[str, Any], sai
 
 def test_parallel_results_and_those_of_a_nested_engine_have_addresses_too() -> None:
     both = Reply("", (Call("book", {"name": "a"}, "c1"), Call("scroll", {}, "c2")))
-    model, run = start("1. read it", both, read("c3", 17_000), "read", "all read", offload=True, engine="plan_and_execute")
+    model, run = start(
+        "1. read it", both, read("c3", 17_000), "read", "all read", offload=True, engine="plan_and_execute"
+    )
     assert run.drive().answer == "all read"
     first, second, piece = told(model, 3)
     assert first.count("result://") == second.count("result://") == 1 and piece.startswith((BOOK * 2)[17_000:])

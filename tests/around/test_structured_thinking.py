@@ -24,7 +24,9 @@ def price(item: str) -> int:
 
 def run_of(*replies: Any, **options: Any) -> tuple[Run, Scripted]:
     model = Scripted(list(replies), abilities=Abilities(tools=True, json=True))
-    return Agent(model, [price], journal="memory", **{"structured_thinking": True, **options}).start("The tea?", paused=True), model
+    return Agent(model, [price], journal="memory", **{"structured_thinking": True, **options}).start(
+        "The tea?", paused=True
+    ), model
 
 
 def last_words(model: Scripted, request: int) -> str:

@@ -40,7 +40,9 @@ def test_the_answer_is_written_from_the_trace_by_a_step_of_its_own() -> None:
     assert roles(result) == ["thought", "action", "thought", "answer", "synthesize"]
     asked = model.requests[-1]["messages"][-1]["content"]
     assert "Wie wird das Wetter?" in asked and "weather(city='Bern')" in asked and asked.endswith("rain")
-    assert "language of the question" in model.requests[-1]["messages"][0]["content"] and not model.requests[-1]["tools"]
+    assert (
+        "language of the question" in model.requests[-1]["messages"][0]["content"] and not model.requests[-1]["tools"]
+    )
 
 
 @pytest.mark.parametrize(("option", "length"), [(True, 2_000), (10, 10)])
@@ -161,11 +163,15 @@ def test_the_question_is_the_one_that_is_asked_now() -> None:
     agent = Agent(model, journal="memory", synthesize=True)
     agent.run("Where is it?", session="s")
     agent.run("Does it rain there?", session="s")
-    assert model.requests[-1]["messages"][-1]["content"].startswith("# The question\n\nDoes it rain there?\n\n# What was done")
+    assert model.requests[-1]["messages"][-1]["content"].startswith(
+        "# The question\n\nDoes it rain there?\n\n# What was done"
+    )
     model = Scripted(["no", "No."])
     before = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "In Bern."}]
     Agent(model, journal="memory", synthesize=True).run([*before, {"role": "user", "content": "Does it rain there?"}])
-    assert model.requests[-1]["messages"][-1]["content"].startswith("# The question\n\nDoes it rain there?\n\n# What was done")
+    assert model.requests[-1]["messages"][-1]["content"].startswith(
+        "# The question\n\nDoes it rain there?\n\n# What was done"
+    )
 
 
 @pytest.mark.parametrize("engine", sorted(ENGINES.keys() - {"chain_of_thought", "tree_of_thoughts"}))

@@ -22,7 +22,12 @@ def test_the_inner_steps_are_visible_and_only_the_named_roles_are_taken() -> Non
     where = [(place.function, place.around) for place in run.where()][:3]
     assert where == [("plan_and_execute", False), ("think", True), ("chain_of_thought", False)]
     assert run.drive().answer == "done" and model.calls == 3
-    assert [entry.step.role for entry in run.entries[1:] if entry.step] == ["thought", "thought", "synthesize", "answer"]
+    assert [entry.step.role for entry in run.entries[1:] if entry.step] == [
+        "thought",
+        "thought",
+        "synthesize",
+        "answer",
+    ]
     assert run.entries[-2].step.tags["plan"] == ("a",)
 
 

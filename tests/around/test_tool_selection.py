@@ -45,7 +45,9 @@ def test_with_twenty_tools_the_first_call_chooses_and_the_next_offers_what_was_c
 
 
 def test_the_task_is_told_to_who_chooses_also_where_something_was_added_to_it() -> None:
-    model = native(['{"known": [], "missing": [], "next": "look", "confidence": 1}', '{"tools": ["tool_3"]}', "FINAL_ANSWER: done"])
+    model = native(
+        ['{"known": [], "missing": [], "next": "look", "confidence": 1}', '{"tools": ["tool_3"]}', "FINAL_ANSWER: done"]
+    )
     agent(model, structured_thinking=True, dialect="text").run("Do thing 3.")
     assert [request["role"] for request in model.requests] == ["structured_thought", "select_tools", "thought"]
     assert model.requests[1]["messages"][-1]["content"].startswith("Do thing 3.\n\n[YOUR THINKING, as data]")
@@ -53,7 +55,11 @@ def test_the_task_is_told_to_who_chooses_also_where_something_was_added_to_it() 
 
 def test_the_catalogue_has_80_characters_a_tool_and_no_schema() -> None:
     lines = catalogue(TWENTY).splitlines()
-    assert len(lines) == 20 and all(len(line) <= 80 for line in lines) and lines[4].startswith("tool_4: Does thing number 4")
+    assert (
+        len(lines) == 20
+        and all(len(line) <= 80 for line in lines)
+        and lines[4].startswith("tool_4: Does thing number 4")
+    )
     model = native(["tool_1", "done"])
     agent(model).run("q")
     assert "argument_schema" not in str(model.requests[0])
@@ -88,7 +94,9 @@ def test_the_model_loads_more_tools_and_may_call_them_from_then_on() -> None:
         "Loaded: tool_9. Call them now.",
         "tool 9 says 5",
     ]
-    stubs = next(t["function"]["description"] for t in model.requests[1]["tools"] if t["function"]["name"] == "load_tools")
+    stubs = next(
+        t["function"]["description"] for t in model.requests[1]["tools"] if t["function"]["name"] == "load_tools"
+    )
     assert "tool_9: Does thing number 9" in stubs and "tool_1:" not in stubs
 
 

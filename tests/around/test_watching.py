@@ -56,7 +56,9 @@ def test_what_the_check_said_stays_in_the_chat_and_the_next_one_comes_after_as_m
     calls = [call("add", f"c{n}", a=n, b=1) for n in range(4)]
     model, result = go([*calls[:2], "first judgement", *calls[2:], "second judgement", "three"], self_check=2)
     assert roles(result).count("self_check") == 2
-    assert "first judgement" in str(model.requests[-1]["messages"]) and "second judgement" in str(model.requests[-1]["messages"])
+    assert "first judgement" in str(model.requests[-1]["messages"]) and "second judgement" in str(
+        model.requests[-1]["messages"]
+    )
 
 
 # -- circles ---------------------------------------------------------------------------------------------------------------
@@ -77,7 +79,13 @@ def test_other_arguments_or_another_result_are_no_circle() -> None:
         """Tell the time."""
         return next(ticks)
 
-    replies = [call("clock", "c1"), call("clock", "c2"), call("add", "c3", a=1, b=2), call("add", "c4", a=2, b=1), "three"]
+    replies = [
+        call("clock", "c1"),
+        call("clock", "c2"),
+        call("add", "c3", a=1, b=2),
+        call("add", "c4", a=2, b=1),
+        "three",
+    ]
     model, _ = go(replies, (clock, add), warn_cycles=True)
     assert "[Warning]" not in str(model.requests[-1])
 
@@ -92,7 +100,13 @@ def test_three_equal_failures_end_the_run_with_an_explanation_and_no_fourth() ->
 
 
 def test_a_success_in_between_or_another_error_begins_the_count_anew() -> None:
-    replies = [call("fail", "c1"), call("fail", "c2"), call("add", "c3", a=1, b=2), call("fail", "c4"), call("fail", "c5", why="x")]
+    replies = [
+        call("fail", "c1"),
+        call("fail", "c2"),
+        call("add", "c3", a=1, b=2),
+        call("fail", "c4"),
+        call("fail", "c5", why="x"),
+    ]
     _, result = go([*replies, "three"], max_failures=3)
     assert result.answer == "three"
 
@@ -182,7 +196,10 @@ def test_a_marker_in_the_middle_of_a_line_is_prose_and_markers_can_be_ones_own()
     assert own.run("q").answer == "<<END>> 3"
     with pytest.raises(ValueError, match="completion_markers"):
         Agent(Scripted([]), completion_markers=["("])
-    assert Agent(Scripted(["<<END>> 3"]), [add], journal="memory", completion_markers="<<END>>").run("q").answer == "<<END>> 3"
+    assert (
+        Agent(Scripted(["<<END>> 3"]), [add], journal="memory", completion_markers="<<END>>").run("q").answer
+        == "<<END>> 3"
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,10 +235,13 @@ def test_later_requests_keep_what_was_superseded_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"number": 5, "arguments": {}}, {"number": 0, "arguments": {}}, {"number": 1, "arguments": 3}, {"number": "x"}]
+    "arguments",
+    [{"number": 5, "arguments": {}}, {"number": 0, "arguments": {}}, {"number": 1, "arguments": 3}, {"number": "x"}],
 )
 def test_a_revision_of_nothing_is_told_to_the_model_and_supersedes_nothing(arguments: dict[str, Any]) -> None:
-    model, result = go([call("add", "c1", a=1, b=2), call("revise_call", "c2", **arguments), "three"], revise_calls=True)
+    model, result = go(
+        [call("add", "c1", a=1, b=2), call("revise_call", "c2", **arguments), "three"], revise_calls=True
+    )
     told = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
     assert told[0] == "3" and told[1].startswith("Error") and result.answer == "three"
 
@@ -241,13 +261,17 @@ def test_the_model_looks_up_tools_and_paths_before_it_guesses(tmp_path: Path) ->
     (tmp_path / ".secret").write_text("x")
     _, result = go([call("discover", "c1", intent="add budget numbers"), "three"], discover=str(tmp_path))
     found = result.run[2].result[0].value
-    assert [each["name"] for each in found["tools"]] == ["add"] and found["tools"][0]["arguments"] == "a (integer), b (integer)"
+    assert [each["name"] for each in found["tools"]] == ["add"] and found["tools"][0][
+        "arguments"
+    ] == "a (integer), b (integer)"
     assert found["paths"] == ["notes/budget_2024.txt"]
 
 
 def test_what_was_discovered_is_offered_where_tools_are_chosen() -> None:
     many = [tool(name=f"t{n}", description=f"thing {n}", effect="pure")(lambda: "ok") for n in range(20)]
-    model, _ = go(["t1", call("discover", "c1", intent="add numbers"), "three"], [*many, add], discover=True, select_tools=True)
+    model, _ = go(
+        ["t1", call("discover", "c1", intent="add numbers"), "three"], [*many, add], discover=True, select_tools=True
+    )
     assert [each["function"]["name"] for each in model.requests[1]["tools"]] == ["t1", "discover", "load_tools"]
     assert "add" in [each["function"]["name"] for each in model.requests[2]["tools"]]
 
@@ -286,7 +310,14 @@ def test_all_of_them_together_run_replay_and_take_an_edit() -> None:
         "self_check": 2, "warn_cycles": True, "max_failures": 3, "check_completion": True, "clear_results": 1, "compact": 1_000,
         "revise_calls": True, "offload": True, "discover": True, "select_tools": {"over": 2},
     }  # fmt: skip
-    replies = ['{"tools": ["add"]}', call("add", "c1", a=1, b=1), call("add", "c2", a=1, b=2), "going well", "three", "COMPLETE"]
+    replies = [
+        '{"tools": ["add"]}',
+        call("add", "c1", a=1, b=1),
+        call("add", "c2", a=1, b=2),
+        "going well",
+        "three",
+        "COMPLETE",
+    ]
     model, result = go([*replies, "still well", "four", "COMPLETE"], **options)
     assert result.answer == "three" and model.calls == 6
     run = result.run

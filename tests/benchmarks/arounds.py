@@ -40,7 +40,11 @@ def loop(options: dict[str, Any]) -> Any:
 
 
 def main() -> None:
-    table = Table("option", *(f"{turns:,} turns" for turns in TURNS), title="CPU per turn, microseconds (and what the option adds)")
+    table = Table(
+        "option",
+        *(f"{turns:,} turns" for turns in TURNS),
+        title="CPU per turn, microseconds (and what the option adds)",
+    )
     bare = [loop_overhead.best(turns, loop({}))[0] for turns in TURNS]
     for name, options in OPTIONS.items():
         spent = [loop_overhead.per_turn(loop(options), turns) for turns in TURNS]

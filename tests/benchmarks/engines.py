@@ -48,7 +48,9 @@ def measure(name: str) -> tuple[int, float]:
 
 
 def main() -> None:
-    table = Table("engine", "lines of the file", "of the generator", "model calls", "µs of CPU per model call", title="Engines")
+    table = Table(
+        "engine", "lines of the file", "of the generator", "model calls", "µs of CPU per model call", title="Engines"
+    )
     for name in ENGINES:
         whole, generator = lines_of(name)
         calls, spent = measure(name)

@@ -42,7 +42,9 @@ def run_of(characters: int) -> Run:
     turns = (ENTRIES - 2) // 2
     replies = [Reply(f"{n}. {WORDS * 2}", (Call("look", {"page": n, "topic": WORDS}, f"c{n}"),)) for n in range(turns)]
     model = Scripted([*replies, "done"], abilities=Abilities(tools=True))
-    run = Agent(model, [look], journal=MemoryJournal(), max_iterations=turns + 1).start("Look everything up.", paused=True)
+    run = Agent(model, [look], journal=MemoryJournal(), max_iterations=turns + 1).start(
+        "Look everything up.", paused=True
+    )
     run.drive()
     return run
 

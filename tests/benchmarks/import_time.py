@@ -55,11 +55,17 @@ def report() -> None:
     imports = [float(python("-c", TIMED).stdout) * 1e3 for _ in range(ROUNDS)]
     whole, empty = ([wall(statement) for _ in range(ROUNDS)] for statement in (STATEMENT, "pass"))
     table = Table("", "median", "best", title=f"{STATEMENT}, milliseconds")
-    for what, times in (("the import", imports), ("the whole process", whole), ("a process that imports nothing", empty)):
+    for what, times in (
+        ("the import", imports),
+        ("the whole process", whole),
+        ("a process that imports nothing", empty),
+    ):
         table.add_row(what, f"{statistics.median(times):.1f}", f"{min(times):.1f}")
     Console().print(table)
     modules = contributors()
-    parts = Table("module", "by itself", "with what it imports", title=f"the slowest of {len(modules)} modules, traced: slower")
+    parts = Table(
+        "module", "by itself", "with what it imports", title=f"the slowest of {len(modules)} modules, traced: slower"
+    )
     for name, own, all_ in modules[:MOST]:
         parts.add_row(name, f"{own:.1f}", f"{all_:.1f}")
     Console().print(parts)

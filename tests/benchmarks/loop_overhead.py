@@ -116,7 +116,9 @@ def main() -> None:
     table = Table("turns", "bare loop", "agent.run", "×", "for entry in run", "×", title="CPU per turn, microseconds")
     for turns in TURNS:
         hand, run, step = best(turns, bare, to_the_end, stepping)
-        table.add_row(f"{turns:,}", f"{hand:.2f}", f"{run:.1f}", f"{run / hand:.1f}", f"{step:.1f}", f"{step / hand:.1f}")
+        table.add_row(
+            f"{turns:,}", f"{hand:.2f}", f"{run:.1f}", f"{run / hand:.1f}", f"{step:.1f}", f"{step / hand:.1f}"
+        )
     Console().print(table)
     print("the best of 5 to 50 rounds; agentkit records every step in memory; the goal is 4 to 7 times the bare loop")
 

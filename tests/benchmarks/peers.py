@@ -164,7 +164,9 @@ def smolagents() -> Loop:
         def generate(self, messages: Any, **more: Any) -> Any:
             self.left -= 1
             name, arguments = ("add", json.loads(ARGUMENTS)) if self.left >= 0 else ("final_answer", {"answer": "3"})
-            call = ChatMessageToolCall(ChatMessageToolCallFunction(arguments, name), id=f"c{self.left}", type="function")
+            call = ChatMessageToolCall(
+                ChatMessageToolCallFunction(arguments, name), id=f"c{self.left}", type="function"
+            )
             return ChatMessage(role=MessageRole.ASSISTANT, content="I add", tool_calls=[call])
 
     def loop(turns: int) -> Any:

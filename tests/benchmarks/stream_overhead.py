@@ -56,7 +56,9 @@ def serve(listening: socket.socket) -> None:
             if got is None:
                 continue
             stream = streams[b"completions" if "completions" in got.line else b"messages"]
-            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+            connection.sendall(
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+            )
             for piece in cut(stream, 4096):
                 connection.sendall(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
             connection.sendall(b"0\r\n\r\n")
@@ -91,7 +93,9 @@ def sdk_openai_awaiting(url: str) -> Callable[[], Any]:
 
     async def read() -> str:
         async with openai.AsyncOpenAI(base_url=url, api_key="k") as client:
-            stream = await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "q"}], stream=True)
+            stream = await client.chat.completions.create(
+                model="m", messages=[{"role": "user", "content": "q"}], stream=True
+            )
             return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
 
     return lambda: asyncio.run(read())
@@ -103,7 +107,9 @@ def sdk_anthropic(url: str) -> Callable[[], Any]:
     client = anthropic.Anthropic(base_url=url, api_key="k")
 
     def read() -> str:
-        stream = client.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "q"}], stream=True)
+        stream = client.messages.create(
+            model="m", max_tokens=9, messages=[{"role": "user", "content": "q"}], stream=True
+        )
         return "".join(event.delta.text for event in stream if event.type == "content_block_delta")
 
     return read

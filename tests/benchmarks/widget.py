@@ -148,7 +148,9 @@ def lab(browser: Browser, server: Jupyter, name: str, *cells: str) -> Iterator[N
 def latency(notebook: Notebook, *names: str) -> str:
     """Click, and give the median and the 95th percentile of the time to the handler, in milliseconds, of the first name."""
     clicks = notebook.page.evaluate(CLICK, [list(names), CLICKS])
-    handled = notebook.ask(f"[each for each in handled if each[0] in {[name.lower().replace('run', 'play') for name in names]}]")
+    handled = notebook.ask(
+        f"[each for each in handled if each[0] in {[name.lower().replace('run', 'play') for name in names]}]"
+    )
     assert len(handled) == len(clicks) == CLICKS, (len(handled), len(clicks))
     took = [then - now for (name, now), (_, then) in zip(clicks, handled, strict=True) if name == names[0]]
     return f"{statistics.median(took):.1f} / {statistics.quantiles(took, n=20)[-1]:.1f} ms  ({len(took)} clicks)"
@@ -161,7 +163,9 @@ def clicks(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
         show(notebook, 1)
         yield "click to handler, kernel idle: median / p95", latency(notebook, "Step")
     for tool in ("nap", "burn"):
-        with lab(browser, server, tool, f"run = start(Turns(100_000, '{tool}', seconds=0.05)); watch(run); run") as notebook:
+        with lab(
+            browser, server, tool, f"run = start(Turns(100_000, '{tool}', seconds=0.05)); watch(run); run"
+        ) as notebook:
             show(notebook, 1)
             notebook.do("run.play()")
             doing = "sleep" if tool == "nap" else "burn CPU"
@@ -189,9 +193,15 @@ def many_steps(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
     with lab(browser, server, "many", "watch(run); run") as notebook:
         notebook.do(f"{run}; {play.format(STEPS)}")
         took, drawn = notebook.page.evaluate(OPEN, 1)
-        yield f"{notebook.ask('len(run)'):,} steps: cell run to view drawn", f"{took:.0f} ms  ({drawn} entries in the page)"
+        yield (
+            f"{notebook.ask('len(run)'):,} steps: cell run to view drawn",
+            f"{took:.0f} ms  ({drawn} entries in the page)",
+        )
         frames = notebook.page.evaluate(SCROLL)
-        yield "  scroll frame: median / p95", f"{statistics.median(frames):.1f} / {statistics.quantiles(frames, n=20)[-1]:.1f} ms"
+        yield (
+            "  scroll frame: median / p95",
+            f"{statistics.median(frames):.1f} / {statistics.quantiles(frames, n=20)[-1]:.1f} ms",
+        )
         messages, size = notebook.ask("(len(sent), sum(each[1] for each in sent))")
         yield "  messages to open it", f"{messages}, {size:,} bytes"
         state = "len(json.dumps({k: v for k, v in view(run).widget.get_state().items() if %s}, default=str))"
@@ -205,7 +215,10 @@ def many_steps(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
         notebook.page.wait_for_function("(n) => document.querySelector(`.ak-root [data-n='${n}']`)", arg=STEPS - 1)
         took = time.monotonic() - begun
         messages, size = notebook.ask("(len(sent), sum(each[1] for each in sent))")
-        yield f"{STEPS:,} steps while shown: until the last is drawn", f"{took:.1f} s, {messages} messages, {size:,} bytes"
+        yield (
+            f"{STEPS:,} steps while shown: until the last is drawn",
+            f"{took:.1f} s, {messages} messages, {size:,} bytes",
+        )
 
 
 STREAM = f"""
@@ -234,7 +247,9 @@ def streaming(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
         notebook.do("sent.clear(); run.play()")
         text = notebook.ask("''.join(words)")
         notebook.page.wait_for_function(
-            "(end) => document.querySelector('.ak-stream')?.textContent.includes(end)", arg=f"w{TOKENS - 1}", timeout=60_000
+            "(end) => document.querySelector('.ak-stream')?.textContent.includes(end)",
+            arg=f"w{TOKENS - 1}",
+            timeout=60_000,
         )
         streamed = "".join(notebook.page.locator(".ak-stream .ak-words").last.inner_text().split())
         assert "".join(text.split()).endswith(streamed.lstrip("…")), "what is drawn is not what was said"
@@ -256,7 +271,10 @@ def module(browser: Browser) -> Iterator[tuple[str, str]]:
         f"{len(code):,} / {len(style):,} bytes ({len(gzip.compress(code)):,} / {len(gzip.compress(style)):,} gzipped)",
     )
     page = browser.new_page()
-    yield "module loaded, from text to exports: median", f"{statistics.median(page.evaluate(LOAD, code.decode())):.1f} ms"
+    yield (
+        "module loaded, from text to exports: median",
+        f"{statistics.median(page.evaluate(LOAD, code.decode())):.1f} ms",
+    )
 
 
 def main() -> None:

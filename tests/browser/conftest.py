@@ -78,7 +78,9 @@ def notebook7(page: Page, jupyter_server: Jupyter, tmp_path: Path) -> Iterator[N
 
 
 @pytest.fixture(params=["lab", "notebook"])
-def any_notebook(request: pytest.FixtureRequest, page: Page, jupyter_server: Jupyter, tmp_path: Path) -> Iterator[Notebook]:
+def any_notebook(
+    request: pytest.FixtureRequest, page: Page, jupyter_server: Jupyter, tmp_path: Path
+) -> Iterator[Notebook]:
     """A notebook in JupyterLab 4, then one in Notebook 7."""
     yield from notebook(page, jupyter_server, request.param, tmp_path)
 

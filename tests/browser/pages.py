@@ -27,7 +27,9 @@ class Notebook:
 
     def open(self, *cells: str, name: str = "a.ipynb") -> Notebook:
         """Write a notebook of code cells, and open it."""
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell, id=f"cell-{i}") for i, cell in enumerate(cells)])
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell, id=f"cell-{i}") for i, cell in enumerate(cells)]
+        )
         notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
         self.folder.mkdir(exist_ok=True)
         nbformat.write(notebook, self.folder / name)
@@ -65,7 +67,9 @@ class Notebook:
 
     def executed(self, i: int) -> bool:
         """Tell whether a cell has run."""
-        return bool(self.page.evaluate("(i) => jupyterapp.shell.currentWidget.content.widgets[i].model.executionCount", i))
+        return bool(
+            self.page.evaluate("(i) => jupyterapp.shell.currentWidget.content.widgets[i].model.executionCount", i)
+        )
 
     def cell(self, i: int) -> Locator:
         """Give a cell with its outputs."""
@@ -93,7 +97,9 @@ class Notebook:
     @property
     def kernel(self) -> str:
         """Give the id of the kernel."""
-        return next(str(session["kernel"]["id"]) for session in self.server.api("sessions") if session["path"] == self.name)
+        return next(
+            str(session["kernel"]["id"]) for session in self.server.api("sessions") if session["path"] == self.name
+        )
 
     def ask(self, expression: str) -> Any:
         """Give the value of a Python expression in the kernel; it waits for the cell that runs there."""

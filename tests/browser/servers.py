@@ -52,7 +52,9 @@ class Jupyter:
 
     def api(self, path: str, method: str = "GET") -> Any:
         """Ask the server, as its pages do; gives the JSON of the answer, or None."""
-        request = urllib.request.Request(f"{self.url}/api/{path}", method=method, headers={"Authorization": f"token {self.token}"})
+        request = urllib.request.Request(
+            f"{self.url}/api/{path}", method=method, headers={"Authorization": f"token {self.token}"}
+        )
         with urllib.request.urlopen(request, timeout=LONG_ENOUGH) as answer:
             text = answer.read()
         return json.loads(text) if text else None
@@ -92,7 +94,18 @@ def jupyter(folder: Path) -> Iterator[Jupyter]:
 def marimo(notebook: Path) -> Iterator[str]:
     """Run a marimo notebook as an app, and give its address."""
     port = free_port()
-    command = [sys.executable, "-m", "marimo", "run", "--headless", "--port", str(port), "--host", "127.0.0.1", str(notebook)]
+    command = [
+        sys.executable,
+        "-m",
+        "marimo",
+        "run",
+        "--headless",
+        "--port",
+        str(port),
+        "--host",
+        "127.0.0.1",
+        str(notebook),
+    ]
     with running(command, notebook.parent, f"http://127.0.0.1:{port}/health"):
         yield f"http://127.0.0.1:{port}"
 
@@ -118,7 +131,10 @@ def running(command: list[str], folder: Path, sign: str) -> Iterator[None]:
         "IPYTHONDIR": str(folder / "ipython"),
     }
     log = folder / "log"
-    with log.open("w") as out, subprocess.Popen(command, env={**kept, **own}, cwd=folder, stdout=out, stderr=out) as process:
+    with (
+        log.open("w") as out,
+        subprocess.Popen(command, env={**kept, **own}, cwd=folder, stdout=out, stderr=out) as process,
+    ):
         try:
             end = time.monotonic() + LONG_ENOUGH
             while not answers(sign):

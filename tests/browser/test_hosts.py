@@ -12,7 +12,9 @@ from browser.views import SHOP, View
 from playwright.sync_api import Page, expect
 
 
-def test_a_cell_shows_the_live_view_and_a_click_steps_the_run(any_notebook: Notebook, shot: Callable[[str], None]) -> None:
+def test_a_cell_shows_the_live_view_and_a_click_steps_the_run(
+    any_notebook: Notebook, shot: Callable[[str], None]
+) -> None:
     shop = View(any_notebook.open(SHOP, "run"), 1)
     expect(shop.card(0)).to_contain_text("What is the tea?")
     shop.press("Step")
@@ -41,7 +43,9 @@ def _(run):
 """
 
 
-def test_marimo_shows_the_live_view_and_a_click_steps_the_run(page: Page, tmp_path: Path, shot: Callable[[str], None]) -> None:
+def test_marimo_shows_the_live_view_and_a_click_steps_the_run(
+    page: Page, tmp_path: Path, shot: Callable[[str], None]
+) -> None:
     app = tmp_path / "app.py"
     app.write_text(MARIMO.format(agent=indent(SHOP, "    ")))
     with marimo(app) as url:

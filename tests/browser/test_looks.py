@@ -27,9 +27,15 @@ STATES = {
         "next(run); next(run); run.edit(2, text='5.5', reason='prices went up'); run.inject('In euros.'); next(run)",
         "paused",
     ),
-    "waiting": ("run.edit(text='I order it.', calls=[Call('order', {'item': 'tea'}, 'o')]); run.play()", "waiting for you"),
+    "waiting": (
+        "run.edit(text='I order it.', calls=[Call('order', {'item': 'tea'}, 'o')]); run.play()",
+        "waiting for you",
+    ),
     "running": ("run.edit(text='I wait.', calls=[Call('wait', {}, 'w')]); run.play()", "running"),
-    "failed": ("run = Agent(Scripted([KeyError('gone')]), [price]).start('x', paused=True); run.play().wait()", "failed"),
+    "failed": (
+        "run = Agent(Scripted([KeyError('gone')]), [price]).start('x', paused=True); run.play().wait()",
+        "failed",
+    ),
     "plan": ("run = pictured(planning); next(run); next(run); next(run)", "paused"),
     "tree": ("run = pictured(branching); [next(run) for _ in range(5)]", "paused"),
     "episodes": ("run = pictured(trying); [next(run) for _ in range(6)]", "paused"),

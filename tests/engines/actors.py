@@ -48,7 +48,9 @@ class Actor:
         return Reply("1. look it up\n2. say it [after: 1]")
 
     def critique(self, request: Request) -> Reply:
-        return Reply("VERIFIED: all" if "revised" in request.chat[-1].text else "CLAIM: it\nTOOL: look\nTOOL INPUT: it?")
+        return Reply(
+            "VERIFIED: all" if "revised" in request.chat[-1].text else "CLAIM: it\nTOOL: look\nTOOL INPUT: it?"
+        )
 
     def revise(self, request: Request) -> Reply:
         return Reply("revised: " + request.chat[-1].text.partition("Tool result: ")[2][:60])

@@ -110,7 +110,9 @@ THOUSAND = "\n".join(f"{n}. step" for n in range(1, 1001))
         ("chain_of_thought", ["FINAL ANSWER:", "116"], "116", 2),
     ],
 )
-def test_whatever_a_model_writes_the_outcome_is_stable(engine: str, replies: list[str], answer: str, calls: int) -> None:
+def test_whatever_a_model_writes_the_outcome_is_stable(
+    engine: str, replies: list[str], answer: str, calls: int
+) -> None:
     options: dict[str, Any] = {"max_depth": 1} if engine == "tree_of_thoughts" else {}
     tools = [] if engine in ("plan_and_execute", "dag", "reflexion", "auto") else [look]
     model = Scripted(replies)
@@ -139,7 +141,10 @@ JUDGED = "ACHIEVED: yes\nANSWER: a"
         ("plan_and_execute", ["1. a\n2. b", LONG, LONG, "sum"]),
         ("dag", ["1. a\n2. b\n3. c [after: 1, 2]", LONG, LONG, "done", JUDGED]),
         ("reflexion", [LONG, "UNSATISFACTORY", "better", LONG, "SATISFACTORY"]),
-        ("critic", [LONG, "CLAIM: a\nTOOL: look\nTOOL INPUT: a\nCLAIM: b\nTOOL: look\nTOOL INPUT: b", LONG, "VERIFIED: yes"]),
+        (
+            "critic",
+            [LONG, "CLAIM: a\nTOOL: look\nTOOL INPUT: a\nCLAIM: b\nTOOL: look\nTOOL INPUT: b", LONG, "VERIFIED: yes"],
+        ),
         ("self_refine", [LONG, LONG, LONG, LONG, LONG, "DONE: yes"]),
         ("self_ask", ["Follow up: a\nFollow up: b", "So the final answer is: c"]),
         ("rewoo", ["#E1 = look[a]\n#E2 = look[b]", "solved"]),
@@ -164,7 +169,9 @@ def test_braces_in_a_question_reach_the_model_as_they_are() -> None:
     seen: list[str] = []
     for engine in ENGINES:
         seen.clear()
-        Agent(lambda request: seen.append(str(request.messages)) or "x", engine=engine, journal="memory").run("{plan} {0} {{")  # type: ignore[func-returns-value]
+        Agent(lambda request: seen.append(str(request.messages)) or "x", engine=engine, journal="memory").run(
+            "{plan} {0} {{"
+        )  # type: ignore[func-returns-value]
         assert any("{plan} {0} {{" in text for text in seen), engine
 
 

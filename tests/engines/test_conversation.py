@@ -55,7 +55,9 @@ def test_whoever_judges_is_told_the_conversation(engine: str, replies: list[str]
 
 
 def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
-    said = [message for n in range(10) for message in (Message("user", f"{n}? " * 500), Message("assistant", "so " * 500))]
+    said = [
+        message for n in range(10) for message in (Message("user", f"{n}? " * 500), Message("assistant", "so " * 500))
+    ]
     model = Scripted(["Ada", "SATISFACTORY"])
     assert Agent(model, engine="reflexion", journal="memory").run([*said, Message("user", "Who am I?")]).answer == "Ada"
     told = model.raw_requests[-1].chat[-1].text
@@ -63,7 +65,9 @@ def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
 
 
 def test_of_a_very_long_conversation_the_last_messages_are_told_and_the_instructions() -> None:
-    said = [message for n in range(500) for message in (Message("user", f"{n}? " * 50), Message("assistant", "so " * 50))]
+    said = [
+        message for n in range(500) for message in (Message("user", f"{n}? " * 50), Message("assistant", "so " * 50))
+    ]
     model = Scripted(["Ada", "SATISFACTORY"])
     agent = Agent(model, engine="reflexion", journal="memory", instructions="Be brief.")
     assert agent.run([*said, Message("user", "Who am I?")]).answer == "Ada"

@@ -129,7 +129,10 @@ def test_a_useless_plan_after_a_useful_one_loses_nothing_of_what_is_known() -> N
     model = Planned(["1. a", "1. b [after: 1]", "1. b [after: 1]", "1. b [after: 1]"], [NO], a="A")
     run = run_of(model)
     assert run.answer == "the year is missing" and run.result.reason == "max_replans"
-    assert "Step 1 (a): A" in model.requests[-1].chat[-1].text and "step 1 needs itself" in model.requests[-1].chat[-1].text
+    assert (
+        "Step 1 (a): A" in model.requests[-1].chat[-1].text
+        and "step 1 needs itself" in model.requests[-1].chat[-1].text
+    )
 
 
 def test_a_step_that_takes_too_long_has_failed() -> None:
@@ -203,7 +206,9 @@ def test_long_plans_end_soon_whether_their_steps_succeed_or_not() -> None:
 
 def test_a_step_whose_loop_gives_nothing_has_failed_and_the_others_go_on() -> None:
     model = Planned(["1. a\n2. b\n3. c [after: 1]"], [YES], a="", b="B")
-    run = Agent(lambda request: "" if GO_ON in request.chat[-1].text else model(request), engine="dag", journal="memory").start("q")
+    run = Agent(
+        lambda request: "" if GO_ON in request.chat[-1].text else model(request), engine="dag", journal="memory"
+    ).start("q")
     run.wait()
     judged = model.requests[-1].chat[-1].text
     assert run.answer == "42" and "Step 1 (a): FAILED: it gave no answer" in judged and "Step 2 (b): B" in judged

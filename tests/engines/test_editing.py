@@ -17,7 +17,9 @@ def look(query: str) -> str:
 
 def begin(engine: str, replies: list[Any], **options: Any) -> tuple[Run, Scripted]:
     model = Scripted(replies)
-    return Agent(model, options.pop("tools", ()), engine=engine, journal="memory", **options).start("q", paused=True), model
+    return Agent(model, options.pop("tools", ()), engine=engine, journal="memory", **options).start(
+        "q", paused=True
+    ), model
 
 
 def until(run: Run, role: str) -> Entry:
@@ -67,7 +69,10 @@ def test_the_claims() -> None:
     critique = "CLAIM: a\nTOOL: look\nTOOL INPUT: a"
     run, model = begin("critic", ["draft", critique, "revised", "VERIFIED: all"], tools=[look])
     run.edit(until(run, "critique"), text="CLAIM: b\nTOOL: look\nTOOL INPUT: b")
-    assert run.drive().answer == "revised" and 'Claim: "b"\nTool result: found b' in model.requests[2]["messages"][-1]["content"]
+    assert (
+        run.drive().answer == "revised"
+        and 'Claim: "b"\nTool result: found b' in model.requests[2]["messages"][-1]["content"]
+    )
     run, _ = begin("critic", ["draft", critique], tools=[look])
     run.edit(until(run, "critique"), text="VERIFIED: I know it")
     assert run.drive().answer == "draft"

@@ -48,7 +48,9 @@ def last(model: Scripted, request: int = -1) -> str:
 
 
 def test_chain_of_thought_takes_one_call_and_offers_no_tool() -> None:
-    run, model = play("chain_of_thought", ["Step 1: 17 × 6 = 102\nStep 2: 102 + 14 = 116\nFinal answer: 116"], [weather])
+    run, model = play(
+        "chain_of_thought", ["Step 1: 17 × 6 = 102\nStep 2: 102 + 14 = 116\nFinal answer: 116"], [weather]
+    )
     assert (run.answer, model.calls, model.requests[0]["tools"]) == ("116", 1, [])
     assert "weather" not in str(model.requests[0]["messages"])
 
@@ -100,7 +102,9 @@ def test_a_failed_step_is_planned_around() -> None:
     assert "Step 3 (d): D" in last(model)
     run, model = play("plan_and_execute", ["1. a\n2. b", "FAILED: no such thing", "B", "done"])
     assert model.calls == 4
-    run, model = play("plan_and_execute", ["1. a\n2. b", "**Failed:** no", "1. c", "C", "done"], replan=True, max_steps=2)
+    run, model = play(
+        "plan_and_execute", ["1. a\n2. b", "**Failed:** no", "1. c", "C", "done"], replan=True, max_steps=2
+    )
     assert run.answer == "done" and "Step 1 (a): FAILED: no\nStep 2 (c): C" in last(model)
 
 
@@ -203,7 +207,9 @@ def test_critic_mends_the_eiffel_tower() -> None:
     run, model = play("critic", [*EIFFEL, "VERIFIED: all claims are correct"], [web_search])
     assert (run.answer, model.calls) == ("The Eiffel Tower was built between 1887 and 1889.", 4)
     assert 'Claim: "Built in 1887"\nTool result: Construction 1887–1889; opened 1889.' in last(model, 2)
-    assert run[3].result[0].call_id == "claim_1" and run[3].step.calls[0].arguments == {"query": "Eiffel Tower construction year"}
+    assert run[3].result[0].call_id == "claim_1" and run[3].step.calls[0].arguments == {
+        "query": "Eiffel Tower construction year"
+    }
 
 
 def test_critic_stops_after_two_rounds_and_without_tools_after_the_draft() -> None:
@@ -227,7 +233,9 @@ def test_tree_of_thoughts_takes_43_calls_and_says_so_before() -> None:
     assert (run.answer, model.calls) == ("42", 43)
 
 
-@pytest.mark.parametrize(("options", "calls"), [({}, 43), ({"n_branches": 2}, 29), ({"max_depth": 1}, 7), ({"search": "dfs"}, 241)])
+@pytest.mark.parametrize(
+    ("options", "calls"), [({}, 43), ({"n_branches": 2}, 29), ({"max_depth": 1}, 7), ({"search": "dfs"}, 241)]
+)
 def test_the_forecast_counts(options: dict[str, Any], calls: int) -> None:
     assert f" {calls} " in forecast(find("tree_of_thoughts")[0], options)
 
@@ -309,7 +317,11 @@ def test_rewoo_looks_up_side_by_side_and_puts_results_in() -> None:
         'Plan: the weather\n#E2 = weather[{"city": "Paris"}]\nPlan: who\n#E3 = LLM[Who governs {{E1}} and #E2?]'
     )
     run, model = play("rewoo", [plan, "Milei", "Javier Milei"], [web_search, weather])
-    assert (run.answer, model.calls, last(model, 1)) == ("Javier Milei", 3, "Who governs Argentina. and 18 °C, partly cloudy?")
+    assert (run.answer, model.calls, last(model, 1)) == (
+        "Javier Milei",
+        3,
+        "Who governs Argentina. and 18 °C, partly cloudy?",
+    )
     assert {entry.path for entry in run.entries if entry.kind == "act"} == {"[1.0]", "[1.1]"}
 
 

@@ -60,7 +60,9 @@ def test_follow_up_questions_count_one_by_one_and_go_to_the_first_tool() -> None
     result, model = play("self_ask", replies, look, other, max_follow_ups=3)
     assert (result.answer, model.calls) == ("x", 3)
     assert last(model, 1) == "Intermediate answer: found: a\nIntermediate answer: found: b"
-    assert last(model).startswith("Intermediate answer: found: c\nIntermediate answer: (") and "found: d" not in last(model)
+    assert last(model).startswith("Intermediate answer: found: c\nIntermediate answer: (") and "found: d" not in last(
+        model
+    )
     result, model = play(
         "self_ask", ["Follow up: a\nFollow up: b", "Follow up: c", "So the final answer is: x"], look, max_follow_ups=2
     )
@@ -109,7 +111,13 @@ def test_so_many_steps_of_a_plan_are_done_side_by_side_and_no_more() -> None:
     plan = "\n".join(f"{n}. a" for n in range(1, 6))
     result, _ = play("dag", [plan, *["done"] * 5, YES], max_parallel=2)
     paths = [entry.path for entry in result.run.entries if entry.step is not None and entry.step.role == "thought"]
-    assert result.answer == "x" and sorted(path.partition("]")[0][-2:] for path in paths) == [".0", ".0", ".0", ".1", ".1"]
+    assert result.answer == "x" and sorted(path.partition("]")[0][-2:] for path in paths) == [
+        ".0",
+        ".0",
+        ".0",
+        ".1",
+        ".1",
+    ]
 
 
 def test_a_confidence_of_just_the_least_will_do_and_each_step_has_so_many_iterations() -> None:

@@ -44,7 +44,17 @@ def nbval() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Hold the outputs in notebooks to what their cells give now, strictly."""
 
     def check(*paths: Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", "--rootdir", paths[0].parent]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--nbval",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            paths[0].parent,
+        ]
         return subprocess.run([*command, "-c", "/dev/null", *paths], capture_output=True, text=True, timeout=110)
 
     return check

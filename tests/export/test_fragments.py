@@ -66,7 +66,9 @@ def test_a_held_run_says_why_and_what_comes_next(module: ModuleType) -> None:
 def test_two_runs_of_the_same_look_the_same(module: ModuleType) -> None:
     one, other = run_of(), run_of()
     assert module.run(one) == module.run(other) and module.branches(one.branches()) == module.branches(other.branches())
-    everything = module.run(one) + module.agent(one.agent) + module.result(one.result) + module.tool(look) + module.entry(one[1])
+    everything = (
+        module.run(one) + module.agent(one.agent) + module.result(one.result) + module.tool(look) + module.entry(one[1])
+    )
     assert not re.search(r"0x[0-9a-f]{6}|\d{9}", everything) and one.id not in everything
 
 
@@ -119,7 +121,9 @@ def test_an_html_file_needs_nothing_else_and_follows_the_readers_light_or_dark()
 
 @every_format
 def test_a_failed_call_and_a_failed_run_are_told_apart_at_a_glance(module: ModuleType) -> None:
-    model = Scripted([Reply("x", (Call("nothing", {}, "c"),)), ConnectionError("no route")], abilities=Abilities(tools=True))
+    model = Scripted(
+        [Reply("x", (Call("nothing", {}, "c"),)), ConnectionError("no route")], abilities=Abilities(tools=True)
+    )
     run = Agent(model, [look], journal="memory").start("q", paused=True)
     result = run.drive()
     assert "✗" in module.entry(run[2]) and "not found" in module.entry(run[2])
@@ -169,15 +173,24 @@ class Shown:
 def test_a_list_of_records_is_a_table() -> None:
     shown = html.message(table(ROWS))
     assert shown.count("<tr>") == 3 and ">tea</td>" in shown and "&lt;i&gt;" in shown and ">null</td>" in shown
-    assert "| name | price |\n| --- | --- |\n| tea | 3.2 |\n| a&#124;b &#60;i&#62; | null |" in markdown.message(table(ROWS))
+    assert "| name | price |\n| --- | --- |\n| tea | 3.2 |\n| a&#124;b &#60;i&#62; | null |" in markdown.message(
+        table(ROWS)
+    )
     for other in ([1, 2], [{"a": 1}], [{"a": 1}, {"b": 1}], [{"a": [1]}, {"a": [2]}], {"a": 1}, "text"):
         assert "<table" not in html.message(table(other))
 
 
 def test_a_data_frame_is_a_table_of_ours() -> None:
     shown = html.message(table(Shown(text_html=FRAME)))
-    assert "<table" in shown and "<iframe" not in shown and "tea &amp; &lt;b&gt;</td>" in shown and "color: red" not in shown
-    assert "|  | name |\n| --- | --- |\n| 0 | tea &#38; &#60;b&#62; |" in markdown.message(table(Shown(text_html=FRAME)))
+    assert (
+        "<table" in shown
+        and "<iframe" not in shown
+        and "tea &amp; &lt;b&gt;</td>" in shown
+        and "color: red" not in shown
+    )
+    assert "|  | name |\n| --- | --- |\n| 0 | tea &#38; &#60;b&#62; |" in markdown.message(
+        table(Shown(text_html=FRAME))
+    )
 
 
 def test_a_large_table_is_cut_with_a_note() -> None:
@@ -189,7 +202,9 @@ def test_a_page_is_shown_in_a_frame_that_can_do_nothing() -> None:
     page = "<h1>Hi</h1><script>alert(1)</script><img src='http://evil.example/?q'></iframe>\"><script>alert(2)</script>"
     shown = html.message(table(Shown(text_html=page)))
     assert shown.count("<iframe") == 1 and '<iframe sandbox="" srcdoc="' in shown and "<script" not in shown
-    assert "default-src &#x27;none&#x27;" in shown and shown.index("Content-Security-Policy") < shown.index("&lt;h1&gt;")
+    assert "default-src &#x27;none&#x27;" in shown and shown.index("Content-Security-Policy") < shown.index(
+        "&lt;h1&gt;"
+    )
     assert "<h1" not in shown and "shown in a notebook" in markdown.message(table(Shown(text_html=page)))
 
 
@@ -261,7 +276,10 @@ def test_secrets_are_masked_wherever_they_stand(module: ModuleType) -> None:
         module.message(Message("tool", key)),
         module.message(assistant(key, calls=(Call("x", {"k": key, "password": "hunter22"}),))),
     ]
-    pieces += [module.message(table([{"k": key}, {"k": key}])), module.message(table(Shown(text_html=f"<h1>{key}</h1>")))]
+    pieces += [
+        module.message(table([{"k": key}, {"k": key}])),
+        module.message(table(Shown(text_html=f"<h1>{key}</h1>"))),
+    ]
     pieces += [to_html(run), to_markdown(run)]
     for piece in pieces:
         assert "a1b2c3d4" not in piece and "hunter22" not in piece

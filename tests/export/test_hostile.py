@@ -128,7 +128,11 @@ def test_an_exported_notebook_as_a_script_runs_no_text_either(text: str) -> None
 
 # -- HTML ----------------------------------------------------------------------------------------------------------------
 
-TAGS = set(re.findall(r"\w+", "html head meta title body h1 p b i small code pre div details summary table thead tbody tr th td"))
+TAGS = set(
+    re.findall(
+        r"\w+", "html head meta title body h1 p b i small code pre div details summary table thead tbody tr th td"
+    )
+)
 ATTRIBUTES = {"style", "open", "class", "lang", "charset", "http-equiv", "content", "name"}
 
 
@@ -208,7 +212,9 @@ def everything(source: str) -> str:
     """A dialect that knows every extension: bare links, footnotes, formulas, definitions, marks, task lists …"""
     import mistune
 
-    plugins = "strikethrough footnotes table url task_lists def_list abbr mark insert superscript subscript math ruby spoiler"
+    plugins = (
+        "strikethrough footnotes table url task_lists def_list abbr mark insert superscript subscript math ruby spoiler"
+    )
     return str(mistune.create_markdown(escape=False, plugins=plugins.split())(source))
 
 

@@ -61,7 +61,9 @@ def test_a_round_trip_gives_the_same_tree(journal: Any, restored: Restored) -> N
     back = restored(again(to_json(run)), run.agent)
     assert repr(back) == repr(run)
     assert [[repr(e) for e in line] for line in back.branches()] == [[repr(e) for e in line] for line in run.branches()]
-    assert {n: repr(e) for n, e in back.desk.history.entries.items()} == {n: repr(e) for n, e in run.desk.history.entries.items()}
+    assert {n: repr(e) for n, e in back.desk.history.entries.items()} == {
+        n: repr(e) for n, e in run.desk.history.entries.items()
+    }
     assert back.desk.history.tips == run.desk.history.tips
 
 
@@ -122,7 +124,9 @@ def ask_and_split(task: Any, *, tools: Any = ()) -> Any:
 
 def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     key = "sk-" + "a1b2c3d4" * 5
-    run = agent(Reply("I look", (Call("look", {"city": key, "password": "hunter2222"}, "c"),)), "done").start(key, paused=True)
+    run = agent(Reply("I look", (Call("look", {"city": key, "password": "hunter2222"}, "c"),)), "done").start(
+        key, paused=True
+    )
     run.drive()
     assert key not in (text := json.dumps(to_json(run))) and "hunter2222" not in text
 
@@ -171,7 +175,10 @@ def test_what_is_no_recording_says_what_is_missing(given: Any, says: str) -> Non
         (lambda d: d["rows"].pop(), "is missing, and maybe more"),
         (lambda d: d["rows"].clear(), "no rows"),
         (lambda d: d["rows"][4].pop("digest"), "row 5 of the recording has no 'digest'"),
-        (lambda d: d["rows"][0]["row"]["result"]["json"]["task"][0].update(text="other"), "row 1 of the recording was changed"),
+        (
+            lambda d: d["rows"][0]["row"]["result"]["json"]["task"][0].update(text="other"),
+            "row 1 of the recording was changed",
+        ),
         (lambda d: d["rows"][2].update(run="other"), "row 3 of the recording was changed"),
         (lambda d: d["rows"].__setitem__(1, "x"), "row 2 of the recording"),
         (lambda d: d["rows"].insert(1, d["rows"][2]), "row 2 of the recording is missing"),
@@ -268,5 +275,7 @@ def test_a_packed_recording_that_is_damaged_says_so(data: dict[str, Any]) -> Non
 def test_a_note_of_an_unknown_kind_is_kept(data: dict[str, Any]) -> None:
     later = copy.deepcopy(data)
     run = later["rows"][0]["run"]
-    later["rows"].append({"id": len(later["rows"]) + 1, "run": run, "row": {"note": "news", "at": 0.0, "data": {"x": 1}}})
+    later["rows"].append(
+        {"id": len(later["rows"]) + 1, "run": run, "row": {"note": "news", "at": 0.0, "data": {"x": 1}}}
+    )
     assert rows_of(sealed(later))[-1] == Note("news", {"x": 1}, 0.0, run, len(later["rows"]))

@@ -95,7 +95,9 @@ def asks(*calls: tuple[str, dict[str, Any]]) -> Reply:
 
 def done() -> Run:
     calls = asks(("look", {"city": "Paris", "days": 2}), ("look", {"city": "Oslo"}), ("send", {"text": "hi"}))
-    rich = asks(("draw", {"title": "rain"}), ("fail", {"text": "no"}), ("rows", {}), ("report", {}), ("nothing", {"a": None}))
+    rich = asks(
+        ("draw", {"title": "rain"}), ("fail", {"text": "no"}), ("rows", {}), ("report", {}), ("nothing", {"a": None})
+    )
     run = agent(calls, rich, "Take an umbrella.").start("What shall I take?", paused=True)
     run.drive()
     return run
@@ -224,7 +226,9 @@ def test_live_the_tools_are_really_called_and_what_cannot_be_taken_back_asks_fir
     CALLED.clear()
     assert call(2, "look", {"city": "Rome"}).text == "rain in Rome" and CALLED == ["Rome"] and asked == []
     refused = call(4, "send", {"text": "hi"})
-    assert not refused.ok and "rejected" in refused.text and asked == ['"send" with {"text":"hi"}'] and CALLED == ["Rome"]
+    assert (
+        not refused.ok and "rejected" in refused.text and asked == ['"send" with {"text":"hi"}'] and CALLED == ["Rome"]
+    )
     assert opened(done(), live=True, tools=TOOLS, confirm=lambda text: True)(4, "send", {"text": "ho"}).text == "sent"
     assert not call(7, "fail", {"text": "x"}).ok and "was not run" in call(2, "look", {}).text
     assert call(1, "calculate", {"expression": "2+3"}).text == "5" and "live" in repr(call)
@@ -250,7 +254,9 @@ def test_live_an_async_tool_is_awaited() -> None:
         """Look."""
         return f"snow in {city}"
 
-    assert opened(done(), live=True, tools=[tool(effect="pure")(look)])(2, "look", {"city": "Bern"}).text == "snow in Bern"
+    assert (
+        opened(done(), live=True, tools=[tool(effect="pure")(look)])(2, "look", {"city": "Bern"}).text == "snow in Bern"
+    )
 
 
 def test_a_long_observation_is_cut_in_the_output_and_whole_in_the_text() -> None:
@@ -290,13 +296,22 @@ def test_a_notebook_is_read_back_also_after_it_was_run_and_written_in(
             lambda nb: cell(nb, "entry-2-action").update(source='call(2, "look", {})'),
             r"cell \d+ \('entry-2-action', action\) was changed",
         ),
-        (lambda nb: cell(nb, "entry-1-thought").update(source="x"), r"cell 4 \('entry-1-thought', thought\) was changed"),
+        (
+            lambda nb: cell(nb, "entry-1-thought").update(source="x"),
+            r"cell 4 \('entry-1-thought', thought\) was changed",
+        ),
         (lambda nb: cell(nb, "recording").update(source="x"), r"cell 3 \('recording', recording\) was changed"),
         (lambda nb: nb.cells.remove(cell(nb, "entry-1-thought")), "cell 'entry-1-thought' is missing"),
         (lambda nb: nb.cells.remove(cell(nb, "recording")), "cell 'recording' is missing"),
-        (lambda nb: nb.cells.append(cell(nb, "entry-1-thought")), r"cell \d+ \('entry-1-thought', thought\) is there twice"),
+        (
+            lambda nb: nb.cells.append(cell(nb, "entry-1-thought")),
+            r"cell \d+ \('entry-1-thought', thought\) is there twice",
+        ),
         (lambda nb: nb.cells.append(nb.cells.pop(3)), "cell 'entry-1-thought' was moved|'entry-2-action' was moved"),
-        (lambda nb: cell(nb, "entry-1-thought").metadata.pop("agentkit"), "cell 'entry-1-thought' is missing, or its metadata"),
+        (
+            lambda nb: cell(nb, "entry-1-thought").metadata.pop("agentkit"),
+            "cell 'entry-1-thought' is missing, or its metadata",
+        ),
         (lambda nb: nb.metadata.pop("agentkit"), "no exported run: its metadata has no 'agentkit'"),
         (lambda nb: nb.metadata["agentkit"].pop("cells"), "does not list its cells"),
         (lambda nb: nb.metadata["agentkit"].update(version=9), "version 9"),

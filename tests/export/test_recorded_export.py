@@ -37,7 +37,9 @@ def trajectory(line: dict[str, Any]) -> Run:
         """Look a keyword up in the last page."""
         return str(next(observations))
 
-    run = Agent(Scripted(line["agentkit_turns"]), [search, lookup], journal="memory").start(line["question"], paused=True)
+    run = Agent(Scripted(line["agentkit_turns"]), [search, lookup], journal="memory").start(
+        line["question"], paused=True
+    )
     run.drive()
     return run
 
@@ -61,11 +63,15 @@ def test_recorded_runs_are_exported_run_again_and_read_back(
         path = tmp_path / f"{number}.ipynb"
         notebook = to_notebook(run, path)
         nbformat.validate(nbformat.read(path, as_version=4))
-        assert sum("agentkit-action" in cell.metadata["tags"] for cell in notebook.cells) == run.desk.tool_calls, line["id"]
+        assert sum("agentkit-action" in cell.metadata["tags"] for cell in notebook.cells) == run.desk.tool_calls, line[
+            "id"
+        ]
         back = restored(data_of_notebook(path), run.agent)
         assert back.answer == line["expected"]["final_answer"], line["id"]
         assert [e.result for e in back.entries] == [e.result for e in run.entries], line["id"]
-        assert [e.step.chat for e in back.entries if e.kind == "think"] == [e.step.chat for e in run.entries if e.kind == "think"]  # type: ignore[union-attr]
+        assert [e.step.chat for e in back.entries if e.kind == "think"] == [
+            e.step.chat for e in run.entries if e.kind == "think"
+        ]  # type: ignore[union-attr]
         assert data_of_notebook(path) == json.loads(json.dumps(to_json(run)))
         for module in (html, markdown):
             assert module.run(run) and all(map(module.entry, run.entries))

@@ -27,7 +27,12 @@ def turn(chat: Chat, number: int, run: str = "r1", tools: tuple = (), parent: in
     """Give the three rows of a turn of ReAct, and the chat after it."""
     call = Call("search", {"query": f"q{number}"}, id=f"c{number}")
     reply = Reply(
-        f"thought {number}", (call,), raw=f"Thought: thought {number}", dialect="text", usage=Usage(10, 2, calls=1), finish="stop"
+        f"thought {number}",
+        (call,),
+        raw=f"Thought: thought {number}",
+        dialect="text",
+        usage=Usage(10, 2, calls=1),
+        finish="stop",
     )
     observed = (Message("tool", f"result {number}", (), f"c{number}", "search", value={"n": number}),)
     rows = [

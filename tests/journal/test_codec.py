@@ -19,7 +19,10 @@ from agentkit.journal.writer import Writer
 from agentkit.tools.tool import Tool
 
 CHAT = Chat.of([system("be brief"), user("2+2?", pinned=True)])
-CALLS = (Call("add", {"a": 2, "b": 2}, "c1", raw="{'a':2", coerced=("quotes",)), Call("no", {}, "c2", problem="no such tool"))
+CALLS = (
+    Call("add", {"a": 2, "b": 2}, "c1", raw="{'a':2", coerced=("quotes",)),
+    Call("no", {}, "c2", problem="no such tool"),
+)
 HEARD = (user("[USER INTERRUPT] hurry", notes=("n1",), pinned=True),)
 REPLY = Reply(
     "I add", CALLS, None, "hm", "Thought: I add", "text", ("two actions",), "Observation: 5", False, 2, HEARD,
@@ -29,7 +32,16 @@ OBSERVED = (Message("tool", "4", (), "c1", "add", value=4), Message("tool", "Err
 
 ENTRIES = [
     Entry(0, "begin", result={"engine": "agentkit.engines.react:react", "parameters": {"n": 10}}),
-    Entry(1, "think", "react", 0, Think(CHAT, (), "plan", {"episode": 2}, "none", False), Think(CHAT + HEARD[0]), REPLY, "model"),
+    Entry(
+        1,
+        "think",
+        "react",
+        0,
+        Think(CHAT, (), "plan", {"episode": 2}, "none", False),
+        Think(CHAT + HEARD[0]),
+        REPLY,
+        "model",
+    ),
     Entry(2, "act", "react", 1, Act(CALLS), None, OBSERVED, "tool", started=1.25, ended=2.5, original=7, reason="typo"),
     Entry(3, "ask", "", 2, Ask("which?", choices=("a", "b")), None, "a", "human"),
     Entry(4, "batch", "", 3, All((1, 2, 3)), None, None),
@@ -38,7 +50,16 @@ ENTRIES = [
     Entry(6, "conclude", "", 4, Conclude("four"), None, None),
     Entry(6, "conclude", "", 4, Conclude("four"), None, HEARD[0]),
     Entry(
-        7, "think", "", 5, Think(CHAT + REPLY + OBSERVED), None, Reply("4", answer="4"), usage=Usage(1), model="m", dialect="json"
+        7,
+        "think",
+        "",
+        5,
+        Think(CHAT + REPLY + OBSERVED),
+        None,
+        Reply("4", answer="4"),
+        usage=Usage(1),
+        model="m",
+        dialect="json",
     ),
     Entry(7, "think", "", 5, Think(CHAT), None, Reply("FINAL: 4", answer="4")),
     Entry(8, "answer", result=Answer("four", CHAT + REPLY, "max_turns")),
@@ -79,7 +100,11 @@ def test_every_line_is_json_that_any_reader_reads():
         raise AssertionError(f"{word} is no JSON")
 
     odd = Message("tool", "NaN \ud800 Infinity", value=[math.nan, math.inf, {"a": -math.inf}])
-    rows = [*ENTRIES, Entry(0, "act", result=(odd,), started=math.nan), Note("warning", {"x": math.nan, "\udfff": "\ud800"})]
+    rows = [
+        *ENTRIES,
+        Entry(0, "act", result=(odd,), started=math.nan),
+        Note("warning", {"x": math.nan, "\udfff": "\ud800"}),
+    ]
     _, bodies = there_and_back(*rows)
     for body in bodies:
         assert body.isascii()
@@ -91,7 +116,12 @@ def test_not_a_number_and_lone_surrogates_come_back():
     odd = Message("tool", "\ud800", value={"n": math.nan, "i": math.inf, "s": "\udfff"})
     (entry, note), _ = there_and_back(Entry(0, "act", result=(odd,)), Note("warning", {"x": -math.inf, "s": "\ud800"}))
     value = entry.result[0].value
-    assert math.isnan(value["n"]) and value["i"] == math.inf and value["s"] == "\udfff" and entry.result[0].text == "\ud800"
+    assert (
+        math.isnan(value["n"])
+        and value["i"] == math.inf
+        and value["s"] == "\udfff"
+        and entry.result[0].text == "\ud800"
+    )
     assert note.data == {"x": -math.inf, "s": "\ud800"}
 
 
@@ -103,7 +133,10 @@ def test_data_that_is_no_json_is_stored_as_the_nearest():
         def __str__(self):
             raise RuntimeError("no text")
 
-    rows = [Entry(0, "act", result=(Message("tool", "t", value=value),)) for value in (cyclic, {1: "a", "b": 2}, b"bytes", Rude())]
+    rows = [
+        Entry(0, "act", result=(Message("tool", "t", value=value),))
+        for value in (cyclic, {1: "a", "b": 2}, b"bytes", Rude())
+    ]
     found, _ = there_and_back(*rows, Note("warning", {"c": cyclic, "r": Rude()}))
     assert [row.result[0].value for row in found[:3]] == [[1, "…"], {"1": "a", "b": 2}, "b'bytes'"]
     assert found[4].data == {"c": [1, "…"], "r": "<Rude>"}
@@ -158,7 +191,9 @@ def test_a_row_that_could_not_be_stored_is_encoded_the_same_again(make):
     first = [writer.encode(row) for row in rows for _ in range(2)]
     assert first[0] == first[1]
     assert Reader().decode(first[1]) == replace(rows[0], run="")
-    assert Reader().decode(first[5]) == replace(rows[2], run="")  # the reply was never kept, so its calls are written out
+    assert Reader().decode(first[5]) == replace(
+        rows[2], run=""
+    )  # the reply was never kept, so its calls are written out
 
 
 def test_twenty_thousand_messages_are_stored_and_read_without_recursion():
@@ -168,11 +203,18 @@ def test_twenty_thousand_messages_are_stored_and_read_without_recursion():
 
 
 def test_tools_are_kept_by_name_digest_and_schema_once():
-    tool = Tool("add", "Add two numbers.", {"type": "object", "properties": {"a": {"type": "number"}}}, print, effect="pure")
+    tool = Tool(
+        "add", "Add two numbers.", {"type": "object", "properties": {"a": {"type": "number"}}}, print, effect="pure"
+    )
     rows = [Entry(0, "think", step=Think(CHAT, (tool,))), Entry(0, "think", step=Think(CHAT, (tool,)))]
     found, bodies = there_and_back(*rows)
     (kept,) = found[0].step.tools
-    assert (kept.name, kept.description, kept.parameters, kept.effect) == ("add", "Add two numbers.", tool.parameters, "pure")
+    assert (kept.name, kept.description, kept.parameters, kept.effect) == (
+        "add",
+        "Add two numbers.",
+        tool.parameters,
+        "pure",
+    )
     assert kept.digest and found[1].step.tools == found[0].step.tools
     assert "Add two" in bodies[0] and "Add two" not in bodies[1]
 
@@ -189,7 +231,9 @@ def test_a_changed_message_is_seen_by_its_digest(at):
 def test_secrets_are_stored_in_no_row_and_the_chat_still_agrees_with_its_digest():
     token = "sk-ant-" + "a1b2" * 10
     chat = CHAT + f"my key is {token}" + assistant("thanks")
-    reply = Reply(f"use {token}", (Call("get", {"password": "swordfish", "url": token}, "c"),), raw=token, reasoning=token)
+    reply = Reply(
+        f"use {token}", (Call("get", {"password": "swordfish", "url": token}, "c"),), raw=token, reasoning=token
+    )
     rows = [
         Entry(1, "think", step=Think(chat, tags={"note": token}), result=reply, reason=token),
         Entry(2, "act", step=Act(reply.calls), result=(Message("tool", token, (), "c", "get", value=[token]),)),

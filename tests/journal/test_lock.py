@@ -65,8 +65,12 @@ def test_a_folder_for_locks_that_cannot_be_made_is_an_error(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="a fork with threads is warned about; the child process below covers it")
-def test_a_forked_child_writes_nothing_for_its_parent_and_keeps_no_run_when_the_parent_dies(tmp_path, start_python, run_python):
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="a fork with threads is warned about; the child process below covers it"
+)
+def test_a_forked_child_writes_nothing_for_its_parent_and_keeps_no_run_when_the_parent_dies(
+    tmp_path, start_python, run_python
+):
     code = """
     import time
     journal.create(make.info())

@@ -55,7 +55,9 @@ def test_a_fork_shares_the_tree_of_its_parent(journal, make):
     journal.create(make.info("r2", "t1", parent="r1"))
     rows, _ = make.turn(chat, 1, "r2")
     assert [journal.append(row) for row in rows] == [4, 5, 6]
-    assert journal.rows("r1") == journal.rows("r2") and [row.run for row in journal.rows("r1")] == ["r1"] * 3 + ["r2"] * 3
+    assert (
+        journal.rows("r1") == journal.rows("r2") and [row.run for row in journal.rows("r1")] == ["r1"] * 3 + ["r2"] * 3
+    )
 
 
 def test_the_list_of_runs_has_the_newest_first_and_says_how_they_stand(journal, make):
@@ -85,7 +87,14 @@ def test_the_files_are_for_their_owner_only(tmp_path, make):
     finally:
         os.umask(old)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in paths}
-    assert modes == {"home": 0o700, "locks": 0o700, "r1.lock": 0o600, "runs.db": 0o600, "runs.db-wal": 0o600, "runs.db-shm": 0o600}
+    assert modes == {
+        "home": 0o700,
+        "locks": 0o700,
+        "r1.lock": 0o600,
+        "runs.db": 0o600,
+        "runs.db-wal": 0o600,
+        "runs.db-shm": 0o600,
+    }
     journal.close()
 
 
@@ -134,7 +143,13 @@ def test_a_row_with_a_good_hash_whose_content_was_forged_is_seen(journal, make):
     first = chain.span(1)[0] + 1
     at, body = journal._db.execute("SELECT at, body FROM rows WHERE id = ?", (first,)).fetchone()
     forged = body.replace("the task", "the tusk")
-    tamper(journal, "UPDATE rows SET body = ?, hash = ? WHERE id = ?", forged, chain.link(chain.START, 1, "r1", at, forged), first)
+    tamper(
+        journal,
+        "UPDATE rows SET body = ?, hash = ? WHERE id = ?",
+        forged,
+        chain.link(chain.START, 1, "r1", at, forged),
+        first,
+    )
     with pytest.raises(JournalDamaged, match=r"row 1 .*understood"):
         journal.rows("r1")
 
@@ -328,7 +343,9 @@ def test_a_turn_costs_the_same_bytes_at_any_length(journal, make):
         for row in rows:
             journal.append(row, sync=False)
         sizes.append(
-            journal._db.execute("SELECT sum(length(body)) FROM rows WHERE id > (SELECT max(id) - 3 FROM rows)").fetchone()[0]
+            journal._db.execute(
+                "SELECT sum(length(body)) FROM rows WHERE id > (SELECT max(id) - 3 FROM rows)"
+            ).fetchone()[0]
         )
     assert max(sizes[1:]) - min(sizes[1:]) < 10 and sizes[-1] < 4000
 

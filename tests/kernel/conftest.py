@@ -111,7 +111,9 @@ def started(home: Path, **environment: str) -> Iterator[Kernel]:
     """Start a kernel that keeps its runs in `home`, over files instead of ports; whatever happens, it ends."""
     with tempfile.TemporaryDirectory() as folder:
         manager = KernelManager(transport="ipc", ip=f"{folder}/k")
-        manager.start_kernel(env={**os.environ, "AGENTKIT_HOME": str(home), "AGENTKIT_NONINTERACTIVE": "0", **environment})
+        manager.start_kernel(
+            env={**os.environ, "AGENTKIT_HOME": str(home), "AGENTKIT_NONINTERACTIVE": "0", **environment}
+        )
         kernel = None
         try:
             kernel = Kernel(manager)

@@ -86,7 +86,11 @@ class FrontEnd:
         content = message["content"]
         if message["msg_type"] == "comm_open" and "run_id" in content["data"].get("state", {}):
             self.comm = content["comm_id"]
-        elif message["msg_type"] == "comm_msg" and content["comm_id"] == self.comm and content["data"]["method"] == "custom":
+        elif (
+            message["msg_type"] == "comm_msg"
+            and content["comm_id"] == self.comm
+            and content["data"]["method"] == "custom"
+        ):
             said = content["data"]["content"]
             self.heard.append(said)
             if said["t"] in ("ack", "nak"):

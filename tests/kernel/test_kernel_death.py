@@ -32,7 +32,9 @@ def test_a_killed_kernel_leaves_a_run_that_another_one_resumes(start: Start, les
     assert effects() == ["Bern", "Basel"]
 
 
-def test_a_kernel_that_dies_inside_a_tool_leaves_a_run_that_asks(start: Start, lesson: Lesson, effects: Effects) -> None:
+def test_a_kernel_that_dies_inside_a_tool_leaves_a_run_that_asks(
+    start: Start, lesson: Lesson, effects: Effects
+) -> None:
     first = start()
     first.run(lesson("asks('Bern')"))
     first.run("run = agent.start('A room.')")

@@ -9,7 +9,9 @@ Lesson = Callable[..., str]
 Effects = Callable[[], list[str]]
 
 
-def test_the_cell_that_starts_a_run_ends_at_once_and_later_cells_work_on_it(shared: Any, lesson: Lesson, effects: Effects) -> None:
+def test_the_cell_that_starts_a_run_ends_at_once_and_later_cells_work_on_it(
+    shared: Any, lesson: Lesson, effects: Effects
+) -> None:
     shared.run(lesson("asks('Bern')", "'done'"))
     shared.run("run = agent.start('Find me a room.')")
     shared.eventually("began.is_set()")  # the tool waits for the bell, which only a later cell can ring
@@ -32,7 +34,9 @@ def test_what_a_tool_prints_in_the_background_lands_in_the_cell_that_started_it(
     shared.until_it_says(first, "booked Bern")
 
 
-def test_a_step_in_a_cell_runs_its_tool_in_the_main_thread_where_a_debugger_can_sit(shared: Any, lesson: Lesson) -> None:
+def test_a_step_in_a_cell_runs_its_tool_in_the_main_thread_where_a_debugger_can_sit(
+    shared: Any, lesson: Lesson
+) -> None:
     shared.run(lesson("asks('Bern')", "asks('Basel')", "'done'") + "bell.set()\n")
     shared.run("run = agent.start('Two rooms.', paused=True); next(run); next(run)")
     shared.run("for entry in run: pass")

@@ -13,7 +13,9 @@ Effects = Callable[[], list[str]]
 
 
 @pytest.mark.parametrize("cell", ["next(run)", "run.step_over()", "run.drive()", "for entry in run: pass"])
-def test_an_interrupted_step_stays_pending_and_is_asked_about(shared: Any, lesson: Lesson, effects: Effects, cell: str) -> None:
+def test_an_interrupted_step_stays_pending_and_is_asked_about(
+    shared: Any, lesson: Lesson, effects: Effects, cell: str
+) -> None:
     shared.run(lesson("asks('Bern')", "'done'"))
     shared.run("run = agent.start('A room.', paused=True); next(run)")
     stopped = shared.send(cell)

@@ -33,7 +33,10 @@ AT_ONCE = {(version, "subshell", busy) for version in ("7.0.1", "7.3.0", NEWEST)
 
 EVERYWHERE = pytest.mark.parametrize(
     ("version", "shell"),
-    [("6.31.0", "main"), *((version, shell) for version in ("7.0.1", "7.3.0", NEWEST) for shell in ("main", "subshell"))],
+    [
+        ("6.31.0", "main"),
+        *((version, shell) for version in ("7.0.1", "7.3.0", NEWEST) for shell in ("main", "subshell")),
+    ],
     indirect=["version"],
     scope="module",
 )
@@ -118,7 +121,9 @@ def test_orders_given_while_a_cell_runs_are_carried_out_then_or_when_it_ends(
 
 
 @EVERYWHERE
-def test_orders_given_while_no_cell_runs_are_carried_out_at_once(kernel: Kernel, version: str, shell: str, lesson: Any) -> None:
+def test_orders_given_while_no_cell_runs_are_carried_out_at_once(
+    kernel: Kernel, version: str, shell: str, lesson: Any
+) -> None:
     front = view(kernel, shell, lesson)
     for order in orders(front):
         front.answer(order)
@@ -127,7 +132,9 @@ def test_orders_given_while_no_cell_runs_are_carried_out_at_once(kernel: Kernel,
 
 
 @EVERYWHERE
-def test_a_run_is_paused_and_stopped_while_its_tool_sleeps(kernel: Kernel, version: str, shell: str, lesson: Any) -> None:
+def test_a_run_is_paused_and_stopped_while_its_tool_sleeps(
+    kernel: Kernel, version: str, shell: str, lesson: Any
+) -> None:
     front = FrontEnd(kernel, subshell=shell == "subshell")
     kernel.run(lesson("asks('Bern')", "'done'"))
     front.show("run = agent.start('A room.'); display(run)")

@@ -26,7 +26,14 @@ WORDINGS: dict[str, tuple[list[str], dict[str, list[str]]]] = {
             "Evaluates numeric expressions (Python syntax).",
             "Works out mathematics: plus, minus, times, divided by, powers and brackets.",
         ],
-        {"expression": ["What to calculate, e.g. 3 * (4 + 5).", "The formula as a string", "", "An arithmetic expression."]},
+        {
+            "expression": [
+                "What to calculate, e.g. 3 * (4 + 5).",
+                "The formula as a string",
+                "",
+                "An arithmetic expression.",
+            ]
+        },
     ),
     "convert": (
         [
@@ -111,12 +118,18 @@ def _sentence(name: str, about: str, **fields: str) -> Tool:
     def misused(**given: Any) -> Any:
         raise AssertionError(f"the distractor {name} was called with {given}")
 
-    properties = {key: {"type": "number" if kind == "number" else "string", "description": kind} for key, kind in fields.items()}
-    return Tool(name, about, {"type": "object", "properties": properties, "required": list(properties)}, misused, effect="pure")
+    properties = {
+        key: {"type": "number" if kind == "number" else "string", "description": kind} for key, kind in fields.items()
+    }
+    return Tool(
+        name, about, {"type": "object", "properties": properties, "required": list(properties)}, misused, effect="pure"
+    )
 
 
 DISTRACTORS = [
-    _sentence("send_email", "Send an email to somebody.", to="The address", subject="The subject line", body="What to say"),
+    _sentence(
+        "send_email", "Send an email to somebody.", to="The address", subject="The subject line", body="What to say"
+    ),
     _sentence(
         "translate",
         "Translate a text from one language into another.",
@@ -136,7 +149,9 @@ DISTRACTORS = [
     _sentence("delete_file", "Delete a file. A calculation may be stored in it.", path="The path of the file"),
     _sentence("remind", "Set a reminder on a date.", date="The date as YYYY-MM-DD", text="What to remember"),
     _sentence("share_price", "Look up the price of a share.", symbol="The symbol of the share"),
-    _sentence("dictionary", "Look up a word in a dictionary.", word="The word", language="The language of the dictionary"),
+    _sentence(
+        "dictionary", "Look up a word in a dictionary.", word="The word", language="The language of the dictionary"
+    ),
     _sentence("week_number", "Give the number of the calendar week of a date.", date="The date as YYYY-MM-DD"),
     _sentence("horoscope", "Give the horoscope for a day.", date="A date, as YYYY-MM-DD"),
     _sentence("route", "Find the way between two places.", start="Where to start from", end="Where to go to"),
@@ -155,7 +170,13 @@ DISTRACTORS = [
     _sentence("growth", "Population growth of a country.", country="The country"),
     _sentence("search", "Search an encyclopedia.", query="What to look for"),
     _sentence("current_temperature", "The current temperature."),
-    _sentence("resize", "Convert an image from one format to another.", width="number", source="From format", target="To format"),
+    _sentence(
+        "resize",
+        "Convert an image from one format to another.",
+        width="number",
+        source="From format",
+        target="To format",
+    ),
 ]
 
 
@@ -163,7 +184,9 @@ def renamed(original: Tool, chance: random.Random) -> Tool:
     """Give a tool another name, other words, and other names for its arguments; it does what it did."""
     descriptions, fields = WORDINGS[original.name]
     parameters = original.parameters
-    names = {name: chance.choice([name, SPELLED.get(name, name), _nonsense(chance)]) for name in parameters["properties"]}
+    names = {
+        name: chance.choice([name, SPELLED.get(name, name), _nonsense(chance)]) for name in parameters["properties"]
+    }
     properties = {}
     for name, schema in parameters["properties"].items():
         about = chance.choice(fields[name]) if name in fields else schema.get("description", "")
@@ -184,7 +207,9 @@ def renamed(original: Tool, chance: random.Random) -> Tool:
 
 
 def _nonsense(chance: random.Random) -> str:
-    return "".join(chance.choice("bdgjkprvwz") + chance.choice("aeiou") for _ in range(3)) + chance.choice(string.ascii_lowercase)
+    return "".join(chance.choice("bdgjkprvwz") + chance.choice("aeiou") for _ in range(3)) + chance.choice(
+        string.ascii_lowercase
+    )
 
 
 @dataclass
@@ -207,7 +232,9 @@ def offered(case: Case, chance: random.Random) -> list[Tool]:
     """Give the tools that the question takes, renamed, some others, renamed too, and some of other kinds, shuffled."""
     others = [name for name in REAL if name not in case.needs]
     names = [*dict.fromkeys(case.needs), *chance.sample(others, chance.randint(0, len(others)))]
-    tools = [renamed(REAL[name], chance) for name in names] + chance.sample(DISTRACTORS, chance.randint(2, len(DISTRACTORS)))
+    tools = [renamed(REAL[name], chance) for name in names] + chance.sample(
+        DISTRACTORS, chance.randint(2, len(DISTRACTORS))
+    )
     chance.shuffle(tools)
     return tools
 

@@ -38,7 +38,9 @@ class Client:
     def __init__(self, **answer: Any) -> None:
         self.answer, self.seen = answer, {}
 
-    async def complete(self, system_prompt: str, user_query: str, messages: list[Any], tools: Any = None) -> dict[str, Any]:
+    async def complete(
+        self, system_prompt: str, user_query: str, messages: list[Any], tools: Any = None
+    ) -> dict[str, Any]:
         self.seen = {"system_prompt": system_prompt, "user_query": user_query, "messages": messages, "tools": tools}
         return self.answer
 
@@ -62,7 +64,9 @@ def test_no_tools_are_passed_as_none() -> None:
 
 
 @pytest.mark.parametrize("method", ["chat", "continue_chat", "complete"])
-@pytest.mark.parametrize("answer", ["hi", {"content": "hi"}, SimpleNamespace(content="hi"), {"message": {"content": "hi"}}])
+@pytest.mark.parametrize(
+    "answer", ["hi", {"content": "hi"}, SimpleNamespace(content="hi"), {"message": {"content": "hi"}}]
+)
 def test_an_object_with_one_method_is_a_model(method: str, answer: Any) -> None:
     seen: list[Any] = []
 

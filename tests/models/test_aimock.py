@@ -107,7 +107,9 @@ def test_a_busy_host_that_stays_busy_is_an_error(server: Any, provider: str) -> 
 
 
 @EACH
-@pytest.mark.parametrize("cut", [{"truncateAfterChunks": 3}, {"chaos": {"malformedRate": 1}}, {"chaos": {"disconnectRate": 1}}])
+@pytest.mark.parametrize(
+    "cut", [{"truncateAfterChunks": 3}, {"chaos": {"malformedRate": 1}}, {"chaos": {"disconnectRate": 1}}]
+)
 def test_a_broken_stream_is_never_an_answer(server: Any, provider: str, cut: dict[str, Any]) -> None:
     server.add_fixture({"userMessage": "hi"}, {"content": "hello, this is long enough to be cut"}, chunkSize=2, **cut)
     result = Agent(model(server.base_url, provider, retries=0), journal=None).run("hi")
@@ -115,7 +117,9 @@ def test_a_broken_stream_is_never_an_answer(server: Any, provider: str, cut: dic
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_a_wrong_key_is_refused_and_the_right_one_taken(aimock_cli: str, _aimock_node_manager: Any, provider: str) -> None:
+def test_a_wrong_key_is_refused_and_the_right_one_taken(
+    aimock_cli: str, _aimock_node_manager: Any, provider: str
+) -> None:
     with started(_aimock_node_manager, api_key="right-key-0001") as guarded:
         guarded.on_message("hi", {"content": "hello"})
         wrong = Agent(model(guarded.base_url, provider, api_key="wrong-key-0001"), journal=None).run("hi")

@@ -16,7 +16,14 @@ from agentkit.models.base import Abilities, Request
 from agentkit.models.cassette import Cassette
 from agentkit.models.scripted import Scripted
 
-WHOLE = Reply("so", (Call("add", {"a": 1}, "c1"),), reasoning="why", usage=Usage(3, 4), finish="tool_calls", opaque={"signed": "x"})
+WHOLE = Reply(
+    "so",
+    (Call("add", {"a": 1}, "c1"),),
+    reasoning="why",
+    usage=Usage(3, 4),
+    finish="tool_calls",
+    opaque={"signed": "x"},
+)
 
 
 def request(text: str = "q") -> Request:

@@ -45,7 +45,17 @@ PIECES = [
         "\r\n",
         "\x00",
     ),
-    *("<think>", "</think>", "<thinking>", "<tool_call>", "</tool_call>", "[TOOL_CALL: search](", ")", '{"query": "x"}', "\ud800"),
+    *(
+        "<think>",
+        "</think>",
+        "<thinking>",
+        "<tool_call>",
+        "</tool_call>",
+        "[TOOL_CALL: search](",
+        ")",
+        '{"query": "x"}',
+        "\ud800",
+    ),
     *(
         '{"type": "tool_call", "tool_name": "search", "tool_args": ',
         '{"name": "search", "arguments": ',
@@ -89,9 +99,33 @@ def test_a_found_object_lies_in_the_text(text: str) -> None:
 
 
 MARKERS = [
-    *("Action:\n", "Thought:\n", "FINAL_ANSWER:\n", "FINAL_ANSWER:\nObservation 1:\n", "Action: search\nAction Input: {\n"),
-    *('Action: search\nAction Input: {"query": "\n', 'Action Input: {"a":[\n', "{", '{"', '{"a":', '{"a":1}', "{'a':1}", "[", "}"),
-    *("`", "```\n", "```json\n{\n", '```json\n{"name":"search","arguments":{\n', "<think>", "</think>", "<think>\n<thinking>"),
+    *(
+        "Action:\n",
+        "Thought:\n",
+        "FINAL_ANSWER:\n",
+        "FINAL_ANSWER:\nObservation 1:\n",
+        "Action: search\nAction Input: {\n",
+    ),
+    *(
+        'Action: search\nAction Input: {"query": "\n',
+        'Action Input: {"a":[\n',
+        "{",
+        '{"',
+        '{"a":',
+        '{"a":1}',
+        "{'a':1}",
+        "[",
+        "}",
+    ),
+    *(
+        "`",
+        "```\n",
+        "```json\n{\n",
+        '```json\n{"name":"search","arguments":{\n',
+        "<think>",
+        "</think>",
+        "<think>\n<thinking>",
+    ),
     *(
         "<tool_call>{\n",
         '\n<tool_call>{"name":"search","arguments":{"a":"',

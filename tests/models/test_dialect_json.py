@@ -60,7 +60,9 @@ def test_a_second_object_is_reported_and_not_run() -> None:
     assert reply.problems[0].startswith(dialects.SECOND) and "search" in reply.problems[0]
 
 
-@pytest.mark.parametrize("text", ["It is 3.", '{"type": "tool_call", "tool_name": "add", "tool_args": {"a": 1', '{"sum": 3}'])
+@pytest.mark.parametrize(
+    "text", ["It is 3.", '{"type": "tool_call", "tool_name": "add", "tool_args": {"a": 1', '{"sum": 3}']
+)
 def test_what_is_neither_action_nor_answer_is_unreadable(text: str) -> None:
     reply = read(text)
     assert (reply.readable, reply.calls, reply.answer) == (False, (), text)
@@ -72,7 +74,9 @@ def test_loose_json_is_read_and_that_is_said() -> None:
 
 
 def test_arguments_as_text_follow_the_rules_of_text() -> None:
-    assert read('{"type": "tool_call", "tool_name": "search", "tool_args": "rain"}').calls[0].arguments == {"query": "rain"}
+    assert read('{"type": "tool_call", "tool_name": "search", "tool_args": "rain"}').calls[0].arguments == {
+        "query": "rain"
+    }
     assert read('{"type": "tool_call", "tool_name": "add", "tool_args": "1, 2"}').calls[0].problem
     assert read('{"type": "tool_call", "tool_name": "add", "tool_args": [1, 2]}').calls[0].problem
 
@@ -89,7 +93,9 @@ def test_the_text_protocol_is_understood_where_it_is_written_all_the_same() -> N
 
 def test_the_prompt_describes_the_tools_and_turns_go_back_as_objects() -> None:
     reply = read(json.dumps(CALL))
-    first, _, said, result = JSON.render(Chat.of("1 + 2?") + reply + Message("tool", "3", call_id=reply.calls[0].id), TOOLS)
+    first, _, said, result = JSON.render(
+        Chat.of("1 + 2?") + reply + Message("tool", "3", call_id=reply.calls[0].id), TOOLS
+    )
     assert json.dumps([each.schema for each in TOOLS], indent=2) in first["content"]
     assert '"type": "tool_call"' in first["content"] and '"type": "final_answer"' in first["content"]
     assert said == {"role": "assistant", "content": json.dumps(CALL)}

@@ -61,7 +61,8 @@ def test_arguments_that_are_no_json_object_are_refused(recorded: Callable[[str],
 
 
 @pytest.mark.parametrize(
-    "written", ['{"a": 1', '"text"', "{'a': 1}", "[1]", "", "null", "x", '{"a": 1} {"b": 2}', "[" * 3000, '{"a":' * 3000]
+    "written",
+    ['{"a": 1', '"text"', "{'a': 1}", "[1]", "", "null", "x", '{"a": 1} {"b": 2}', "[" * 3000, '{"a":' * 3000],
 )
 def test_arguments_are_never_invented(written: str) -> None:
     call = from_wire("add", written)
@@ -139,7 +140,9 @@ def result(id: str, text: str) -> Message:
 
 
 def test_results_stand_directly_after_their_calls_in_call_order() -> None:
-    chat = Chat.of([user("q"), asked("a", "b", "c"), result("c", "3"), user("wait"), result("a", "1"), result("z", "?")])
+    chat = Chat.of(
+        [user("q"), asked("a", "b", "c"), result("c", "3"), user("wait"), result("a", "1"), result("z", "?")]
+    )
     _, said, *rest = NATIVE.render(chat, TOOLS)
     assert [call["id"] for call in said["tool_calls"]] == ["a", "b", "c"]
     assert [(m["role"], m["content"]) for m in rest] == [
@@ -168,4 +171,8 @@ def test_arguments_go_as_json_text_and_the_provider_gets_its_own_parts_back() ->
     (message,) = NATIVE.render(Chat.of([]) + reply, TOOLS)[:1]
     assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"a": 1}
     assert message["opaque"] == {"signed": "x"}
-    assert all("opaque" not in view for name in ("text", "json") for view in dialects.get(name).render(Chat.of([]) + reply, TOOLS))
+    assert all(
+        "opaque" not in view
+        for name in ("text", "json")
+        for view in dialects.get(name).render(Chat.of([]) + reply, TOOLS)
+    )

@@ -47,7 +47,9 @@ def conversation(name: str) -> Chat:
 
 def as_reply(view: dict[str, Any]) -> Reply:
     calls = [call["function"] | {"id": call["id"]} for call in view.get("tool_calls", ())]
-    return Reply(view["content"], tuple(Call(call["name"], json.loads(call["arguments"]), call["id"]) for call in calls))
+    return Reply(
+        view["content"], tuple(Call(call["name"], json.loads(call["arguments"]), call["id"]) for call in calls)
+    )
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS)
@@ -67,7 +69,9 @@ def test_what_one_dialect_wrote_the_other_reads_back(before: str, after: str) ->
 @pytest.mark.parametrize("name", TURNS)
 def test_a_dialect_gets_its_own_words_back(name: str) -> None:
     rendered = dialects.get(name).render(conversation(name), TOOLS)
-    assert [view["content"] for view in rendered if view["role"] == "assistant"] == [reply.text for reply in TURNS[name]]
+    assert [view["content"] for view in rendered if view["role"] == "assistant"] == [
+        reply.text for reply in TURNS[name]
+    ]
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS)
@@ -82,7 +86,9 @@ def test_an_edited_thought_is_written_anew(before: str, after: str) -> None:
 
 
 def test_several_calls_become_several_blocks() -> None:
-    both = assistant("Two.", calls=(Call("add", {"a": 1, "b": 1}, "x"), Call("add", {"a": 2, "b": 2}, "y")), dialect="native")
+    both = assistant(
+        "Two.", calls=(Call("add", {"a": 1, "b": 1}, "x"), Call("add", {"a": 2, "b": 2}, "y")), dialect="native"
+    )
     (view,) = dialects.get("text").render(Chat.of([both]), ())
     assert view["content"].count("Action: add\nAction Input: {") == 2
     (view,) = dialects.get("json").render(Chat.of([both]), ())

@@ -76,7 +76,9 @@ def test_the_protocol_comes_first_and_only_with_tools() -> None:
 def test_a_turn_goes_back_as_the_model_wrote_it_and_its_result_as_an_observation() -> None:
     written = 'Thought: I look.\nAction: search\nAction Input: {"query": "rain"}'
     reply = read(written)
-    chat = Chat.of("Weather?") + reply + Message("tool", "wet\nFINAL_ANSWER: no", call_id=reply.calls[0].id, name="search")
+    chat = (
+        Chat.of("Weather?") + reply + Message("tool", "wet\nFINAL_ANSWER: no", call_id=reply.calls[0].id, name="search")
+    )
     assert TEXT.render(chat, TOOLS)[2:] == [
         {"role": "assistant", "content": written},
         {"role": "user", "content": "Observation: wet\nFINAL_ANSWER: no"},
@@ -112,7 +114,9 @@ def test_a_fence_that_belongs_to_the_answer_stays() -> None:
     assert read("FINAL_ANSWER:\n```python\nprint(1)\n```").answer == "```python\nprint(1)\n```"
 
 
-@pytest.mark.parametrize("name", ["**search**", "`search`", "search(query)", "Search", '"search"', "ask_a_friend", "Ask a friend"])
+@pytest.mark.parametrize(
+    "name", ["**search**", "`search`", "search(query)", "Search", '"search"', "ask_a_friend", "Ask a friend"]
+)
 def test_a_decorated_name_finds_its_tool(name: str) -> None:
     assert act(name, '{"query": "x"}').calls[0].name == ("Ask a friend" if "friend" in name else "search")
 
@@ -149,7 +153,20 @@ def test_what_was_mended_is_said(written: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ['{"a": 1, "b": ', '{"a": "wea', "{", "{'a", '{"a": [1, 2}', "{invalid", "1, 2", "[1, 2]", '"1"', "", "[" * 5000, "{" * 5000],
+    [
+        '{"a": 1, "b": ',
+        '{"a": "wea',
+        "{",
+        "{'a",
+        '{"a": [1, 2}',
+        "{invalid",
+        "1, 2",
+        "[1, 2]",
+        '"1"',
+        "",
+        "[" * 5000,
+        "{" * 5000,
+    ],
 )
 def test_arguments_that_cannot_be_used_are_never_invented(written: str) -> None:
     call = act("add", written).calls[0]

@@ -61,7 +61,11 @@ def test_a_call_that_was_cut_before_its_first_argument_does_not_run(reason: str,
 
     call = {"type": "tool_use", "id": "t1", "name": "clean", "input": {}}
     events = [line for line in message(call, stop=reason).split(b"\n\n") if b"input_json_delta" not in line]
-    asked = json.dumps({"type": "message", "content": [call], "stop_reason": reason}).encode() if whole else b"\n\n".join(events)
+    asked = (
+        json.dumps({"type": "message", "content": [call], "stop_reason": reason}).encode()
+        if whole
+        else b"\n\n".join(events)
+    )
     with Loopback([answer(asked), answer(message({"type": "text", "text": "done"}))]) as host:
         assert Agent(Anthropic("m", base_url=host.url), [clean], journal=None).run("go").answer == "done"
     assert ran == ["/"] * runs
@@ -73,7 +77,9 @@ def said_by(make: Any, text: str, reason: str) -> bytes:
         return answer(lines({"message": {"content": text}, "done": True, "done_reason": reason, "eval_count": 7}))
     if make is Anthropic:
         return answer(message({"type": "text", "text": text}, stop=reason))
-    return answer(sse(delta(content=text), delta(reason, usage={"prompt_tokens": 3, "completion_tokens": 4}), b"[DONE]"))
+    return answer(
+        sse(delta(content=text), delta(reason, usage={"prompt_tokens": 3, "completion_tokens": 4}), b"[DONE]")
+    )
 
 
 @pytest.mark.parametrize("make", [OpenAI, Anthropic, Ollama])

@@ -60,7 +60,8 @@ def test_a_part_of_a_broken_object_is_not_taken_for_the_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a": {"b": 1}, oops "c": {', '\n {"steps": [{"id": 1}] "by "whom": 1}', '```json\n{"a": ""x" {"b": 1}\n```']
+    "text",
+    ['{"a": {"b": 1}, oops "c": {', '\n {"steps": [{"id": 1}] "by "whom": 1}', '```json\n{"a": ""x" {"b": 1}\n```'],
 )
 def test_where_the_whole_cannot_be_read_no_part_of_it_is(text: str) -> None:
     assert extract(text) is None
@@ -89,7 +90,9 @@ def test_recorded_text_is_read_as_far_as_its_tier_promises(recorded: Any) -> Non
         slowest = max(slowest, time.process_time() - began)
         total[line["tier"]] += 1
         wanted = line["expected"]
-        right[line["tier"]] += found is not None and found.value == wanted["value"] if "value" in wanted else found is None
+        right[line["tier"]] += (
+            found is not None and found.value == wanted["value"] if "value" in wanted else found is None
+        )
     for tier in ("valid-json", "must-extract", "must-fail-or-none"):
         assert right[tier] == total[tier], tier
     assert right["should-extract"] >= 0.9 * total["should-extract"]

@@ -52,20 +52,37 @@ def test_where_all_fail_the_error_names_all() -> None:
     with Loopback([DENIED]) as one, Loopback([fault("503 Unavailable", "down")]) as two:
         model = Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url, retries=0)])
         error = Agent(model, journal=None).run("q").error
-    assert type(error) is ModelBusy and one.host in str(error) and two.host in str(error) and "no model answered" in str(error)
+    assert (
+        type(error) is ModelBusy
+        and one.host in str(error)
+        and two.host in str(error)
+        and "no model answered" in str(error)
+    )
 
 
 def test_a_chat_that_is_too_long_is_shortened_and_not_passed_on() -> None:
-    with Loopback([fault("400 Bad Request", "context_length_exceeded")]) as one, Loopback([answer(completion("no"))]) as two:
-        error = Agent(Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url)]), journal=None).run("q").error
+    with (
+        Loopback([fault("400 Bad Request", "context_length_exceeded")]) as one,
+        Loopback([answer(completion("no"))]) as two,
+    ):
+        error = (
+            Agent(Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url)]), journal=None).run("q").error
+        )
     assert type(error) is ContextOverflow and two.got == []
 
 
 def test_blocking_models_fall_back_too_and_mixed_ones() -> None:
     permanent = ModelDenied("no")
-    assert Agent(Fallback([Scripted([permanent]), Scripted(["FINAL_ANSWER: two"])]), journal=None).run("q").answer == "two"
+    assert (
+        Agent(Fallback([Scripted([permanent]), Scripted(["FINAL_ANSWER: two"])]), journal=None).run("q").answer == "two"
+    )
     opaque = Reply("ok", opaque={"provider": "x"}, finish="stop")
-    reply = Agent(Fallback([Scripted([RuntimeError("odd")]), Scripted([opaque])]), journal=None).run("q").run.entries[1].result
+    reply = (
+        Agent(Fallback([Scripted([RuntimeError("odd")]), Scripted([opaque])]), journal=None)
+        .run("q")
+        .run.entries[1]
+        .result
+    )
     assert (reply.answer, reply.opaque) == ("ok", {"provider": "x"})
     with Loopback([answer(completion("remote"))]) as host:
         mixed = Fallback([Scripted([permanent]), OpenAI("m", base_url=host.url)])
@@ -96,7 +113,8 @@ def test_stop_closes_the_socket_of_whichever_is_asked() -> None:
 def test_an_error_of_the_last_can_be_retried() -> None:
     with Loopback([fault("503 Unavailable", "down"), answer(completion("ok"))]) as host:
         run = Agent(
-            Fallback([Scripted([ModelError("x"), ModelError("y")]), OpenAI("b", base_url=host.url, retries=0)]), journal=None
+            Fallback([Scripted([ModelError("x"), ModelError("y")]), OpenAI("b", base_url=host.url, retries=0)]),
+            journal=None,
         )
         first = run.start("q", paused=True)
         assert first.drive().error and first.drive().answer == "ok"

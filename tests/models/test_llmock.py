@@ -20,7 +20,9 @@ WAYS = pytest.mark.parametrize("background", [False, True], ids=["here", "behind
 
 def model(llmock: Any, provider: str, **more: Any) -> Remote:
     make = OpenAI if provider == "openai" else Anthropic
-    return make("test-model", base_url=llmock.base_url(provider), api_key="llmock-test-key", **{"retries": QUICK, **more})
+    return make(
+        "test-model", base_url=llmock.base_url(provider), api_key="llmock-test-key", **{"retries": QUICK, **more}
+    )
 
 
 def drive(agent: Agent, task: str, background: bool = False) -> Any:

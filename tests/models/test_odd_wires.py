@@ -36,9 +36,15 @@ CITED = {"type": "thinking", "thinking": "a", "citations": [{}]}
 REPLIES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
     "chunks": (
         OpenAI,
-        [{"choices": [{"index": 0, "delta": SAID}]}, {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": USED}],
+        [
+            {"choices": [{"index": 0, "delta": SAID}]},
+            {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": USED},
+        ],
     ),
-    "a completion": (OpenAI, [{"choices": [{"message": {"content": PARTS, "function_call": {}}}], "usage": USED, "error": None}]),
+    "a completion": (
+        OpenAI,
+        [{"choices": [{"message": {"content": PARTS, "function_call": {}}}], "usage": USED, "error": None}],
+    ),
     "events": (
         Anthropic,
         [
@@ -53,11 +59,20 @@ REPLIES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
             {"type": "message_stop"},
         ],
     ),
-    "a message": (Anthropic, [{"type": "message", "content": [BLOCK, CITED], "stop_reason": "x", "usage": {"input_tokens": 1}}]),
+    "a message": (
+        Anthropic,
+        [{"type": "message", "content": [BLOCK, CITED], "stop_reason": "x", "usage": {"input_tokens": 1}}],
+    ),
     "lines": (
         Ollama,
         [
-            {"message": {"content": "x", "thinking": "y", "tool_calls": [{"function": {"name": "a", "arguments": {}}}]}},
+            {
+                "message": {
+                    "content": "x",
+                    "thinking": "y",
+                    "tool_calls": [{"function": {"name": "a", "arguments": {}}}],
+                }
+            },
             {"message": {"content": ""}, "done": True, "done_reason": "stop", "prompt_eval_count": 1, "eval_count": 2},
         ],
     ),

@@ -115,7 +115,10 @@ def test_an_edited_observation_changes_what_follows_from_it() -> None:
 
 def test_an_edited_call_is_reported_as_it_was_made() -> None:
     chat = Chat() + user("What is 17 * 23?")
-    changed = [assistant('Thought: …\nAction: calculate\nAction Input: {"expression": "17 * 24"}'), user("Observation: 408")]
+    changed = [
+        assistant('Thought: …\nAction: calculate\nAction Input: {"expression": "17 * 24"}'),
+        user("Observation: 408"),
+    ]
     loop = Loop(TOOLS)
     loop.chat = chat + changed
     assert loop.run() == "calculate(expression='17 * 24') is 408"
@@ -169,7 +172,12 @@ NEWCOMERS = {  # question: what the answer must hold, or None for a plain refusa
 def test_a_newcomer_gets_a_right_answer_or_a_plain_refusal(question: str) -> None:
     right, answer = NEWCOMERS[question], ask(question)
     if right is None:
-        assert answer.startswith(REFUSES) and WHO in answer and "it can do arithmetic" in answer and "AGENTKIT_MODEL" in answer
+        assert (
+            answer.startswith(REFUSES)
+            and WHO in answer
+            and "it can do arithmetic" in answer
+            and "AGENTKIT_MODEL" in answer
+        )
     else:
         assert right in answer
 
@@ -202,9 +210,9 @@ def test_a_tool_for_one_thing_is_found_by_what_it_says() -> None:
         """The number of inhabitants of a country."""
         return 12
 
-    assert ask("What's the weather in Paris?", [zork, forecast]) == "the weather of Paris is rain in Paris".capitalize().replace(
-        "paris", "Paris"
-    )
+    assert ask(
+        "What's the weather in Paris?", [zork, forecast]
+    ) == "the weather of Paris is rain in Paris".capitalize().replace("paris", "Paris")
     assert ask("How many people live in Freedonia?", [forecast, zork]).endswith("is 12")
 
 
@@ -334,7 +342,13 @@ def test_without_tools_it_refuses_in_plain_words() -> None:
 
 @pytest.mark.timeout(30)  # a second is ample; anything but linear takes minutes
 def test_a_megabyte_of_anything_is_refused() -> None:
-    for text in ("(" * 10**6, "what is the capital of " * 50_000, "1 + " * 250_000 + "1", "Action:\n" * 125_000, "a?" * 500_000):
+    for text in (
+        "(" * 10**6,
+        "what is the capital of " * 50_000,
+        "1 + " * 250_000 + "1",
+        "Action:\n" * 125_000,
+        "a?" * 500_000,
+    ):
         assert ask(text).startswith(REFUSES)
 
 

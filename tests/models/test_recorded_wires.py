@@ -46,7 +46,10 @@ def check_completion(line: dict[str, Any], reply: Reply, error: ModelError | Non
     finish = "refusal" if expected["refusal"] else expected["finish_reason"]
     assert error or reply.finish == finish, line["id"]
     if usage:
-        assert reply.usage and (reply.usage.input, reply.usage.output) == (usage["prompt_tokens"], usage["completion_tokens"])
+        assert reply.usage and (reply.usage.input, reply.usage.output) == (
+            usage["prompt_tokens"],
+            usage["completion_tokens"],
+        )
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -76,7 +79,9 @@ def check_message(line: dict[str, Any], reply: Reply) -> None:
     assert reply.text == "".join(block["text"] for block in blocks if block["type"] == "text"), line["id"]
     assert reply.reasoning == "".join(block["thinking"] for block in blocks if block["type"] == "thinking"), line["id"]
     tools = [block for block in blocks if block["type"] == "tool_use"]
-    assert [(call.id, call.name) for call in reply.calls] == [(block["id"], block["name"]) for block in tools], line["id"]
+    assert [(call.id, call.name) for call in reply.calls] == [(block["id"], block["name"]) for block in tools], line[
+        "id"
+    ]
     stopped = line["expected"]["stop_reason"]
     if stopped == "max_tokens":  # what was expected was patched up from arguments that were cut off: those do not run
         assert reply.finish == "length" and all(call.problem and not call.arguments for call in reply.calls)
@@ -85,7 +90,11 @@ def check_message(line: dict[str, Any], reply: Reply) -> None:
         assert reply.finish == {"end_turn": "stop", "tool_use": "tool_calls"}.get(stopped, stopped)
     cached = usage.get("cache_read_input_tokens", 0)
     read_in = usage["input_tokens"] + cached + usage.get("cache_creation_input_tokens", 0)
-    assert reply.usage and (reply.usage.input, reply.usage.output, reply.usage.cached) == (read_in, usage["output_tokens"], cached)
+    assert reply.usage and (reply.usage.input, reply.usage.output, reply.usage.cached) == (
+        read_in,
+        usage["output_tokens"],
+        cached,
+    )
     signed = [block for block in blocks if block.get("signature")]
     kept = [block for block in (reply.opaque or {}).get("blocks", ()) if block.get("signature")]
     assert [(block["thinking"], block["signature"]) for block in kept] == [
@@ -135,7 +144,9 @@ def test_no_stream_that_was_cut_at_a_border_passes_for_whole(recorded: Any) -> N
 
 def test_no_tool_runs_from_a_stream_that_was_cut(recorded: Any) -> None:
     ran: list[Any] = []
-    lines = [line for line in recorded("openai_streams.jsonl") if "tool_calls" in line["flags"] and len(line["raw"]) < 6000]
+    lines = [
+        line for line in recorded("openai_streams.jsonl") if "tool_calls" in line["flags"] and len(line["raw"]) < 6000
+    ]
     assert len(lines) > 15
     for line in lines:
         pieces = list(borders(line))
@@ -166,13 +177,17 @@ def test_whole_answers_are_read_as_expected(recorded: Any) -> None:
     assert len(lines) == 84
     for line in lines:
         expected, body = line["expected"], json.dumps(line["response"])
-        status = {200: "200 OK", 400: "400 Bad Request", 401: "401 Unauthorized", 429: "429 Too Many Requests"}[line["status"]]
+        status = {200: "200 OK", 400: "400 Bad Request", 401: "401 Unauthorized", 429: "429 Too Many Requests"}[
+            line["status"]
+        ]
         with Loopback([answer(body, status, "application/json")]) as host:
             model = OpenAI("m", base_url=host.url, retries=0)
             if expected.get("error"):
                 with pytest.raises(ModelError) as failed:
                     collect(model(ASKED))
-                assert (failed.value.status, failed.value.transient) == (expected["status"], expected["retryable"]), line["id"]
+                assert (failed.value.status, failed.value.transient) == (expected["status"], expected["retryable"]), (
+                    line["id"]
+                )
                 continue
             reply = collect(model(ASKED))
         said = expected["content"] or expected["refusal"] or ""

@@ -39,7 +39,9 @@ def ollama_call(name: str, arguments: dict[str, Any]) -> bytes:
 
 def ollama_text(text: str, **more: Any) -> bytes:
     pieces = [{"message": {"role": "assistant", "content": piece}, "done": False} for piece in text]
-    return lines(*pieces, {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop", **more})
+    return lines(
+        *pieces, {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop", **more}
+    )
 
 
 def model(host: Loopback, wire: str, **more: Any) -> Remote:
@@ -63,7 +65,9 @@ DIALECTS = pytest.mark.parametrize("dialect", ["native", "json", "text"])
 def test_a_tool_runs_and_the_request_is_what_was_sent_byte_for_byte(wire: str) -> None:
     with Loopback(list(SCRIPTS[wire])) as host:
         made = model(host, wire)
-        run = Agent(made, [add], instructions="Sei höflich 😀", journal="memory", settings={"temperature": 0}).start("1+2?")
+        run = Agent(made, [add], instructions="Sei höflich 😀", journal="memory", settings={"temperature": 0}).start(
+            "1+2?"
+        )
         assert run.wait().answer == "three"
         thoughts = [entry for entry in run.entries if entry.kind == "think"]
         for got, thought in zip(host.got, thoughts, strict=True):
@@ -83,7 +87,11 @@ def test_every_dialect_travels_on_every_wire(wire: str, dialect: str) -> None:
         ],
         "text": ['Thought: add\nAction: add\nAction Input: {"a": 1, "b": 2}', "FINAL_ANSWER: three"],
     }.get(dialect)
-    speak = {"openai": completion, "ollama": ollama_text, "anthropic": lambda text: message({"type": "text", "text": text})}
+    speak = {
+        "openai": completion,
+        "ollama": ollama_text,
+        "anthropic": lambda text: message({"type": "text", "text": text}),
+    }
     with Loopback([answer(speak[wire](text)) for text in said] if said else list(SCRIPTS[wire])) as host:
         result = Agent(model(host, wire), [add], journal=None, dialect=dialect).run("1+2?")
         assert (result.answer, result.tool_calls_count) == ("three", 1)
@@ -130,7 +138,12 @@ def test_signed_thinking_goes_back_unchanged_to_its_own_host_alone() -> None:
         elsewhere = run.fork(2, model=model(other, "anthropic"))
         openai = run.fork(2, model=model(third, "openai"))
         assert [each.drive().answer for each in (run, elsewhere, openai)] == ["three"] * 3
-        assert one.got[1].json["messages"][1]["content"] == [THINKING, REDACTED, {"type": "text", "text": "I add."}, USE]
+        assert one.got[1].json["messages"][1]["content"] == [
+            THINKING,
+            REDACTED,
+            {"type": "text", "text": "I add."},
+            USE,
+        ]
         assert other.got[0].json["messages"][1]["content"] == [{"type": "text", "text": "I add."}, USE]
         assert b"signature" not in third.got[0].body and b"opaque" not in third.got[0].body
 
@@ -147,7 +160,9 @@ def test_signed_thinking_outlives_the_kernel(tmp_path: Any) -> None:
 
 
 def test_thinking_that_a_person_edited_away_is_not_sent_back() -> None:
-    with Loopback([answer(message(THINKING, USE, stop="tool_use")), answer(message({"type": "text", "text": "ok"}))]) as host:
+    with Loopback(
+        [answer(message(THINKING, USE, stop="tool_use")), answer(message({"type": "text", "text": "ok"}))]
+    ) as host:
         run = Agent(model(host, "anthropic"), [add], journal="memory").start("1+2?", paused=True)
         next(run)
         run.edit(1, arguments={"a": 5, "b": 5})
@@ -183,7 +198,10 @@ def test_signed_details_of_a_gateway_go_back_to_it_alone() -> None:
         {"type": "reasoning.text", "index": 0, "text": "so", "signature": "c2lnbmVk"},
     ]
     call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}}
-    pieces = [delta(reasoning="hm, ", reasoning_details=details[:1]), delta(reasoning="so", reasoning_details=details[1:])]
+    pieces = [
+        delta(reasoning="hm, ", reasoning_details=details[:1]),
+        delta(reasoning="so", reasoning_details=details[1:]),
+    ]
     first = answer(sse(*pieces, delta(tool_calls=[call]), delta("tool_calls"), b"[DONE]"))
     end = answer(completion("three"))
     with Loopback([first, end]) as one, Loopback([end]) as other:
@@ -232,7 +250,10 @@ def test_what_a_broken_reply_has_cost_counts_too() -> None:
 
 
 def test_what_a_call_has_cost_that_failed_for_good_counts_too() -> None:
-    broken, whole = parts([message({"type": "text", "text": "hello"})[:400]]), answer(message({"type": "text", "text": "hello"}))
+    broken, whole = (
+        parts([message({"type": "text", "text": "hello"})[:400]]),
+        answer(message({"type": "text", "text": "hello"})),
+    )
     with Loopback([broken, broken, whole]) as host:
         run = Agent(model(host, "anthropic", retries=0), journal="memory").start("q", paused=True)
         spent = [run.drive().usage.input for _ in range(3)]
@@ -257,8 +278,22 @@ def test_a_key_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
         agent = Agent(made, [add], journal=str(tmp_path / "runs.db"), on_event=heard.append)
         run, failed = agent.run("1+2?").run, agent.run("again")
         assert KEY in str(host.got[0].headers)
-    shown = [repr(made), repr(vars(made)), repr(agent), repr(run), run.to_markdown(), run.to_html(), json.dumps(run.to_json())]
-    shown += [str(failed.error), repr(failed.error), repr(heard), repr(failed.run), json.dumps(run.request(1), default=str)]
+    shown = [
+        repr(made),
+        repr(vars(made)),
+        repr(agent),
+        repr(run),
+        run.to_markdown(),
+        run.to_html(),
+        json.dumps(run.to_json()),
+    ]
+    shown += [
+        str(failed.error),
+        repr(failed.error),
+        repr(heard),
+        repr(failed.run),
+        json.dumps(run.request(1), default=str),
+    ]
     assert not [text for text in shown if KEY in text]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     with pytest.raises(TypeError, match="not pickled"):
@@ -281,7 +316,10 @@ def test_headers_and_a_query_of_ones_own_are_sent_and_hidden() -> None:
 def test_a_key_in_the_query_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
     key, ends, heard = "plain4words-in2a5query", {"openai": "v1", "anthropic": "v1/messages", "ollama": "api"}, []
     with Loopback([fault("404 Not Found", f"no such page for {key}")]) as host:
-        make, base = {"openai": OpenAI, "anthropic": Anthropic, "ollama": Ollama}[wire], f"{host.url}/{ends[wire]}?key={key}"
+        make, base = (
+            {"openai": OpenAI, "anthropic": Anthropic, "ollama": Ollama}[wire],
+            f"{host.url}/{ends[wire]}?key={key}",
+        )
         made = make("m", base_url=base)
         result = Agent(made, journal=str(tmp_path / "runs.db"), on_event=heard.append).run("q")
         assert host.got[0].line.count("/v1") == (wire != "ollama") and f"?key={key}" in host.got[0].line
@@ -350,7 +388,10 @@ def test_abilities_can_be_set_and_choose_the_dialect() -> None:
 
 
 def test_roles_are_asked_of_their_own_models() -> None:
-    with Loopback([answer(completion("from the one"))]) as one, Loopback([answer(completion("from the other"))]) as other:
+    with (
+        Loopback([answer(completion("from the one"))]) as one,
+        Loopback([answer(completion("from the other"))]) as other,
+    ):
         agent = Agent(model(one, "openai"), journal=None, roles={"thought": model(other, "openai")})
         assert agent.run("q").answer == "from the other" and one.got == []
 
@@ -372,16 +413,23 @@ def test_ollamas_options_and_counts() -> None:
         made = Ollama("m", base_url=host.url, settings={"num_ctx": 8192, "keep_alive": "5m", "think": True})
         result = Agent(made, journal=None, settings={"temperature": 0}).run("q")
         sent = host.got[0].json
-    assert sent["options"] == {"num_ctx": 8192, "temperature": 0} and (sent["keep_alive"], sent["think"]) == ("5m", True)
+    assert sent["options"] == {"num_ctx": 8192, "temperature": 0} and (sent["keep_alive"], sent["think"]) == (
+        "5m",
+        True,
+    )
     assert (result.answer, result.usage.input, result.usage.output) == ("hi", 11, 3)
     broken = lines({"message": {"role": "assistant", "content": "hal"}, "done": False})
     with Loopback([parts([broken])]) as host:
-        assert "broke its reply off" in str(Agent(Ollama("m", base_url=host.url, retries=0), journal=None).run("q").error)
+        assert "broke its reply off" in str(
+            Agent(Ollama("m", base_url=host.url, retries=0), journal=None).run("q").error
+        )
     with Loopback([answer(broken + b'{"error": "out of memory"}\n')]) as host:
         assert "out of memory" in str(Agent(Ollama("m", base_url=host.url, retries=0), journal=None).run("q").error)
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://", "http://[half", "http://h:port/", "http://u:p@h/"])
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://x/v1", "http://", "http://[half", "http://h:port/", "http://u:p@h/"]
+)
 def test_a_base_url_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(UsageError):
         OpenAI("m", base_url=url)
@@ -389,10 +437,18 @@ def test_a_base_url_that_is_none_is_refused_at_once(url: str) -> None:
 
 @pytest.mark.parametrize(
     ("tail", "headers"),
-    [("/v1?sig=Quiet77CompanyWord", {}), ("/v1?code=Quiet77CompanyWord", {}), ("/v1", {"Cookie": "sid=Quiet77CompanyWord; v=1"})],
+    [
+        ("/v1?sig=Quiet77CompanyWord", {}),
+        ("/v1?code=Quiet77CompanyWord", {}),
+        ("/v1", {"Cookie": "sid=Quiet77CompanyWord; v=1"}),
+    ],
 )
-def test_a_signature_in_the_url_and_a_cookie_are_secrets_when_a_host_repeats_them(tail: str, headers: dict[str, str]) -> None:
-    with Loopback([fault("400 Bad", "what is Quiet77CompanyWord?"), answer(completion("it is Quiet77CompanyWord"))]) as host:
+def test_a_signature_in_the_url_and_a_cookie_are_secrets_when_a_host_repeats_them(
+    tail: str, headers: dict[str, str]
+) -> None:
+    with Loopback(
+        [fault("400 Bad", "what is Quiet77CompanyWord?"), answer(completion("it is Quiet77CompanyWord"))]
+    ) as host:
         run = Agent(OpenAI("m", base_url=host.url + tail, headers=headers), journal="memory").start("q", paused=True)
         refused, said = str(run.drive().error), run.drive().answer
     assert "what is [secret" in refused and "it is [secret" in str(said)

@@ -49,7 +49,9 @@ def test_arguments_that_are_no_object_are_a_problem_and_kept(written: str) -> No
     assert call.problem and call.arguments == {} and call.raw == written
 
 
-@pytest.mark.parametrize("stream", [[], [Chunk("half a sent")], [Chunk(call=CallDelta(0, "a", "one", "{}"))], ["text", Chunk("x")]])
+@pytest.mark.parametrize(
+    "stream", [[], [Chunk("half a sent")], [Chunk(call=CallDelta(0, "a", "one", "{}"))], ["text", Chunk("x")]]
+)
 def test_a_stream_that_just_stops_is_an_error(stream: list[Any]) -> None:
     with pytest.raises(ModelError, match="without a finish reason"):
         collect(stream)

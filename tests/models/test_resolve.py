@@ -137,7 +137,9 @@ def test_ollama_says_what_its_model_can(monkeypatch: pytest.MonkeyPatch) -> None
         ("box:", "http://box:11434"),
     ],
 )
-def test_the_address_of_ollama_is_read_as_ollama_reads_it(named: str, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_address_of_ollama_is_read_as_ollama_reads_it(
+    named: str, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OLLAMA_HOST", named)
     assert ollama.base() == base and ollama.Ollama("m").url == f"{base}/api/chat"
 
@@ -156,7 +158,9 @@ def address(tmp_path: Path) -> Iterator[str]:
         yield f"{host.url}/v1"
 
 
-def test_the_order_is_variable_file_local_server_key_offline(monkeypatch: pytest.MonkeyPatch, home: Any, address: str) -> None:
+def test_the_order_is_variable_file_local_server_key_offline(
+    monkeypatch: pytest.MonkeyPatch, home: Any, address: str
+) -> None:
     assert resolve.choose().name == "offline"
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef")
     assert resolve.choose() == resolve.Choice(
@@ -211,7 +215,9 @@ def test_looking_for_local_servers_waits_for_none_that_is_silent(monkeypatch: py
     assert list(local.places()) == ["Ollama", "LM Studio", "llama.cpp", "vLLM"]
 
 
-def test_the_terminal_lists_what_was_found_and_why_one_was_chosen(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_the_terminal_lists_what_was_found_and_why_one_was_chosen(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     monkeypatch.setenv("AGENTKIT_LOCAL", address)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-0123456789abcdef0123")
     said = " ".join(CliRunner().invoke(cli.app, ["models"]).stdout.split())
@@ -226,7 +232,8 @@ def test_the_scheme_of_an_address_may_be_in_capitals() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["http://me:hunter2secret@127.0.0.1:9/v1", "sk-live-ABCDEFGH12345678ijkl", "openai:sk-live-ABCDEFGH12345678ijkl"]
+    "name",
+    ["http://me:hunter2secret@127.0.0.1:9/v1", "sk-live-ABCDEFGH12345678ijkl", "openai:sk-live-ABCDEFGH12345678ijkl"],
 )
 def test_no_secret_that_was_given_in_the_place_of_a_model_is_shown(name: str) -> None:
     with pytest.raises(UsageError) as refused:

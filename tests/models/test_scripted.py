@@ -67,7 +67,12 @@ def test_a_reply_may_come_in_pieces() -> None:
     model = Scripted([whole], abilities=Abilities(tools=True, stream=True), chunks=3)
     seen: list[Chunk] = []
     reply = collect(model(request()), seen.append)
-    assert (reply.text, reply.reasoning, reply.usage, reply.finish) == ("hello there", "because", Usage(1, 2), "tool_calls")
+    assert (reply.text, reply.reasoning, reply.usage, reply.finish) == (
+        "hello there",
+        "because",
+        Usage(1, 2),
+        "tool_calls",
+    )
     assert [(call.name, call.arguments, call.id) for call in reply.calls] == [("now", {"a": "ü"}, "c1")]
     assert [chunk.text for chunk in seen if chunk.text] == ["hel", "lo ", "the", "re"]
 

@@ -44,7 +44,10 @@ def extras(model: Any) -> list[Any]:
 
 
 def test_our_host_speaks_as_openai_does() -> None:
-    for stream in (completion("hi", usage={"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}), calling("add", "{}")):
+    for stream in (
+        completion("hi", usage={"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}),
+        calling("add", "{}"),
+    ):
         for event in events(stream):
             chunk = ChatCompletionChunk.model_validate(event, strict=True)
             assert extras(chunk) == []
@@ -70,7 +73,10 @@ def test_our_host_speaks_as_anthropic_does() -> None:
         assert extras(adapter.validate_python(event, strict=True)) == []
     with Loopback([answer(message({"type": "text", "text": "hi"}))]) as host:
         client = anthropic.Anthropic(base_url=host.url, api_key="k")
-        with client, client.messages.stream(model="m", max_tokens=9, messages=[{"role": "user", "content": "q"}]) as read:
+        with (
+            client,
+            client.messages.stream(model="m", max_tokens=9, messages=[{"role": "user", "content": "q"}]) as read,
+        ):
             assert read.get_final_text() == "hi"
 
 
@@ -83,7 +89,9 @@ def check(kind: Any, body: bytes) -> None:
     """See that a body fits the type of its parameters, and that the type knows all of its names."""
     sent = json.loads(body)
     TypeAdapter(kind).validate_python(sent)
-    assert set(sent) <= set(kind.__annotations__) | {name for base in kind.__orig_bases__ for name in base.__annotations__}
+    assert set(sent) <= set(kind.__annotations__) | {
+        name for base in kind.__orig_bases__ for name in base.__annotations__
+    }
 
 
 def test_what_is_sent_to_openai_fits_its_types() -> None:

@@ -57,7 +57,9 @@ def test_nobody_is_waited_for_who_is_not_there(tmp_path: Path) -> None:
     busy = fault("429 Too Many Requests", "slow", retry_after="0")
     with Loopback([busy, busy, answer(completion("at last"))]) as host, Tape(path, "record"):
         assert agent(host.url).run("q").answer == "at last"
-    path.write_text(path.read_text(encoding="utf-8").replace('"retry-after": "0"', '"retry-after": "59"'), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"retry-after": "0"', '"retry-after": "59"'), encoding="utf-8"
+    )
     with Tape(path):
         model = OpenAI("m", base_url="http://127.0.0.1:9/v1", per_minute=1)
         runs = [Agent(model, [add], journal=None).start("q").wait(20) for _ in range(2)]
@@ -140,7 +142,13 @@ def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    [{}, {"request": 1}, {"response": {}}, {"response": {"status": 1, "base64": "abc"}}, {"response": {"status": 1, "sizes": "x"}}],
+    [
+        {},
+        {"request": 1},
+        {"response": {}},
+        {"response": {"status": 1, "base64": "abc"}},
+        {"response": {"status": 1, "sizes": "x"}},
+    ],
 )
 def test_a_tape_that_was_damaged_by_hand_says_where(changed: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
@@ -201,7 +209,10 @@ def said_as_json(**data: Any) -> bytes:
 def test_what_a_server_says_of_its_models_is_played_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the model is asked in another way than it was recorded, or is not found at all."""
     ollama, other = tmp_path / "ollama.json", tmp_path / "other.json"
-    plain, final = said_as_json(capabilities=["completion"]), lines({"message": {"content": "FINAL_ANSWER: 5"}, "done": True})
+    plain, final = (
+        said_as_json(capabilities=["completion"]),
+        lines({"message": {"content": "FINAL_ANSWER: 5"}, "done": True}),
+    )
     with Loopback([plain, answer(final)]) as host, Tape(ollama, "record"):
         monkeypatch.setenv("OLLAMA_HOST", host.host)
         assert Agent("ollama:tiny", [add], journal=None).run("2+3?").answer == "5"
@@ -225,14 +236,18 @@ def test_the_server_that_was_found_is_found_on_the_tape(tmp_path: Path, monkeypa
     assert Agent(journal=None).model.name == "offline"
 
 
-def test_each_of_several_servers_gives_its_own_answers_on_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_of_several_servers_gives_its_own_answers_on_the_tape(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, listed = tmp_path / "tape.json", [said_as_json(data=[{"id": name}]) for name in ("qwen3", "llama3")]
     with Loopback(listed[:1]) as one, Loopback(listed[1:]) as other, Tape(path, "record"):
         urls = [f"{host.url}/v1" for host in (one, other)]
         recorded = [local.models_at(url, 20) for url in urls]
     monkeypatch.setenv("AGENTKIT_LOCAL", ",".join(["http://127.0.0.1:9/v1", *reversed(urls)]))
     with Tape(path):
-        assert [(found.address, found.models) for found in local.servers()] == list(zip(urls, recorded, strict=True))[::-1]
+        assert [(found.address, found.models) for found in local.servers()] == list(zip(urls, recorded, strict=True))[
+            ::-1
+        ]
         assert local.models_at("http://127.0.0.1:9/v1", 20) == recorded[0]  # a host that moved is known by its path
 
 
@@ -258,11 +273,25 @@ def test_the_fixture_records_once_and_plays_then(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(TEST)
 
     def run(*more: str, **env: str) -> str:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), *more, str(tmp_path)]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            str(tmp_path),
+            *more,
+            str(tmp_path),
+        ]
         return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, cwd=tmp_path).stdout
 
     assert "there is no tape" in run()
     with Loopback([answer(completion("from the tape"))]) as host:
         assert "2 passed" in run("--agentkit-tape=record", HOST=host.url)
-    assert {path.name for path in (tmp_path / "tapes" / "test_mine").iterdir()} == {"test_it.json", "TestMore-test_it.json"}
+    assert {path.name for path in (tmp_path / "tapes" / "test_mine").iterdir()} == {
+        "test_it.json",
+        "TestMore-test_it.json",
+    }
     assert "2 passed" in run()

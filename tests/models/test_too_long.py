@@ -50,8 +50,12 @@ def test_one_that_is_too_long_all_the_same_is_a_typed_error() -> None:
         assert run.play().wait().answer == "done"
 
 
-@pytest.mark.parametrize(("task", "turns", "gone"), [(TURNS, [], 4), ("write", WRITES, 2)], ids=["conversation", "arguments"])
-def test_what_the_model_said_gives_way_too_and_what_people_said_does_not(task: Any, turns: list[bytes], gone: int) -> None:
+@pytest.mark.parametrize(
+    ("task", "turns", "gone"), [(TURNS, [], 4), ("write", WRITES, 2)], ids=["conversation", "arguments"]
+)
+def test_what_the_model_said_gives_way_too_and_what_people_said_does_not(
+    task: Any, turns: list[bytes], gone: int
+) -> None:
     with Loopback([*turns, OVERFLOW, answer(completion("done"))]) as host:
         result = Agent(OpenAI("m", base_url=host.url), [note], journal="memory").run(task)
         assert result.answer == "done" and len(host.got) == len(turns) + 2
@@ -88,4 +92,6 @@ def test_a_question_that_was_asked_again_stays() -> None:
 def test_a_task_that_is_too_long_is_not_cut() -> None:
     with Loopback([OVERFLOW, answer(completion("done"))]) as host:
         result = Agent(OpenAI("m", base_url=host.url), journal=None).run(LONG)
-        assert isinstance(result.error, ContextOverflow) and "shorten the task" in str(result.error) and len(host.got) == 1
+        assert (
+            isinstance(result.error, ContextOverflow) and "shorten the task" in str(result.error) and len(host.got) == 1
+        )

@@ -48,7 +48,9 @@ class Notebook:
     def cell(self, code: str) -> Cell:
         """Run a cell, whatever comes of it."""
         messages: list[dict[str, Any]] = []
-        reply = self.client.execute_interactive(code, output_hook=messages.append, timeout=LONG_ENOUGH, allow_stdin=False)
+        reply = self.client.execute_interactive(
+            code, output_hook=messages.append, timeout=LONG_ENOUGH, allow_stdin=False
+        )
         return Cell(messages, reply["content"])
 
     def run(self, code: str) -> Cell:

@@ -83,7 +83,10 @@ def test_stop_stops_a_run_that_keeps_what_it_has(notebook: Any) -> None:
 def test_edit_changes_an_observation_and_the_model_reads_it(held: Any) -> None:
     held.run("%agent step 2\nnew = '3.5'")
     held.run('%agent edit 2 --text "{new}" --reason "prices went up"')
-    assert held.value("agent_run[2].result[0].text, agent_run[2].author, agent_run[2].reason") == "3.5 human prices went up"
+    assert (
+        held.value("agent_run[2].result[0].text, agent_run[2].author, agent_run[2].reason")
+        == "3.5 human prices went up"
+    )
     held.run("%agent step")
     assert held.value("heard(model)[-1]") == "3.5"
 
@@ -161,7 +164,9 @@ def test_respond_stands_in_for_the_tool(asked: Any) -> None:
 
 
 def test_respond_answers_a_question_of_the_engine(notebook: Any) -> None:
-    notebook.run("from agentkit import Answer, Ask\ndef asking(task):\n    return Answer((yield Ask('Which one?')), task)")
+    notebook.run(
+        "from agentkit import Answer, Ask\ndef asking(task):\n    return Answer((yield Ask('Which one?')), task)"
+    )
     notebook.run("%agent -e asking --wait Ask me")
     assert notebook.value("agent_run.status") == "waiting"
     notebook.run("%agent respond the second one")
@@ -179,7 +184,9 @@ def test_runs_lists_whole_ids_and_marks_the_current_run(held: Any) -> None:
 
 def test_resume_goes_on_with_a_run_whose_kernel_ended(held: Any) -> None:
     held.run("%agent step 2\nname = agent_run.id")
-    held.run("agent_run.agent.journal.release(name); del agent_run; get_ipython().run_line_magic('reload_ext', 'agentkit')")
+    held.run(
+        "agent_run.agent.journal.release(name); del agent_run; get_ipython().run_line_magic('reload_ext', 'agentkit')"
+    )
     held.run("import gc; gc.collect()")
     cell = held.run("%agent resume {name[:8]} -m model -o again")
     assert cell.text.startswith("Run paused: 2 steps")

@@ -36,7 +36,9 @@ def test_the_output_of_the_starting_cell_shows_the_end_while_other_cells_run(not
     first = next(message for message in started.messages if message["msg_type"] == "display_data")
     name = first["content"]["transient"]["display_id"]
     notebook.client.execute("bell.set()", silent=True)
-    messages = until(notebook.client, lambda message: "Run done" in message["content"].get("data", {}).get("text/plain", ""))
+    messages = until(
+        notebook.client, lambda message: "Run done" in message["content"].get("data", {}).get("text/plain", "")
+    )
     updates = [message for message in messages if message["msg_type"] == "update_display_data"]
     assert {message["content"]["transient"]["display_id"] for message in updates} == {name}
 
@@ -105,7 +107,16 @@ def test_the_terminal_prints_steps_in_colour_while_the_prompt_waits(home: Path) 
     main, its = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "IPYTHONDIR": str(home)}
     environment.pop("NO_COLOR", None)
-    command = [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit", "--ext", "agentkit"]
+    command = [
+        sys.executable,
+        "-m",
+        "IPython",
+        "--simple-prompt",
+        "--no-banner",
+        "--no-confirm-exit",
+        "--ext",
+        "agentkit",
+    ]
     terminal = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environment, close_fds=True)
     os.close(its)
     try:
@@ -144,7 +155,9 @@ def test_lines_of_two_runs_at_once_say_which_run_they_belong_to(capsys: pytest.C
         bell.wait(LONG_ENOUGH)
 
     asks = Reply("I wait.", (Call("waits", {}, "1"),))
-    slow = Agent(Scripted([asks, "slow"], abilities=Abilities(tools=True)), [waits], journal=None).start("x", paused=True)
+    slow = Agent(Scripted([asks, "slow"], abilities=Abilities(tools=True)), [waits], journal=None).start(
+        "x", paused=True
+    )
     quick = Agent(Scripted(["quick"]), journal=None).start("x", paused=True)
     for run in (slow, quick):
         follow(run, object())

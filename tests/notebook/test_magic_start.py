@@ -91,14 +91,17 @@ def test_engine_iterations_and_tools_are_those_that_are_named(notebook: Any) -> 
     )
     notebook.run("%agent -m model -e one_thought -t 'price, shout,units' --pause Hm")
     assert (
-        notebook.value("agent_run.agent.engine is one_thought, agent_run.agent.tools.names") == "True ('price', 'shout', 'convert')"
+        notebook.value("agent_run.agent.engine is one_thought, agent_run.agent.tools.names")
+        == "True ('price', 'shout', 'convert')"
     )
     notebook.run("%agent -m model -n 3 -t none --pause Hm")
     assert notebook.value("agent_run.agent.options, agent_run.agent.tools.names") == "{'max_iterations': 3} ()"
 
 
 def test_config_sets_the_defaults(notebook: Any) -> None:
-    notebook.run("%config AgentMagics.model = 'echo'\n%config AgentMagics.tools = 'price'\n%config AgentMagics.iterations = 4")
+    notebook.run(
+        "%config AgentMagics.model = 'echo'\n%config AgentMagics.tools = 'price'\n%config AgentMagics.iterations = 4"
+    )
     notebook.run("%config AgentMagics.journal = None\n%config AgentMagics.wait = True")
     try:
         cell = notebook.run("%agent Say this")

@@ -12,7 +12,14 @@ from agentkit.tools.tool import Tool, tool
 
 
 @tool
-def f(n: int, x: float = 1.0, flag: bool = False, unit: Literal["a", "b"] = "a", tags: list[str] | None = None, q: str = ""):
+def f(
+    n: int,
+    x: float = 1.0,
+    flag: bool = False,
+    unit: Literal["a", "b"] = "a",
+    tags: list[str] | None = None,
+    q: str = "",
+):
     return n
 
 

@@ -115,7 +115,9 @@ def test_units_are_converted_exactly(value: float, source: str, target: str, res
         (float("inf"), "km", "m", "cannot be converted"),
     ],
 )
-def test_a_conversion_that_means_nothing_or_two_things_is_refused(value: float, source: str, target: str, says: str) -> None:
+def test_a_conversion_that_means_nothing_or_two_things_is_refused(
+    value: float, source: str, target: str, says: str
+) -> None:
     with pytest.raises(ToolError, match=says):
         convert(value, source, target)
 
@@ -153,7 +155,13 @@ def test_now_is_consistent_with_itself_and_knows_its_zone() -> None:
 
 def test_facts_come_with_unit_and_year() -> None:
     assert lookup("the usa", "capital")["value"] == "Washington, D.C."
-    assert lookup("Iceland", "area") == {"subject": "Iceland", "attribute": "area", "value": 103000, "unit": "km2", "as_of": 2023}
+    assert lookup("Iceland", "area") == {
+        "subject": "Iceland",
+        "attribute": "area",
+        "value": 103000,
+        "unit": "km2",
+        "as_of": 2023,
+    }
     assert (lookup("mercury", "symbol")["value"], lookup("Mercury", "moons")["value"]) == ("Hg", 0)
 
 

@@ -92,7 +92,11 @@ HOSTILE = [
     (b"\x00\xff", "[2 bytes of binary data]", {"bytes": 2}),
     ([], "[]", []),
     ({"a": (1, "é", None)}, '{"a": [1, "é", null]}', {"a": [1, "é", None]}),
-    ({"n": float("nan"), (1, 2): 3, 4: {1, 2}}, '{"n": "NaN", "[1, 2]": 3, "4": [1, 2]}', {"n": "NaN", "[1, 2]": 3, "4": [1, 2]}),
+    (
+        {"n": float("nan"), (1, 2): 3, 4: {1, 2}},
+        '{"n": "NaN", "[1, 2]": 3, "4": [1, 2]}',
+        {"n": "NaN", "[1, 2]": 3, "4": [1, 2]},
+    ),
     (cycle, '[1, {"again": "[a cycle: this list again]"}]', [1, {"again": "[a cycle: this list again]"}]),
     (Unshowable(), "<Unshowable object that cannot be shown: its text raised ValueError>", None),
     (Plain(), "<Plain object>", None),
@@ -150,7 +154,9 @@ def test_whatever_is_returned_can_be_stored_and_read_back(value):
         | st.binary()
         | st.dates()
         | st.builds(Unshowable),
-        lambda v: st.lists(v) | st.tuples(v, v) | st.dictionaries(st.text(st.characters()) | st.integers() | st.none(), v),
+        lambda v: (
+            st.lists(v) | st.tuples(v, v) | st.dictionaries(st.text(st.characters()) | st.integers() | st.none(), v)
+        ),
         max_leaves=12,
     )
 )
@@ -250,9 +256,12 @@ def test_the_other_ways_that_a_call_can_go():
     assert not_found(CALL, []).value is None
     assert "tool timed out after 120s" in timed_out(CALL, 120.0).text
     assert "tool timed out after 0.1s" in timed_out(CALL, 0.1).text
-    assert "rejected by the operator" in rejected(CALL, "too dear").text and rejected(CALL, "too dear").text.endswith("too dear")
+    assert "rejected by the operator" in rejected(CALL, "too dear").text and rejected(CALL, "too dear").text.endswith(
+        "too dear"
+    )
     assert skipped(CALL, "the limit was reached").text.endswith("was not run: the limit was reached")
     assert "n: is missing" in invalid(CALL, ArgumentsError("n: is missing")).text
     assert not any(
-        message.ok for message in (timed_out(CALL, 1), rejected(CALL), skipped(CALL, ""), invalid(CALL, ArgumentsError("")))
+        message.ok
+        for message in (timed_out(CALL, 1), rejected(CALL), skipped(CALL, ""), invalid(CALL, ArgumentsError("")))
     )

@@ -96,7 +96,9 @@ def test_the_first_of_two_with_one_name_is_offered_and_found():
 
 def test_a_name_is_found_however_it_is_decorated_but_never_guessed():
     tools = ToolSet.of([search, lambda_named("web_search"), lambda_named("web search"), lambda_named("skill.discover")])
-    assert tools.find("**search**").name == tools.find("`Search`").name == tools.find("search(query='x')").name == "search"
+    assert (
+        tools.find("**search**").name == tools.find("`Search`").name == tools.find("search(query='x')").name == "search"
+    )
     assert tools.find("Skill Discover").name == "skill.discover"
     assert tools.find("WebSearch") is None
     assert tools.find("sear") is tools.find("") is None
@@ -104,7 +106,11 @@ def test_a_name_is_found_however_it_is_decorated_but_never_guessed():
 
 OPENAI = {
     "type": "function",
-    "function": {"name": "n", "description": "d", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}},
+    "function": {
+        "name": "n",
+        "description": "d",
+        "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}},
+    },
 }
 
 

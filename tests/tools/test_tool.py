@@ -80,7 +80,12 @@ def test_options_are_kept_and_the_worst_effect_is_assumed():
 
     assert (anything.name, anything.description, anything.effect) == ("send", "Send it.", "pure")
     assert (anything.timeout, anything.ends_turn, anything.is_async) == (None, True, True)
-    assert (weather.effect, weather.timeout, weather.ends_turn, weather.is_async) == ("irreversible", 120.0, False, False)
+    assert (weather.effect, weather.timeout, weather.ends_turn, weather.is_async) == (
+        "irreversible",
+        120.0,
+        False,
+        False,
+    )
 
 
 @pytest.mark.parametrize("options", [{"effect": "harmless"}, {"timeout": 0}, {"timeout": "9"}, {"name": " "}])
@@ -133,7 +138,11 @@ def test_an_untyped_parameter_takes_anything():
 
 def test_annotated_field_and_plain_text_describe_a_parameter():
     @tool
-    def f(a: Annotated[int, Field(ge=1, description="from field")], b: Annotated[str, "from text"], c: int = Field(7, le=9)):
+    def f(
+        a: Annotated[int, Field(ge=1, description="from field")],
+        b: Annotated[str, "from text"],
+        c: int = Field(7, le=9),
+    ):
         return c
 
     fields = f.parameters["properties"]
@@ -224,7 +233,9 @@ def test_repr_says_what_it_takes_and_what_it_may_do():
 
 
 def test_a_tool_of_a_json_schema_needs_no_signature():
-    made = Tool("f", "d", {"type": "object", "properties": {"n": {"type": "integer"}}}, lambda **given: given, effect="pure")
+    made = Tool(
+        "f", "d", {"type": "object", "properties": {"n": {"type": "integer"}}}, lambda **given: given, effect="pure"
+    )
     assert made.bind(Call("f", {"n": "3"})) == ({"n": 3}, ("n: '3' was read as 3",))
     assert made.function(n=3) == {"n": 3}
 

@@ -234,7 +234,9 @@ def test_nothing_is_sent_once_a_view_is_closed(view: View) -> None:
     assert len(viewed.screen.messages) == before
 
 
-def test_a_view_is_drawn_while_an_engine_takes_its_time_to_come_back(view: View, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_view_is_drawn_while_an_engine_takes_its_time_to_come_back(
+    view: View, caplog: pytest.LogCaptureFixture
+) -> None:
     seconds: list[float] = []
 
     def sleepy(task: Any, *, tools: Any = ()) -> Any:

@@ -42,7 +42,10 @@ def test_a_step_is_one_card_more(view: View) -> None:
     viewed.settle("step", "step")
     kinds = [card["kind"] for card in viewed.screen.cards]
     assert kinds == ["begin", "think", "act"] and viewed.screen.cards[2]["text"] == "3"
-    assert sum(len(event["cards"]) for m in viewed.screen.messages for event in m.get("ev", ()) if event["k"] == "line") == 2
+    assert (
+        sum(len(event["cards"]) for m in viewed.screen.messages for event in m.get("ev", ()) if event["k"] == "line")
+        == 2
+    )
 
 
 def test_what_is_done_in_python_is_seen(view: View) -> None:
@@ -63,7 +66,10 @@ def test_what_is_done_in_python_is_seen(view: View) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_screen_is_right_whatever_is_done(view: View, seed: int) -> None:
     chance = random.Random(seed)
-    replies = [Reply("two", (Call("price", {"item": "a"}, "1"), Call("price", {"item": "bb"}, "2"))), asks("price", item="c")] * 40
+    replies = [
+        Reply("two", (Call("price", {"item": "a"}, "1"), Call("price", {"item": "bb"}, "2"))),
+        asks("price", item="c"),
+    ] * 40
     viewed = view(paused(*replies, tools=[price], max_iterations=30))
     run = viewed.run
     verbs: list[Callable[[], Any]] = [

@@ -47,7 +47,10 @@ def test_an_edit_an_undo_and_a_switch_between_the_branches(view: View) -> None:
     assert viewed.do("original", entry=fresh)["text"] == "3"
     viewed.do("switch", entry=observation)
     viewed.until(
-        lambda: viewed.screen.cards[-1]["id"] == observation and viewed.screen.cards[-1].get("siblings") == [observation, fresh]
+        lambda: (
+            viewed.screen.cards[-1]["id"] == observation
+            and viewed.screen.cards[-1].get("siblings") == [observation, fresh]
+        )
     )
     viewed.do("undo")
     viewed.until(lambda: viewed.screen.cards[-1]["id"] == fresh)
@@ -97,7 +100,8 @@ def test_a_waiting_call_is_approved_with_other_arguments(view: View) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "more", "said"), [("reject", {"comment": "too dear"}, "too dear"), ("respond", {"value": "got it"}, "got it")]
+    ("command", "more", "said"),
+    [("reject", {"comment": "too dear"}, "too dear"), ("respond", {"value": "got it"}, "got it")],
 )
 def test_a_waiting_call_is_rejected_or_answered(view: View, command: str, more: dict[str, Any], said: str) -> None:
     viewed = view(paused(asks("buy", item="tea"), "done", tools=[buy], approve=True))
@@ -258,7 +262,9 @@ def test_breakpoints_are_set_listed_and_removed(view: View) -> None:
         ("inject", {"text": ["x" * 6_000_000]}, "do it in Python"),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_a_sentence(view: View, command: Any, more: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_done_is_refused_in_a_sentence(
+    view: View, command: Any, more: dict[str, Any], said: str
+) -> None:
     viewed = view(paused("done", tools=[price]))
     with pytest.raises(LookupError, match=said):
         viewed.do(command, **more)

@@ -19,7 +19,9 @@ def planning(task: Any) -> Any:
     plan = ("look", "leap", "land")
     chat += yield Think(chat, tags={"plan": plan, "plan_step": 1})
     chat += yield Think(chat, tags={"plan": plan, "plan_step": 2})
-    chat += yield Think(chat, role="synthesize", tags={"plan": plan, "plan_step": 4, "plan_states": {2: "failed", 3: "skipped"}})
+    chat += yield Think(
+        chat, role="synthesize", tags={"plan": plan, "plan_step": 4, "plan_states": {2: "failed", 3: "skipped"}}
+    )
     yield Conclude("over")
     return Answer("over", chat)
 
@@ -76,7 +78,9 @@ def test_a_picture_keeps_up_with_a_run_that_is_stepped(view: View) -> None:
     episodes = view(paused("a", "bad", "look first", engine=trying))
     for entries in (1, 2, 3):
         episodes.settle("step")
-        episodes.until(lambda many=entries: [each["entries"] for each in episodes.screen.pictures["episodes"]] == [many])
+        episodes.until(
+            lambda many=entries: [each["entries"] for each in episodes.screen.pictures["episodes"]] == [many]
+        )
     assert episodes.screen.pictures["episodes"][0]["lesson"] == "look first"
     tree = view(paused("left", "3 of 10", engine=branching))
     tree.settle("step", "step")
@@ -104,7 +108,9 @@ def test_a_thought_wears_no_tag_that_tells_of_others(view: View) -> None:
 def strange(task: Any) -> Any:
     """Tags that mean something else."""
     chat = Chat.of(task)
-    chat += yield Think(chat, tags={"plan": 7, "plan_step": "x", "scores": [1], "episode": "one", "node": None, "pruned": 3})
+    chat += yield Think(
+        chat, tags={"plan": 7, "plan_step": "x", "scores": [1], "episode": "one", "node": None, "pruned": 3}
+    )
     yield Conclude("over")
     return Answer("over", chat)
 

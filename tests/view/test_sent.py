@@ -16,12 +16,16 @@ View = Callable[..., Viewed]
 @WIRES
 def test_the_request_that_is_shown_is_what_was_sent(view: View, wire: str) -> None:
     with Loopback(list(SCRIPTS[wire])) as host:
-        viewed = view(Agent(model(host, wire), [add], instructions="Be brief.", journal="memory").start("1+2?", paused=True))
+        viewed = view(
+            Agent(model(host, wire), [add], instructions="Be brief.", journal="memory").start("1+2?", paused=True)
+        )
         viewed.settle("play")
         thoughts = [card["id"] for card in viewed.screen.cards if card["kind"] == "think"]
         shown = [viewed.do("request", entry=entry) for entry in thoughts]
         assert [each["body"] for each in shown] == [got.json for got in host.got]
-        assert shown[1]["previous_body"] == host.got[0].json and 0 < shown[1]["same"] <= len(host.got[0].json["messages"])
+        assert shown[1]["previous_body"] == host.got[0].json and 0 < shown[1]["same"] <= len(
+            host.got[0].json["messages"]
+        )
         kinds = [segment["kind"] for segment in shown[1]["segments"]]
         assert {"system", "tools", "task", "step"} == set(kinds)
 

@@ -17,5 +17,8 @@ def test_what_came_before_is_taken_back_and_then_the_new_reply_shown() -> None:
     assert [(change["k"], change.get("text")) for change in streams.changes(True)] == [("delta", "half")]
     streams.add(piece("", again="the connection broke"))
     streams.add(piece("whole"))
-    assert [(change["k"], change.get("text")) for change in streams.changes(True)] == [("undelta", None), ("delta", "whole")]
+    assert [(change["k"], change.get("text")) for change in streams.changes(True)] == [
+        ("undelta", None),
+        ("delta", "whole"),
+    ]
     assert [stream["text"] for stream in streams.now()] == ["whole"] and streams.changes(True) == []

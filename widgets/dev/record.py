@@ -28,7 +28,8 @@ FOLDER = Path(__file__).parent / "recorded"
 def weather(city: str, days: int = 1) -> list[dict[str, Any]]:
     """Give the forecast of a city."""
     return [
-        {"day": day, "city": city, "sky": "clear" if day % 2 else "rain", "high": 18 + day, "low": 9 + day} for day in range(days)
+        {"day": day, "city": city, "sky": "clear" if day % 2 else "rain", "high": 18 + day, "low": 9 + day}
+        for day in range(days)
     ]
 
 
@@ -52,11 +53,16 @@ def script() -> list[Reply]:
         (Call("weather", {"city": "Basel", "days": 2}, "b"), Call("weather", {"city": "Chur", "days": 2}, "c")),
         reasoning="The user wants a dry day. Bern is wet today; alternatives within two hours are Basel and Chur.",
     )
-    lost = asks("book_train", "Chur looks best. I will try the scenic line first.", origin="Bern", destination="Atlantis")
-    booked = asks("book_train", "That line does not exist; the regular one does.", origin="Bern", destination="Chur", seats=2)
+    lost = asks(
+        "book_train", "Chur looks best. I will try the scenic line first.", origin="Bern", destination="Atlantis"
+    )
+    booked = asks(
+        "book_train", "That line does not exist; the regular one does.", origin="Bern", destination="Chur", seats=2
+    )
     last = Reply("Take the train to Chur on day 1: clear, 19 °C. Two seats are booked in coach 7.")
     return [
-        Reply(r.text, r.calls, reasoning=r.reasoning, usage=u) for r, u in zip([first, both, lost, booked, last], used, strict=True)
+        Reply(r.text, r.calls, reasoning=r.reasoning, usage=u)
+        for r, u in zip([first, both, lost, booked, last], used, strict=True)
     ]
 
 
@@ -148,10 +154,14 @@ def main() -> None:
     BELL.set()
     record("plan", paused("1 2 3", "seen", "fallen", "well", engine=planning), play)
     record(
-        "episodes", paused("a", "bad", "look first", "b", "good", "keep at it", engine=trying), lambda viewed: viewed.settle("play")
+        "episodes",
+        paused("a", "bad", "look first", "b", "good", "keep at it", engine=trying),
+        lambda viewed: viewed.settle("play"),
     )
     record("tree", paused("left", "3 of 10", "right", "8 of 10", "further", engine=branching), play)
-    long = paused(*[asks("slow", f"Bell {n}.", seconds=n) for n in range(200)], "done", tools=[slow], max_iterations=500)
+    long = paused(
+        *[asks("slow", f"Bell {n}.", seconds=n) for n in range(200)], "done", tools=[slow], max_iterations=500
+    )
     record("long", long, play)
 
 

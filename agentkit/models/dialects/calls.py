@@ -44,7 +44,9 @@ def make(name: str, arguments: dict[str, Any], position: int = 0, **more: Any) -
 def refused(calls: list[Call] | tuple[Call, ...]) -> tuple[Call, ...]:
     """Mark calls that came after the first, where one is taken per turn: they are answered, and not run."""
     kept = enumerate(calls[:MOST_REFUSED], 1)
-    return tuple(replace(call, id=identity(call.name, call.raw or call.arguments, n), problem=ONE_ACTION) for n, call in kept)
+    return tuple(
+        replace(call, id=identity(call.name, call.raw or call.arguments, n), problem=ONE_ACTION) for n, call in kept
+    )
 
 
 def from_text(name: str, written: str, tools: tuple[Tool, ...], *, cut_off: bool = False) -> Call:
@@ -109,7 +111,9 @@ def from_wire(name: str, arguments: Any, id: str = "") -> Call:
     if not arguments.strip():
         return Call(name, {}, id, arguments, _unusable("empty"))
     cut_off = arguments[start] == "{" and found.value is None and loose_json.is_cut_off(arguments, start)
-    return Call(name, {}, id, arguments, _unusable(loose_json.CUT_OFF if cut_off else found.problem or loose_json.NO_OBJECT))
+    return Call(
+        name, {}, id, arguments, _unusable(loose_json.CUT_OFF if cut_off else found.problem or loose_json.NO_OBJECT)
+    )
 
 
 def unfenced(text: str) -> tuple[str, bool]:

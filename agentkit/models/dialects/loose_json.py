@@ -191,7 +191,12 @@ def _spelled(text: str, at: int) -> tuple[str, int]:
             word = '"' + re.sub(r"\\.|\"", _requote, word[1:-1], flags=re.DOTALL) + '"'
         elif kind == "key":
             word = f'"{word}"'
-        elif kind == "word" and out and out[-1].endswith(".") and not (out[-1] == "." and len(out) > 1 and out[-2].isdecimal()):
+        elif (
+            kind == "word"
+            and out
+            and out[-1].endswith(".")
+            and not (out[-1] == "." and len(out) > 1 and out[-2].isdecimal())
+        ):
             out[-1] = out[-1][:-1] + "0."  # .25 is 0.25
         out.append(_PYTHON.get(word, word))
         if not depth:

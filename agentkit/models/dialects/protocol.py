@@ -63,7 +63,9 @@ def before_observation(text: str) -> tuple[str, str]:
     answered = False
     for match in _MARK.finditer(text):
         answered = answered or match.lastgroup == "final"
-        if match.lastgroup == "observation" and not (answered and any(map(str.isdigit, match[0]))):  # an answer may number its own
+        if match.lastgroup == "observation" and not (
+            answered and any(map(str.isdigit, match[0]))
+        ):  # an answer may number its own
             return text[: match.start()], text[match.start() :]
     return text, ""
 

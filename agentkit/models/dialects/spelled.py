@@ -86,5 +86,7 @@ def _alone(text: str, tools: tuple[Tool, ...]) -> Call | None:
 
 def _is_call(data: dict[str, object], call: Call, tools: tuple[Tool, ...]) -> bool:
     """Say whether an object is a call of a registered tool, and no data that only looks like one."""
-    names_arguments = any(key in data for key in ARGUMENT_KEYS) or any(isinstance(data.get(key), dict) for key in NAME_KEYS)
+    names_arguments = any(key in data for key in ARGUMENT_KEYS) or any(
+        isinstance(data.get(key), dict) for key in NAME_KEYS
+    )
     return names_arguments and data.keys() <= _CALL_KEYS and any(tool.name == call.name for tool in tools)

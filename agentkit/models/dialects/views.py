@@ -73,7 +73,9 @@ def first_only(reading: Reading) -> Reading:
     if not others:
         return reading
     named = ", ".join(call.name for call in others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
-    return reading._replace(calls=(first, *refused(others)), problems=(*reading.problems, f"{SECOND} {named} was not run"))
+    return reading._replace(
+        calls=(first, *refused(others)), problems=(*reading.problems, f"{SECOND} {named} was not run")
+    )
 
 
 def arguments_of(call: Call) -> Any:

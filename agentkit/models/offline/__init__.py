@@ -45,7 +45,9 @@ def respond(talk: Talk, *, may_call: bool = True) -> Reply:
         except CallNeeded as needed:
             if may_call and not talk.forced:
                 return _act(talk, needed, len(desk.findings))
-            answers.append(f"I was asked to answer before {_quoted(question)} was done: the next step was to {needed.job}.")
+            answers.append(
+                f"I was asked to answer before {_quoted(question)} was done: the next step was to {needed.job}."
+            )
             answers += [_sentence(desk.findings, start=True)] if desk.findings else []
     return _conclude(talk, "\n".join(answers))
 
@@ -105,7 +107,9 @@ def _sentence(findings: list[str], *, start: bool = False) -> str:
 def _act(talk: Talk, needed: CallNeeded, found: int) -> Reply:
     """Ask for a call, in the words of the protocol."""
     who = "" if talk.exchanges else f"{WHO} "
-    thought = f"{who}{'Next I have' if found else 'I have'} to {needed.job}; by its schema the tool {needed.tool} does that."
+    thought = (
+        f"{who}{'Next I have' if found else 'I have'} to {needed.job}; by its schema the tool {needed.tool} does that."
+    )
     if talk.protocol == "text":
         return Reply(f"Thought: {thought}\nAction: {needed.tool}\nAction Input: {_json(needed.arguments)}")
     if talk.protocol == "json":

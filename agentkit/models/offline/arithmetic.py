@@ -203,7 +203,9 @@ class _Reader:
     def call(self, name: str) -> Sum:
         self.at += 2
         if self.kind() == "number" and "," in self.text():
-            raise Unclear("a comma between digits can mean two things; write a space after a comma that separates numbers")
+            raise Unclear(
+                "a comma between digits can mean two things; write a space after a comma that separates numbers"
+            )
         parts: list[object] = [f"{name}(", self.expression(1)]
         while self.take(","):
             parts += [", ", self.expression(1)]
@@ -249,7 +251,9 @@ class _Reader:
 def join(left: object, operator: str, right: object) -> Sum:
     """Write two plans with an operator between them, and parentheses where they are needed."""
     level = _LEVELS[operator]
-    return Sum((wrapped(left, level + (operator == "**")), f" {operator} ", wrapped(right, level + (operator != "**"))), level)
+    return Sum(
+        (wrapped(left, level + (operator == "**")), f" {operator} ", wrapped(right, level + (operator != "**"))), level
+    )
 
 
 def wrapped(plan: object, level: int) -> object:

@@ -7,7 +7,20 @@ from collections.abc import Callable
 
 from agentkit.models.offline.plans import AddDays, Date, DaysBetween, Now, Unclear, Weekday, Yearly
 
-MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 FEASTS = {
     "christmas": "12-25", "christmas day": "12-25", "christmas eve": "12-24", "new year": "01-01", "new year's day": "01-01",
     "new years day": "01-01", "new year's eve": "12-31", "halloween": "10-31", "valentine's day": "02-14",
@@ -57,7 +70,9 @@ def date(text: str) -> object | None:
 
 
 def _month(name: str) -> int:
-    hits = [i for i, month in enumerate(MONTHS, 1) if month == name or (name in (month[:3], month[:4]) and len(name) >= 3)]
+    hits = [
+        i for i, month in enumerate(MONTHS, 1) if month == name or (name in (month[:3], month[:4]) and len(name) >= 3)
+    ]
     return hits[0] if hits else 0
 
 

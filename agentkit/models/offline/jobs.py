@@ -30,7 +30,9 @@ from agentkit.models.offline.schemas import (
 )
 from agentkit.models.offline.wire import Schema
 
-_CALCULATES = stems("calculat comput evaluat solv reckon work determin figur perform do arithmetic math find result crunch value")
+_CALCULATES = stems(
+    "calculat comput evaluat solv reckon work determin figur perform do arithmetic math find result crunch value"
+)
 _EXPRESSIONS = stems("arithmetic expression formula math calculation calculator sum sums numbers")
 _STRANGE = stems(
     "regular regex xpath sql javascript facial sentiment emotion genes genetic cron currenc money loan mortgage tax "
@@ -40,11 +42,17 @@ _UNITS = stems("unit measur dimension quantit")
 _NO_UNITS = stems("currenc money exchang encod file document image zone calendar")
 _SOURCE = stems("in from source origin original given giv current old start initial input present existing")
 _TARGET = stems("out to into target want desir destination goal new output result end requested")
-_SUBJECT = stems("what who subject entit topic about thing whose whom country element planet which_thing item object name")
+_SUBJECT = stems(
+    "what who subject entit topic about thing whose whom country element planet which_thing item object name"
+)
 _ATTRIBUTE = stems("attribut propert field fact characteristic detail aspect featur trait kind quality wanted")
-_LOOKS_UP = stems("trivia database look fact table know retriev fetch find get tell giv return reference encyclop information")
+_LOOKS_UP = stems(
+    "trivia database look fact table know retriev fetch find get tell giv return reference encyclop information"
+)
 _CAVEATS = stems("business working weekend holiday exclud")
-_LEADS_TO = stems("the a an of get fetch give tell return find look up lookup show current official number total country city")
+_LEADS_TO = stems(
+    "the a an of get fetch give tell return find look up lookup show current official number total country city"
+)
 _FOLLOWS = stems("of in for at by from on about a the country city")
 _DAYS = stems("day days date dates calendar")
 _BETWEEN = stems("between difference differ elapsed interval gap apart span separat count from")
@@ -81,7 +89,9 @@ class Job:
 
     def suits(self, tool: Schema) -> int:
         """Say how well a tool suits this job; 0 when it does not."""
-        known = harmless(tool) and (not self.words or explained(tool, self.words)) and not hits(tool.description, _CAVEATS)
+        known = (
+            harmless(tool) and (not self.words or explained(tool, self.words)) and not hits(tool.description, _CAVEATS)
+        )
         return self.fits(tool) if known else 0
 
 
@@ -163,18 +173,25 @@ def _reference(tool: Schema) -> int:
 
 def _look_up(tool: Schema, given: Given) -> list[Given]:
     subject, attribute = in_order(tool, texts(tool), _SUBJECT, _ATTRIBUTE)
-    return [{subject: given["subject"], attribute: each} for each in allowed(tool.fields[attribute], given["attributes"])[:1]]
+    return [
+        {subject: given["subject"], attribute: each}
+        for each in allowed(tool.fields[attribute], given["attributes"])[:1]
+    ]
 
 
 def _single(tool: Schema) -> int:
-    return int(len(tool.required) == 1 and len(texts(tool)) == 1 and not _calculator(tool) and not _weekday_teller(tool))
+    return int(
+        len(tool.required) == 1 and len(texts(tool)) == 1 and not _calculator(tool) and not _weekday_teller(tool)
+    )
 
 
 def _about_one(tool: Schema, given: Given) -> list[Given]:
     """A tool that gives one attribute of whatever is named: `population(country)`, `get_weather(city)`."""
     said = [plain_words(tool.name).split(), words(headline(tool).removeprefix(tool.name))]
     wanted = [plain_words(each).split() for each in given["attributes"]]
-    found = any(_speaks_of([plain_words(word.strip(".,;:")) or word for word in each], one) for each in said for one in wanted)
+    found = any(
+        _speaks_of([plain_words(word.strip(".,;:")) or word for word in each], one) for each in said for one in wanted
+    )
     return [{texts(tool)[0]: given["subject"]}] if found else []
 
 
@@ -194,7 +211,9 @@ def _clock(tool: Schema) -> int:
 
 
 def _time_now(tool: Schema, given: Given) -> list[Given]:
-    zones = [name for name in texts(tool, required=False) if hits(told(name, tool.fields[name]), ["zone", "timezone", "tz"])]
+    zones = [
+        name for name in texts(tool, required=False) if hits(told(name, tool.fields[name]), ["zone", "timezone", "tz"])
+    ]
     if given["zone"]:
         return [{zones[0]: given["zone"]}] if zones else []
     return [{}]
@@ -217,7 +236,11 @@ def _day_adder(tool: Schema) -> int:
     if len(tool.required) != 2 or len(names) != 1 or len(numbers(tool)) != 1 or not dated(tool, names):
         return 0
     counted = told(numbers(tool)[0], tool.fields[numbers(tool)[0]])
-    return hits(headline(tool), _ADDS) and hits(headline(tool), _DAYS) and hits(counted + " " + headline(tool), ["day", "days"])
+    return (
+        hits(headline(tool), _ADDS)
+        and hits(headline(tool), _DAYS)
+        and hits(counted + " " + headline(tool), ["day", "days"])
+    )
 
 
 def _date_and_days(tool: Schema, given: Given) -> list[Given]:
@@ -261,7 +284,9 @@ _ADD_WORDS = stems(
     "forward add adds day days date shift move moves advanc offset plus calendar later after comes forward increment calculat "
     "comput amount  future come lies "
 )
-_WEEKDAY_WORDS = stems("weekday day days week date calendar fall monday tuesday wednesday thursday friday saturday sunday")
+_WEEKDAY_WORDS = stems(
+    "weekday day days week date calendar fall monday tuesday wednesday thursday friday saturday sunday"
+)
 _OPERATION_WORDS = stems(
     "add adds addition sum plus subtract minus difference multipl product times divid division quotient ratio integer "
     "together first  second numeric calculat comput another "

@@ -45,7 +45,12 @@ def is_name(text: str, most: int, *, refused: frozenset[str] = _NO_SUBJECT) -> b
     words = text.lower().split()
     clean = any(c.isalpha() for c in text) and all(c.isalnum() or c in " .'’-" for c in text)
     before, of, _ = text.lower().partition(" of ")
-    whole = not of or before.split()[-1] in ("states", "republic", "kingdom", "federation")  # not "area of the capital of"
+    whole = not of or before.split()[-1] in (
+        "states",
+        "republic",
+        "kingdom",
+        "federation",
+    )  # not "area of the capital of"
     return 0 < len(words) <= most and clean and whole and refused.isdisjoint(words)
 
 

@@ -24,7 +24,9 @@ class Sum:
     """An expression: `parts` are its plain pieces and the plans whose results go between them."""
 
     parts: tuple[object, ...]
-    level: int = 9  # how tightly it binds, as in Python: 1 for + and -, 2 for * and /, 3 for signs, 4 for powers, 9 for all else
+    level: int = (
+        9  # how tightly it binds, as in Python: 1 for + and -, 2 for * and /, 3 for signs, 4 for powers, 9 for all else
+    )
 
 
 @dataclass(slots=True, frozen=True)

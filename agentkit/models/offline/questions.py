@@ -100,7 +100,9 @@ def is_unit(text: str) -> bool:
     from agentkit.tools.units import AMBIGUOUS, find_unit
 
     low = text.strip().lower()
-    return bool(text.strip()) and (find_unit(text.strip()) is not None or low in AMBIGUOUS or low.removesuffix("s") in AMBIGUOUS)
+    return bool(text.strip()) and (
+        find_unit(text.strip()) is not None or low in AMBIGUOUS or low.removesuffix("s") in AMBIGUOUS
+    )
 
 
 def _in_place(found: re.Match[str]) -> object | None:

@@ -103,7 +103,9 @@ def untold(field: dict[str, Any]) -> bool:
 
 def numbers(tool: Schema) -> list[str]:
     """The required arguments that take a number and no text."""
-    return [name for name in tool.required if types(tool.fields[name]) and types(tool.fields[name]) <= {"number", "integer"}]
+    return [
+        name for name in tool.required if types(tool.fields[name]) and types(tool.fields[name]) <= {"number", "integer"}
+    ]
 
 
 def in_order(tool: Schema, names: list[str], first: Iterable[str], second: Iterable[str]) -> list[str]:

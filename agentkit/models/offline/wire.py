@@ -32,7 +32,11 @@ class Schema:
     def fields(self) -> dict[str, dict[str, Any]]:
         """The schema of each argument."""
         found = self.parameters.get("properties")
-        return {name: each if isinstance(each, dict) else {} for name, each in found.items()} if isinstance(found, dict) else {}
+        return (
+            {name: each if isinstance(each, dict) else {} for name, each in found.items()}
+            if isinstance(found, dict)
+            else {}
+        )
 
     @property
     def required(self) -> list[str]:
@@ -127,7 +131,11 @@ def _protocol(told: str, tools: list[dict[str, Any]]) -> Protocol:
 
 def _native_tools(tools: list[dict[str, Any]]) -> list[Schema]:
     functions = [each.get("function", each) for each in tools]
-    return [Schema(str(f["name"]), str(f.get("description") or ""), f.get("parameters") or {}) for f in functions if f.get("name")]
+    return [
+        Schema(str(f["name"]), str(f.get("description") or ""), f.get("parameters") or {})
+        for f in functions
+        if f.get("name")
+    ]
 
 
 def _described_tools(told: str) -> list[Schema]:
@@ -139,7 +147,9 @@ def _described_tools(told: str) -> list[Schema]:
         except (ValueError, RecursionError):
             continue
         if isinstance(found, list) and all(isinstance(each, dict) and each.get("name") for each in found):
-            return [Schema(str(each["name"]), str(each.get("description") or ""), _arguments_of(each)) for each in found]
+            return [
+                Schema(str(each["name"]), str(each.get("description") or ""), _arguments_of(each)) for each in found
+            ]
     return []
 
 
@@ -154,7 +164,9 @@ def _calls(message: dict[str, Any], text: str) -> dict[str, Exchange]:
     for call in message.get("tool_calls") or ():
         function = call.get("function", call)
         given = function.get("arguments")
-        made[str(call.get("id", ""))] = Exchange(str(function.get("name")), given if isinstance(given, dict) else _json(str(given)))
+        made[str(call.get("id", ""))] = Exchange(
+            str(function.get("name")), given if isinstance(given, dict) else _json(str(given))
+        )
     return made or _calls_in_words(text) or _calls_in_json(text)
 
 
@@ -168,7 +180,9 @@ def _calls_in_words(text: str) -> dict[str, Exchange]:
         if mark == "action" and colon:
             name = rest.strip(" \t\r\n*_`")
         elif mark == "action input" and colon and name:
-            found[f"#{len(found)}"] = Exchange(name, _json(text[at - len(rest) : at - len(rest) + LONGEST_INPUT].lstrip(" \t*_`")))
+            found[f"#{len(found)}"] = Exchange(
+                name, _json(text[at - len(rest) : at - len(rest) + LONGEST_INPUT].lstrip(" \t*_`"))
+            )
             name = ""
         elif mark in ("final_answer", "final answer") and colon:
             break

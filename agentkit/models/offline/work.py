@@ -140,7 +140,11 @@ def value_of(exchange: Exchange) -> Value:
     if not isinstance(data, dict):
         return Value(one_line(data if isinstance(data, str) else text))
     given = {str(value).lower() for value in exchange.arguments.values()}
-    news = {key: value for key, value in data.items() if not isinstance(value, dict | list) and str(value).lower() not in given}
+    news = {
+        key: value
+        for key, value in data.items()
+        if not isinstance(value, dict | list) and str(value).lower() not in given
+    }
     unit, as_of = str(news.pop("unit", "")), str(news.pop("as_of", ""))
     for key in _VALUE_KEYS:
         if key in data and not isinstance(data[key], dict | list):
@@ -172,7 +176,9 @@ def _pieces(plan: Sum, desk: Desk, units: set[str]) -> Iterator[str]:
         else:
             value = work(part, desk)
             if not value.number:
-                raise Cannot(f"“{one_line(value.text)}” is not a plain number, so that nothing can be worked out with it")
+                raise Cannot(
+                    f"“{one_line(value.text)}” is not a plain number, so that nothing can be worked out with it"
+                )
             units |= {value.unit} - {""}
             yield f"({value.number})" if value.number.startswith("-") else value.number
 
@@ -266,7 +272,9 @@ def _yearly(plan: Yearly, desk: Desk) -> Value:
 
 def _days_between(plan: DaysBetween, desk: Desk) -> Value:
     start, end = work(plan.start, desk), work(plan.end, desk)
-    value, changed = desk.use("days_between", {"start": _day(start).text, "end": _day(end).text}, "count days between dates")
+    value, changed = desk.use(
+        "days_between", {"start": _day(start).text, "end": _day(end).text}, "count days between dates"
+    )
     return desk.find_out(changed or f"the number of days from {start.text} to {end.text}", value)
 
 

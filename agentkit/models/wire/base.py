@@ -76,7 +76,11 @@ def number(value: Any) -> int:
 
 def money(value: Any) -> float:
     """Read dollars that a host reports; what is no amount costs nothing."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MOST_DOLLARS else 0.0
+    return (
+        float(value)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MOST_DOLLARS
+        else 0.0
+    )
 
 
 def items(value: Any) -> list[Any]:

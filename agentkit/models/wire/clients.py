@@ -63,7 +63,11 @@ def network(here: bool) -> Any:
     if here not in found:
         try:
             found[here] = httpx2.AsyncClient(**plainly(), **_connecting(here))
-        except (ImportError, ValueError, httpx2.InvalidURL) as error:  # the environment names a proxy that cannot be used
+        except (
+            ImportError,
+            ValueError,
+            httpx2.InvalidURL,
+        ) as error:  # the environment names a proxy that cannot be used
             raise httpx2.ProxyError(str(error)) from None
         except OSError as error:
             raise httpx2.ConnectError(f"its certificates cannot be checked, look at SSL_CERT_FILE: {error}") from None

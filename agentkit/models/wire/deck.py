@@ -92,4 +92,6 @@ def _response(recorded: dict[str, Any], stream: Any) -> httpx2.Response:
 
 
 def _like(response: httpx2.Response, stream: Any) -> httpx2.Response:
-    return httpx2.Response(response.status_code, headers=response.headers, stream=stream, extensions=response.extensions)
+    return httpx2.Response(
+        response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
+    )

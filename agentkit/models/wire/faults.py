@@ -57,8 +57,12 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 _NO_JSON = re.compile(r"response_format|json_object|json mode", re.IGNORECASE)
-_NO_KEY = re.compile(r"api.?key (?:is )?(?:not valid|invalid|expired)|(?:incorrect|invalid|missing) (?:x-)?api.?key", re.IGNORECASE)
-_NO_CREDIT = re.compile(r"insufficient_quota|credit balance is too low|insufficient (?:balance|credits?|funds)", re.IGNORECASE)
+_NO_KEY = re.compile(
+    r"api.?key (?:is )?(?:not valid|invalid|expired)|(?:incorrect|invalid|missing) (?:x-)?api.?key", re.IGNORECASE
+)
+_NO_CREDIT = re.compile(
+    r"insufficient_quota|credit balance is too low|insufficient (?:balance|credits?|funds)", re.IGNORECASE
+)
 _BUSY = re.compile(
     r"overloaded|rate.?limit|too many requests|server_error|internal|unavailable|timeout|try again|busy|capacity", re.I
 )
@@ -71,7 +75,9 @@ def who(place: Place) -> str:
 
 def look_at_base(place: Place) -> str:
     """Say what to look at when a host answers something else than an API."""
-    return f"Look at the base URL {place.base!r}: it usually ends in /v1, and a proxy or a login page may stand before it"
+    return (
+        f"Look at the base URL {place.base!r}: it usually ends in /v1, and a proxy or a login page may stand before it"
+    )
 
 
 def refused(status: int, headers: Mapping[str, str], body: bytes, place: Place) -> ModelError:
@@ -83,7 +89,13 @@ def refused(status: int, headers: Mapping[str, str], body: bytes, place: Place) 
     if 300 <= status < 400:
         goal = mask(plain(headers.get("location", "elsewhere")))[:200]
         told += f": it sends us to {goal}, which is not followed with a key in hand"
-    return kind(f"{who(place)} {told.rstrip('.')}. {advice}", host=place.host, model=place.model, status=status, retry_after=wait)
+    return kind(
+        f"{who(place)} {told.rstrip('.')}. {advice}",
+        host=place.host,
+        model=place.model,
+        status=status,
+        retry_after=wait,
+    )
 
 
 def _meaning(status: int, said: str, wait: float | None, place: Place) -> tuple[type[ModelError], str]:
@@ -112,8 +124,14 @@ def _meaning(status: int, said: str, wait: float | None, place: Place) -> tuple[
     if status in (408, 409, 425) or status >= 500:
         return ModelBusy, "The host cannot answer now: try again, or name a second model with Fallback([…])"
     if _NO_JSON.search(said):
-        return ModelRejected, 'It has no JSON mode in this form: abilities={"json": False} of the model, or dialect="text"'
-    return ModelRejected, "Look at settings= of the model and of the agent, and at what was sent: run.request() gives it"
+        return (
+            ModelRejected,
+            'It has no JSON mode in this form: abilities={"json": False} of the model, or dialect="text"',
+        )
+    return (
+        ModelRejected,
+        "Look at settings= of the model and of the agent, and at what was sent: run.request() gives it",
+    )
 
 
 def reported(body: Any, place: Place) -> ModelError:
@@ -148,7 +166,9 @@ def broken(error: Exception, place: Place, seconds: float) -> ModelError:
     if isinstance(error, httpx2.TimeoutException):
         return make(ModelTimeout, place, f"was silent for {seconds:g} s. Try again, or allow more: timeout=…")
     if isinstance(error, httpx2.ProxyError):
-        return make(ModelUnreachable, place, f"cannot be asked through the proxy of the environment ({why}). {LOOK_AT_PROXY}")
+        return make(
+            ModelUnreachable, place, f"cannot be asked through the proxy of the environment ({why}). {LOOK_AT_PROXY}"
+        )
     if isinstance(error, httpx2.ConnectError):
         return make(ModelUnreachable, place, f"cannot be reached ({why}). {up}")
     if isinstance(error, httpx2.DecodingError):
@@ -205,7 +225,9 @@ def words(body: bytes) -> str:
     except (ValueError, RecursionError):
         found = ""
     if not found and text.lstrip().startswith("<"):
-        found = " ".join(re.sub(r"<[^<>]{0,500}>", " ", re.sub(r"(?s)<(style|script).{0,20000}?</\1>", " ", text[:20_000])).split())
+        found = " ".join(
+            re.sub(r"<[^<>]{0,500}>", " ", re.sub(r"(?s)<(style|script).{0,20000}?</\1>", " ", text[:20_000])).split()
+        )
     return mask(" ".join((found or text).split()))[:_SAID]
 
 

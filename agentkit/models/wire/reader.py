@@ -55,7 +55,9 @@ class Reader:
             self.done = self._read > ERROR_BYTES
             return
         if self._read > self._most:
-            raise self._garbled(f"sent more than {self._most:,} bytes for one reply, and reading stopped there", again=False)
+            raise self._garbled(
+                f"sent more than {self._most:,} bytes for one reply, and reading stopped there", again=False
+            )
         if len(self._first) < SHOWN:
             self._first += data[:SHOWN]
         try:
@@ -152,13 +154,17 @@ class Reader:
         try:
             found = json.loads(data)
         except (ValueError, RecursionError):
-            raise self._garbled(f"sent what is no JSON in its reply ({_shown(data)}); nothing of it was used. Try again") from None
+            raise self._garbled(
+                f"sent what is no JSON in its reply ({_shown(data)}); nothing of it was used. Try again"
+            ) from None
         return self._checked(found, data)
 
     def _checked(self, found: Any, data: bytes) -> dict[str, Any]:
         if isinstance(found, dict):
             return found
-        raise self._garbled(f"sent something else than an object in its reply ({_shown(data)}); nothing of it was used. Try again")
+        raise self._garbled(
+            f"sent something else than an object in its reply ({_shown(data)}); nothing of it was used. Try again"
+        )
 
     def _garbled(self, what: str, *, again: bool = True) -> ModelGarbled:
         error = faults.make(ModelGarbled, self.place, what)

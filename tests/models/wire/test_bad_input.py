@@ -84,7 +84,11 @@ CASES: dict[str, tuple[Act | bytes, type[ModelError], str]] = {
     "404": (fault("404 Not Found", "The model `m` does not exist"), ModelMissing, "Check the model's name"),
     "400": (fault("400 Bad Request", "messages: bad"), ModelRejected, "run.request"),
     "no tools": (fault("400 Bad Request", "m does not support tools"), ModelRejected, "dialect="),
-    "overflow": (fault("400 Bad Request", "This model's maximum context length is 9 tokens"), ContextOverflow, "too long"),
+    "overflow": (
+        fault("400 Bad Request", "This model's maximum context length is 9 tokens"),
+        ContextOverflow,
+        "too long",
+    ),
     "429": (fault("429 Too Many Requests", "slow down"), ModelBusy, "try again later"),
     "429 for long": (fault("429 Too Many Requests", "slow down", retry_after="3600"), ModelBusy, "in 60 minutes"),
     "429 now": (fault("429 Too Many Requests", "slow down", retry_after="0"), ModelBusy, "tried 3 times"),
@@ -124,7 +128,9 @@ def nothing_left_open() -> Iterator[None]:
     before = open_files()
     yield
     end = time.monotonic() + 3
-    while time.monotonic() < end and (open_files() > before or "agentkit-call" in {t.name for t in threading.enumerate()}):
+    while time.monotonic() < end and (
+        open_files() > before or "agentkit-call" in {t.name for t in threading.enumerate()}
+    ):
         time.sleep(0.01)
     assert "agentkit-call" not in {thread.name for thread in threading.enumerate()}
     assert open_files() <= before
@@ -182,7 +188,11 @@ def test_a_key_with_a_line_end_is_mended_and_one_with_a_gap_refused() -> None:
 def test_without_a_key_nothing_is_sent_and_its_name_is_said(monkeypatch: Any) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     result = Agent("openai:gpt-5-mini", journal=None).run("q")
-    assert type(result.error) is ModelDenied and "OPENAI_API_KEY" in str(result.error) and "api.openai.com" in str(result.error)
+    assert (
+        type(result.error) is ModelDenied
+        and "OPENAI_API_KEY" in str(result.error)
+        and "api.openai.com" in str(result.error)
+    )
 
 
 def test_a_key_that_is_given_as_the_name_of_its_variable_is_refused_and_not_shown() -> None:

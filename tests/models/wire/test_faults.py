@@ -34,23 +34,43 @@ from agentkit.models.replies import acollect
 from agentkit.models.wire import clients, faults
 from agentkit.models.wire.retries import Retries, Turns
 
-QUOTA = {"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}}
+QUOTA = {
+    "error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}
+}
 TOO_LONG = "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"
 CASES: dict[str, tuple[bytes, type[ModelError], str]] = {
     "no credit as 429": (answer(json.dumps(QUOTA), "429 Too Many", "application/json"), ModelDenied, "no credit left"),
-    "no credit as 400": (fault("400 Bad", "Your credit balance is too low to access the API."), ModelDenied, "no credit left"),
-    "a wrong key as 400": (fault("400 Bad", "API key not valid. Please pass a valid API key."), ModelDenied, "Check the key"),
-    "a wrong key as 400, in other words": (fault("400 Bad", "Incorrect API key provided: s***"), ModelDenied, "Check the key"),
+    "no credit as 400": (
+        fault("400 Bad", "Your credit balance is too low to access the API."),
+        ModelDenied,
+        "no credit left",
+    ),
+    "a wrong key as 400": (
+        fault("400 Bad", "API key not valid. Please pass a valid API key."),
+        ModelDenied,
+        "Check the key",
+    ),
+    "a wrong key as 400, in other words": (
+        fault("400 Bad", "Incorrect API key provided: s***"),
+        ModelDenied,
+        "Check the key",
+    ),
     "a body that is too big": (fault("413 Too Large", "Request exceeds the maximum size"), ContextOverflow, "too long"),
     "too long with the reply": (fault("400 Bad", TOO_LONG), ContextOverflow, "too long"),
-    "too long for a prompt": (fault("400 Bad", "This model's maximum prompt length is 131072"), ContextOverflow, "too long"),
+    "too long for a prompt": (
+        fault("400 Bad", "This model's maximum prompt length is 131072"),
+        ContextOverflow,
+        "too long",
+    ),
     "too long for vLLM": (
         fault("400 Bad", "The decoder prompt (length 2136) is longer than the maximum model length of 2048."),
         ContextOverflow,
         "too long",
     ),
     "too long for TGI": (
-        fault("422 No", "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 1244 and 1000"),
+        fault(
+            "422 No", "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 1244 and 1000"
+        ),
         ContextOverflow,
         "too long",
     ),
@@ -62,11 +82,27 @@ CASES: dict[str, tuple[bytes, type[ModelError], str]] = {
         "Check the key",
     ),
     "no credit inside": (answer(sse(QUOTA)), ModelDenied, "no credit left"),
-    "a status inside": (answer(sse({"error": {"message": "Provider returned error", "code": 502}})), ModelBusy, "try again"),
+    "a status inside": (
+        answer(sse({"error": {"message": "Provider returned error", "code": 502}})),
+        ModelBusy,
+        "try again",
+    ),
     "a proxy that wants a password": (fault("407 Proxy", "no"), ModelDenied, "HTTPS_PROXY"),
-    "no JSON mode": (fault("400 Bad", "'response_format' is not supported here"), ModelRejected, 'abilities={"json": False}'),
-    "an odd setting": (fault("400 Bad", "Use 'max_completion_tokens' instead of 'max_tokens'."), ModelRejected, "settings="),
-    "a limit inside": (answer(sse({"error": {"message": "slow", "type": "rate_limit_error"}})), ModelBusy, "per_minute="),
+    "no JSON mode": (
+        fault("400 Bad", "'response_format' is not supported here"),
+        ModelRejected,
+        'abilities={"json": False}',
+    ),
+    "an odd setting": (
+        fault("400 Bad", "Use 'max_completion_tokens' instead of 'max_tokens'."),
+        ModelRejected,
+        "settings=",
+    ),
+    "a limit inside": (
+        answer(sse({"error": {"message": "slow", "type": "rate_limit_error"}})),
+        ModelBusy,
+        "per_minute=",
+    ),
 }
 
 
@@ -156,7 +192,9 @@ def test_a_proxy_that_cannot_be_used_is_said_with_host_model_and_where_it_is_nam
     assert "hunter2" not in str(error)
 
 
-def test_where_a_proxy_stands_before_a_host_that_cannot_be_reached_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_proxy_stands_before_a_host_that_cannot_be_reached_the_error_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     through("http://127.0.0.1:9", monkeypatch)
     assert "asked through a proxy" in str(failed("http://gateway.invalid/v1"))
     assert "proxy" not in str(failed("http://127.0.0.1:9/v1"))
@@ -204,7 +242,9 @@ def test_a_base_url_is_taken_as_people_copy_it() -> None:
 
 def test_only_this_machine_is_here() -> None:
     assert all(map(clients.is_here, ("localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "0.0.0.0", "a.localhost")))
-    assert not any(map(clients.is_here, ("127.example.com", "localhost.example.com", "10.0.0.1", "128.0.0.1", "example.com")))
+    assert not any(
+        map(clients.is_here, ("127.example.com", "localhost.example.com", "10.0.0.1", "128.0.0.1", "example.com"))
+    )
 
 
 def test_a_host_that_goes_on_sending_after_a_whole_reply_is_left() -> None:

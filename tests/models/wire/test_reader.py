@@ -51,13 +51,20 @@ def test_two_calls_under_one_index_are_two(size: int) -> None:
 
 @SIZES
 def test_calls_without_an_index_belong_together_by_their_ids(size: int) -> None:
-    raw = calls([piece("", "add", id="c1")], [piece('{"a": 1}')], [piece("", "sub", id="c2")], [piece('{"b": '), piece("2}")])
+    raw = calls(
+        [piece("", "add", id="c1")], [piece('{"a": 1}')], [piece("", "sub", id="c2")], [piece('{"b": '), piece("2}")]
+    )
     assert [(call.name, call.arguments) for call in read(raw, size).calls] == [("add", {"a": 1}), ("sub", {"b": 2})]
 
 
 def test_of_several_choices_the_first_counts() -> None:
     other = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": None}]}
-    raw = sse(delta(content="y"), other, delta(content="es"), {"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]})
+    raw = sse(
+        delta(content="y"),
+        other,
+        delta(content="es"),
+        {"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]},
+    )
     with pytest.raises(ModelGarbled):
         read(raw)
     assert read(raw + sse(delta("stop"))).text == "yes"
@@ -65,7 +72,14 @@ def test_of_several_choices_the_first_counts() -> None:
 
 def test_content_in_parts_missing_fields_and_empty_choices_are_read() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, "b"]
-    odd = [{"choices": []}, {"choices": None}, {}, {"choices": [{}]}, {"choices": [{"delta": None}]}, {"choices": [None]}]
+    odd = [
+        {"choices": []},
+        {"choices": None},
+        {},
+        {"choices": [{}]},
+        {"choices": [{"delta": None}]},
+        {"choices": [None]},
+    ]
     usage = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}}
     reply = read(sse(*odd, {"choices": [{"delta": {"content": parts}}]}, delta("stop"), usage, b"[DONE]"))
     assert (reply.text, reply.reasoning) == ("ab", "hm")

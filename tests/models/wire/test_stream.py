@@ -190,7 +190,12 @@ def test_a_tool_runs_once_however_often_the_model_is_asked() -> None:
         return "fired"
 
     begun = calling("fire", '{"n": 1}')
-    acts = [parts([begun[: len(begun) // 2]], whole=False), answer(begun), parts(HALF, whole=False), answer(completion("done"))]
+    acts = [
+        parts([begun[: len(begun) // 2]], whole=False),
+        answer(begun),
+        parts(HALF, whole=False),
+        answer(completion("done")),
+    ]
     with Loopback(acts) as host:
         result = Agent(OpenAI("m", base_url=host.url, retries=QUICK), [fire], journal=None).run("go")
     assert (result.answer, ran, len(host.got)) == ("done", [1], 4)
