@@ -8,6 +8,7 @@ from typing import Any
 
 import pydantic
 import pytest
+from splitting import split
 
 from agentkit import Agent, Call, Reply, Result, Run, tool
 from agentkit.errors import OutputValidationError, UsageError
@@ -36,7 +37,7 @@ def weather(city: str) -> str:
 
 def go(lines: list[Any], abilities: Abilities = NATIVE, output: Any = Trip, **more: Any) -> tuple[Result, Scripted]:
     model = Scripted(lines, abilities=abilities)
-    return Agent(model, [weather], journal="memory", **more).run("Where to?", output=output), model
+    return Agent(model, [weather], journal="memory", **split(more)).run("Where to?", output=output), model
 
 
 def final(answer: str, abilities: Abilities) -> str:

@@ -53,7 +53,7 @@ def test_whatever_a_tool_raises_is_an_observation(
     run = Agent(calling("fail"), [fail], journal="memory").start("q", paused=True)
     drive(run)
     assert run.answer == "done", repr(run)
-    assert run.entries[2].result[0].text.startswith("Error: tool 'fail' failed")
+    assert run.entries[2].result.text.startswith("Error: tool 'fail' failed")
 
 
 @every_odd
@@ -97,7 +97,7 @@ def test_a_tool_that_cancels_its_own_task_did_not_come_back() -> None:
     for drive in DRIVES.values():
         run = Agent(calling("quit"), [quit], journal="memory").start("q", paused=True)
         drive(run)
-        assert run.answer == "done" and "cancelled" in run.entries[2].result[0].text, repr(run)
+        assert run.answer == "done" and "cancelled" in run.entries[2].result.text, repr(run)
 
 
 @pytest.mark.parametrize("error", [Stopped(), Finish("42")], ids=repr)

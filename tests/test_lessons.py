@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent
+from agentkit import Agent, Loop
 from agentkit.memory.lessons import Lessons
 from agentkit.models.scripted import Scripted
 
@@ -17,7 +17,7 @@ GOOD = ["B", "SATISFACTORY"]
 
 def play(lessons: Any, replies: list[str]) -> Scripted:
     model = Scripted(replies)
-    assert Agent(model, engine="reflexion", lessons=lessons, journal="memory").run("q").answer == "B"
+    assert Agent(model, engine=Loop("reflexion", lessons=lessons), journal="memory").run("q").answer == "B"
     return model
 
 
@@ -39,7 +39,9 @@ def test_a_lesson_is_recalled_in_a_new_run_and_not_for_another_user(kept: bool, 
 def test_a_lesson_is_kept_as_it_was_edited_and_a_replay_needs_no_store() -> None:
     store = Lessons()
     store.remember("known before")
-    run = Agent(Scripted(FAILS_FIRST), engine="reflexion", lessons=store, journal="memory").start("q", paused=True)
+    run = Agent(Scripted(FAILS_FIRST), engine=Loop("reflexion", lessons=store), journal="memory").start(
+        "q", paused=True
+    )
     assert run[0].result["options"] == {"lessons": ["known before"]}
     for _ in range(3):
         last = next(run)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agentkit.trace.history import History
 
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.core.usage import Usage
@@ -18,7 +19,6 @@ from agentkit.errors import Busy, UsageError
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
 from agentkit.tools.math import calculate
-from agentkit.trace.history import History
 
 
 @tool(effect="pure")
@@ -111,7 +111,7 @@ def test_who_reads_a_paused_run_sees_it_before_a_change_or_after_it(journal: str
     seen = set()
     while edits.is_alive():
         seen.add((len(run.pending), len(run), run.status, run.answer))
-    assert seen == {(2, 2, "paused", None)} and run.pending[1].step.calls[0].arguments == {"city": "99"}  # type: ignore[union-attr]
+    assert seen == {(2, 2, "paused", None)} and run.pending[1].step.call.arguments == {"city": "99"}  # type: ignore[union-attr]
 
 
 def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:

@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 import pytest
+from agentkit.reprs import SHOWN
 
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.errors import UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.reprs import SHOWN
 
 HOSTILE = "<img src=x onerror=alert(1)><script>1</script>"
 

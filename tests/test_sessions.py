@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Agent, Run
 from agentkit.errors import UsageError
@@ -14,7 +15,7 @@ from agentkit.models.scripted import Scripted
 
 
 def agent(replies: list[Any], journal: Any, **options: Any) -> Agent:
-    return Agent(Scripted(replies), journal=journal, **options)
+    return Agent(Scripted(replies), journal=journal, **split(options))
 
 
 def sent(one: Agent, number: int = -1) -> list[tuple[str, str]]:
@@ -210,7 +211,7 @@ def test_secrets_are_masked_before_they_are_remembered(journal: str, monkeypatch
 )
 def test_an_option_out_of_range_is_a_value_error_that_names_it(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
-        Agent("offline", **options)
+        Agent("offline", **split(options))
 
 
 def test_a_session_that_is_no_name_is_refused(journal: str) -> None:

@@ -24,7 +24,7 @@ def test_a_nested_engine_is_given_what_it_has_a_parameter_for() -> None:
 def inner(task: Any) -> Any:
     chat = Chat.of(task)
     yield Think(chat, tags={"step": 1, "own": True})
-    yield All((Act((Call("a"),)), alone("x")))
+    yield All((Act(Call("a")), alone("x")))
     yield Conclude("end")
     return Answer("end", chat)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.around.base import Around, around
 from agentkit.core.messages import Reply
-from agentkit.core.steps import Answer, Conclude, Loop, Step, Think, nested, tagged
+from agentkit.core.steps import Answer, Loop, Step, Think
 
 
 def thinks_with(loop: Loop, *roles: str) -> Around:
@@ -20,16 +20,7 @@ def thinks_with(loop: Loop, *roles: str) -> Around:
     def think(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         if roles and step.role not in roles:
             return (yield step)
-        answer: Answer = yield from _aloud(nested(loop, step.chat, tools=step.tools))
+        answer: Answer = yield from loop.begin(step.chat, tools=step.tools)
         return Reply(answer.text, answer=answer.text, raw=answer.text)
 
     return think
-
-
-class _aloud(tagged):
-    """An engine whose conclusion is a thought, and is proposed to nobody."""
-
-    def _mark(self, step: Step) -> Step:
-        while type(step) is Conclude:
-            step = self.gi_yieldfrom.send(None)
-        return step

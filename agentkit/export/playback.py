@@ -159,7 +159,7 @@ def playback(
 def calls(entries: Iterable[Any]) -> dict[int, tuple[Call, Message]]:
     """Give the calls of a trace with what they gave, by the number of their entry."""
     return {
-        number: (entry.step.calls[0], entry.result[0])  # type: ignore[union-attr]
+        number: (entry.step.call, entry.result)  # type: ignore[union-attr]
         for number, entry in enumerate(entries)
         if isinstance(entry, Entry) and entry.kind == "act"
     }

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from agentkit.core.secrets import mask
-from agentkit.engines.parsing import answered
-from agentkit.trace.events import Event
-
-if TYPE_CHECKING:
-    from agentkit.run.run import Run
 
 
 @runtime_checkable
@@ -88,27 +83,3 @@ def _row(line: str) -> dict[str, str] | None:
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) and isinstance(row.get("lesson"), str) else None
-
-
-def recalled(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the lessons that a store holds in the place of the store."""
-    store = options.get("lessons")
-    return {**options, "lessons": list(store.recall())} if isinstance(store, Store) else dict(options)
-
-
-def keep(run: Run, store: Any) -> None:
-    """Leave the reflections of a run in a store when it ends; as they stand then, after any edit."""
-
-    def ended(event: Event) -> None:
-        if event.kind != "completed":
-            return
-        for entry in run.entries:
-            if (
-                entry.step is not None
-                and entry.step.role == "reflect"
-                and (lesson := " ".join(answered(entry.result).split()))
-            ):
-                store.remember(lesson)
-
-    if isinstance(store, Store):
-        run.on_event(ended)

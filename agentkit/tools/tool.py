@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, get_args, overload
 
+from agentkit.core.display import Displayed
 from agentkit.core.messages import Call, canonical, digest
 from agentkit.errors import ArgumentsError, Unknown, UsageError
 from agentkit.tools.schema import Form, form_of_signature
@@ -25,7 +26,7 @@ def as_native(name: str, description: str, parameters: dict[str, Any]) -> dict[s
     return {"type": "function", "function": {"name": wire, "description": description, "parameters": parameters}}
 
 
-class Tool:
+class Tool(Displayed):
     """A function that a model may call; calling the tool calls the function.
 
     `effect` says what may happen when it runs twice; unknown is taken for the worst. `timeout` is in seconds, None for

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from engines.actors import Actor, look
+from splitting import split
 
 from agentkit import Agent, Call, Reply, tool
 from agentkit.models.base import Abilities
@@ -25,7 +26,7 @@ def hand_over(to: str) -> str:
 
 
 def go(model: Scripted, **options: Any) -> Any:
-    return Agent(model, [add, hand_over], journal="memory", **options).run("q")
+    return Agent(model, [add, hand_over], journal="memory", **split(options)).run("q")
 
 
 def roles(result: Any) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from engines.actors import Actor, look
+from splitting import split
 
 from agentkit import Agent
 from agentkit.around.thinks_with import thinks_with
@@ -29,7 +30,7 @@ def agent(outer: str, inner: str, journal: Any, model: Any = None) -> Agent:
     if not loops(find(outer)[0]):
         loop, _ = find(inner)
         chosen["arounds"] = [thinks_with(loop, AS_MODEL[outer])]
-    return Agent(model or Actor(), [look], journal=journal, **chosen)
+    return Agent(model or Actor(), [look], journal=journal, **split(chosen))
 
 
 PAIRS = pytest.mark.parametrize(("outer", "inner"), [(outer, inner) for outer in ENGINES for inner in ENGINES])

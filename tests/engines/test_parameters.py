@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from engines.actors import look
+from splitting import split
 
 from agentkit import Agent, Result, tool
 from agentkit.models.scripted import Scripted
@@ -22,7 +23,7 @@ LOOK = 'Thought: I look.\nAction: look\nAction Input: {"query": "it"}'
 
 def play(engine: str, replies: list[Any], *tools: Any, **options: Any) -> tuple[Result, Scripted]:
     model = Scripted(replies)
-    return Agent(model, tools, engine=engine, journal="memory", **options).run("q"), model
+    return Agent(model, tools, journal="memory", **split(options, engine)).run("q"), model
 
 
 def last(model: Scripted, request: int = -1) -> str:

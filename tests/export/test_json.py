@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Act, Agent, All, Answer, Ask, Call, Reply, Run, Think, tool
 from agentkit.core.messages import Chat
@@ -32,7 +33,7 @@ def call(*cities: str) -> Reply:
 
 
 def agent(*replies: Any, journal: Any = "memory", **options: Any) -> Agent:
-    return Agent(Scripted([*replies], abilities=Abilities(tools=True)), [look], journal=journal, **options)
+    return Agent(Scripted([*replies], abilities=Abilities(tools=True)), [look], journal=journal, **split(options))
 
 
 def worked_over(journal: Any = "memory") -> Run:
@@ -118,7 +119,7 @@ def test_lanes_questions_and_any_engine_survive_a_round_trip(restored: Restored)
 
 def ask_and_split(task: Any, *, tools: Any = ()) -> Any:
     city = yield Ask("Where?", choices=("Oslo", "Rome"))
-    one, two, seen = yield All((Think(Chat.of("1")), Think(Chat.of("2")), Act((Call("look", {"city": city}),))))
+    one, two, seen = yield All((Think(Chat.of("1")), Think(Chat.of("2")), Act(Call("look", {"city": city}))))
     return Answer(f"{city} {one.text} {two.text} {seen[0].text}", Chat.of(task))
 
 
@@ -140,7 +141,7 @@ def test_what_is_nested_deeply_or_no_number_is_read_back(restored: Restored) -> 
     )
     run.drive()
     (row,) = [row for row in rows_of(again(to_json(run))) if getattr(row, "kind", "") == "act"]
-    arguments = row.step.calls[0].arguments  # type: ignore[union-attr]
+    arguments = row.step.call.arguments  # type: ignore[union-attr]
     assert arguments["nan"] != arguments["nan"] and str(arguments["deep"]) == str(deep)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from loopback import Loopback, answer, calling, completion, delta, fault, parts, sse, stall
 
-from agentkit import Agent, Reply, tool
+from agentkit import Agent, Loop, Reply, tool
 from agentkit.errors import ContextOverflow, ModelBusy, ModelDenied, ModelError, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.fallback import Fallback
@@ -42,7 +42,9 @@ def test_what_the_first_had_begun_to_say_counts_for_nothing() -> None:
     heard: list[Any] = []
     with Loopback([half]) as one, Loopback([answer(calling("fire", '{"n": 7}')), answer(completion("done"))]) as two:
         model = Fallback([OpenAI("a", base_url=one.url, retries=0), OpenAI("b", base_url=two.url)])
-        result = Agent(model, [fire], journal=None, on_event=heard.append, max_iterations=1).run("q")
+        result = Agent(model, [fire], journal=None, on_event=heard.append, engine=Loop("react", max_iterations=1)).run(
+            "q"
+        )
     calls = result.run.entries[1].result.calls
     assert [(call.name, call.arguments) for call in calls] == [("fire", {"n": 7})]
     assert any(event.data["again"] for event in heard if event.kind == "model_chunk")

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentkit.core.messages import Call
-from agentkit.engines.parsing import closed
+from agentkit.engines.parsing import close_emphasis
 from agentkit.models import finish_reasons
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.base import MOST_REFUSED, SECOND
@@ -93,7 +93,7 @@ def _final(text: str, mark: Mark, pairs: list[Pair], finish: str) -> Reading:
     """Take the final answer, up to an action that follows it."""
     after = next((asked.start for asked, _, _ in pairs if asked.start > mark.start), None)
     lead, _, tail = re.split(r"(?i)(final[ _]answer)", text[mark.start : mark.end], maxsplit=1)
-    answer = closed(lead, tail, text[mark.end : after].strip())
+    answer = close_emphasis(lead, tail, text[mark.end : after].strip())
     if text.count("```", 0, mark.start) % 2:
         answer = without_stray_fence(answer)
     problems = [f"the final answer was given, so an action was not run: {_named(text, pairs)}"] if pairs else []

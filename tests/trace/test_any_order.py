@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.errors import UsageError
 from agentkit.models.base import Request
-from agentkit.trace.history import History
+from agentkit.trace.trace import Move, Trace
 
 VERBS = ("next", "over", "undo", "redo", "edit", "arguments", "rewind", "inject", "fork", "drive", "stop")
 
@@ -56,20 +56,24 @@ def act(run: Run, verb: str, n: int) -> Run:
             run.drive()
         case "stop":
             run.rewind(
-                max(run.desk.history.entries.values(), key=lambda other: (other.kind in ("think", "act"), other.id))
+                max(run.trace.tree.entries.values(), key=lambda other: (other.kind in ("think", "act"), other.id))
             )
     return run
 
 
-def standing(history: History) -> dict[str, Any]:
+def position(trace: Trace) -> dict[str, Any]:
+    def moves(found: list[Move]) -> list[Any]:
+        return [(move.keep, [e.id for e in move.dropped], [e.id for e in move.added]) for move in found]
+
     return {
-        "line": [entry.id for entry in history.line],
-        "tips": history.tips,
-        "pending": [(pending.path, pending.index, pending.step.kind) for pending in history.pending],
-        "heard": history.injections.heard,
-        "unheard": [note.data["text"] for note in history.unheard()],
-        "undo": history.moves.done,
-        "redo": history.moves.undone,
+        "line": [entry.id for entry in trace.line],
+        "tips": trace.line.tips,
+        "pending": [(pending.path, pending.index, pending.step.kind) for pending in trace.pending],
+        "heard": trace.injections.heard,
+        "unheard": [note.data["text"] for note in trace.unheard()],
+        "undo": moves(trace.done),
+        "redo": moves(trace.undone),
+        "branches": sorted([entry.id for entry in line] for line in trace.tree.branches(trace.line)),
     }
 
 
@@ -82,8 +86,8 @@ def test_a_run_read_back_stands_where_the_run_stands(deeds: list[tuple[str, int]
             run = act(run, verb, n)
         except UsageError:
             pass  # it makes no sense just now, and says so; nothing may have changed
-        mine = run.desk.history
-        again = History(mine.run, mine._make, mine._arounds)
+        mine = run.trace
+        again = Trace(mine.run, mine._begin, mine._arounds)
         again.load(mine.journal.rows(mine.run))  # type: ignore[union-attr]
         again.rebuild()
-        assert standing(again) == standing(mine)
+        assert position(again) == position(mine)

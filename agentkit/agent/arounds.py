@@ -1,4 +1,4 @@
-"""What goes around a run, by the names of an agent's options: which arounds, in which order, and the tools that they bring."""
+"""What goes around a run, by the names of an agent's options: which arounds, in which order, and the tools they bring."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from agentkit.around.clear_results import clear_results
 from agentkit.around.compaction import compact
 from agentkit.around.completion import MARKERS, pattern
 from agentkit.around.ends_turn import ends_turn
-from agentkit.around.limits import over_budget
 from agentkit.around.nudge import nudge
 from agentkit.around.offload import address, offload
 from agentkit.around.reformat import reformatting
@@ -29,13 +28,13 @@ from agentkit.tools import meta
 from agentkit.tools.sources import ToolSet
 
 
-def _found(wanted: str) -> str:
-    """Give the result with an address, of the run whose tool asks: from its trace, which keeps results whole."""
-    line = DRIVING.get().desk.history.line
-    texts = (message.text for entry in reversed(line) if entry.kind == "act" for message in entry.result)
-    text = next((text for text in texts if address(text) == wanted.strip()), None)
+def _result_at(wanted: str) -> str:
+    """Return the result with an address, from the trace of the run whose tool asks: the trace keeps results whole."""
+    line = DRIVING.get().trace.line
+    results = (entry.result.text for entry in reversed(line.entries) if entry.kind == "act")
+    text = next((text for text in results if address(text) == wanted.strip()), None)
     if text is None:
-        raise UsageError("there is no such result; copy the address from below its beginning")
+        raise UsageError("there is no such result; copy the address from the end of its beginning")
     return text
 
 
@@ -45,81 +44,76 @@ FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
     "structured_thinking": (think_in_data, ""),
     "select_tools": (lambda **options: select_tools(meta.load_tools, **options), "over"),
     "revise_calls": (lambda: revise_calls(meta.revise_call()), ""),
-    "offload": (lambda **options: offload(meta.read_result(_found), **options), "over"),
+    "offload": (lambda **options: offload(meta.read_result(_result_at), **options), "over"),
     "window": (window, "turns"),
     "clear_results": (clear_results, "keep"),
     "compact": (compact, "tokens"),
     "warn_cycles": (warn_cycles, "after"),
     "max_failures": (stop_after_failures, "most"),
 }
-"""The options that are off unless they are asked for, from the outside in, and what a bare number sets."""
+"""The options that are off unless they are asked for, from the outside in, and the parameter that a bare number sets."""
 
 _BRINGS: dict[str, Callable[[], Any]] = {
     "select_tools": meta.load_tools,
     "revise_calls": meta.revise_call,
-    "offload": lambda: meta.read_result(_found),
+    "offload": lambda: meta.read_result(_result_at),
 }
 
 
-def tools(own: ToolSet, options: Mapping[str, Any], given: Iterable[Any]) -> ToolSet:
-    """Give the tools that an engine is offered: the agent's own, and `discover` where that is asked for."""
+def offered_tools(own: ToolSet, options: Mapping[str, Any], given: Iterable[Any]) -> ToolSet:
+    """Return the tools that an engine is offered: the agent's own, and `discover` if that is asked for."""
     wanted = options.get("discover")
     if wanted is None or wanted is False:
         return own
     found: list[ToolSet] = []
     root = None if wanted is True else wanted
-    found.append(
-        ToolSet.of([*given, meta.discover(lambda: [tool for tool in found[0] if tool.name != "discover"], root)])
-    )
+    discover = meta.discover(lambda: [tool for tool in found[0] if tool.name != "discover"], root)
+    found.append(ToolSet.of([*given, discover]))
     return found[0]
 
 
-def performed(offered: ToolSet, options: Mapping[str, Any], given: Iterable[Any]) -> ToolSet:
-    """Give the tools that can be performed: those, and what arounds bring with them."""
-    names = _named(given, options)
-    brought = [make() for name, make in _BRINGS.items() if _on(names.get(name))]
+def performed_tools(offered: ToolSet, options: Mapping[str, Any]) -> ToolSet:
+    """Return the tools that can be performed: those that are offered, and what arounds bring with them."""
+    names = _named(options)
+    brought = [make() for name, make in _BRINGS.items() if _is_on(names.get(name))]
     return ToolSet.of([offered, *brought]) if brought else offered
 
 
-def stack(offered: ToolSet, options: Mapping[str, Any], own: Iterable[Any]) -> tuple[Around, ...]:
-    """Give the arounds of a run, the outermost first; `own` are those of the user, or names of options.
+def stack(offered: ToolSet, options: Mapping[str, Any]) -> tuple[Around, ...]:
+    """Return the arounds of a run, the outermost first.
 
-    Raises `Unknown` for a name that is none, `ValueError` for a value out of range.
+    Raises `Unknown` for a name that no around has, `ValueError` for a value out of range.
     """
-    own = tuple(own)
-    repair, most = options.get("repair", 1), options.get("max_tool_calls")
-    names = _named(own, options)
+    names, limit = _named(options), options.get("max_tool_calls")
     last = frozenset(tool.name for tool in offered.tools if tool.ends_turn)
     markers = options.get("completion_markers")
-    done = pattern(MARKERS if markers is None else markers)
     return (
-        *(each for each in own if not isinstance(each, str)),
-        *(_made(name, value, offered) for name in FROM_OUTSIDE if _on(value := names.get(name))),
+        *(around for around in options.get("arounds") or () if not isinstance(around, str)),
+        *(_made(name, value, offered) for name in FROM_OUTSIDE if _is_on(value := names.get(name))),
         *([ends_turn(last)] if last else []),
-        *([] if most is None else [cap_calls(most)]),
+        *([] if limit is None else [cap_calls(limit)]),
         nudge,
-        *([reformatting(done)] if repair else []),
-        *([over_budget] if options.get("budget") is not None else []),
+        *([reformatting(pattern(MARKERS if markers is None else markers))] if options.get("repair", 1) else []),
     )
 
 
-def _named(own: Iterable[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    names = {each: True for each in own if isinstance(each, str)}
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    names = {around: True for around in options.get("arounds") or () if isinstance(around, str)}
     for name in names:
         if name not in FROM_OUTSIDE:
             raise Unknown("around", name, FROM_OUTSIDE)
     return {**names, **{name: options[name] for name in FROM_OUTSIDE if name in options}}
 
 
-def _on(value: Any) -> bool:
+def _is_on(value: Any) -> bool:
     return value is not None and value is not False
 
 
 def _made(name: str, value: Any, offered: ToolSet) -> Around:
-    """Make an around of an option: True for its defaults, a number for what it counts, a dict for all of its parameters."""
+    """Make an around of an option: True for its defaults, a number for what it counts, a dict for all its parameters."""
     make, number = FROM_OUTSIDE[name]
     if not number and value is not True and not isinstance(value, Mapping):
-        raise UsageError(f"{name} is True, or a dict of its parameters, not {value!r}")
+        raise UsageError(f"{name} must be True, or a dict of its parameters, not {value!r}")
     settings = dict(value) if isinstance(value, Mapping) else {} if value is True else {number: value}
     for pin in settings.get("pins", ()):
         if all(tool.name != pin for tool in offered.tools):
@@ -127,4 +121,4 @@ def _made(name: str, value: Any, offered: ToolSet) -> Around:
     try:
         return make(**settings)
     except TypeError as error:
-        raise UsageError(f"{name}={value!r} is True, a number, or a dict of its parameters: {error}") from error
+        raise UsageError(f"{name}={value!r} must be True, a number, or a dict of its parameters: {error}") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.around.bare_json import bare_data
 from agentkit.around.base import Around
@@ -18,13 +18,11 @@ from agentkit.core.schema import Shape, in_words, shape_of
 from agentkit.core.secrets import mask_json
 from agentkit.core.steps import Conclude
 from agentkit.errors import OutputValidationError
-from agentkit.gates.base import Gate, Verdict, gate
+from agentkit.gates.state import Gate, State, gate
+from agentkit.gates.verdict import Verdict
 from agentkit.models.extract import candidates
 from agentkit.models.shaped import NOTHING, misfit
 from agentkit.stepper.stepper import Pending
-
-if TYPE_CHECKING:
-    from agentkit.runtime.scheduler import Desk
 
 ASK = """\
 Your final answer is data: in the place of its text, and with no prose around it, stands one JSON object that follows
@@ -70,22 +68,24 @@ def arounds(spec: dict[str, Any], usual: tuple[Around, ...]) -> tuple[Around, ..
 
 
 def gates(spec: dict[str, Any]) -> tuple[Gate, ...]:
-    """Give the gate that holds the final answer to the recorded type: a misfit is sent back once, and then is an error.
+    """Return the gate that checks the final answer against the recorded type.
 
-    Driven again, the run sends it back once more.
+    An answer that does not fit is sent back once; the next one is an error. When the run is driven again, it is sent
+    back once more.
     """
     if "output" not in spec:
         return ()
     failed: set[Pending] = set()
 
     @gate(Conclude)
-    def fits(pending: Pending, desk: Desk) -> Verdict | None:
+    def fits(pending: Pending, state: State) -> Verdict | None:
+        assert type(pending.step) is Conclude
         try:
-            read(pending.step.answer, spec["output"])  # type: ignore[union-attr]
+            read(pending.step.answer, spec["output"])
             return None
         except OutputValidationError as misfit:
             error = misfit
-        if pending not in failed and _was_sent_back(desk):
+        if pending not in failed and _was_sent_back(state):
             failed.add(pending)
             return Verdict("fail", str(error), error)
         failed.discard(pending)
@@ -95,8 +95,8 @@ def gates(spec: dict[str, Any]) -> tuple[Gate, ...]:
     return (fits,)
 
 
-def _was_sent_back(desk: Desk) -> bool:
-    return any(entry.kind == "conclude" and entry.author == "gate" for entry in desk.history.line)
+def _was_sent_back(state: State) -> bool:
+    return any(entry.kind == "conclude" and entry.author == "gate" for entry in state.trace.line)
 
 
 def result(spec: dict[str, Any], answer: str) -> tuple[Any, OutputValidationError | None]:
