@@ -134,7 +134,7 @@ def test_a_lane_that_is_not_open_is_named() -> None:
     for text in (None, 5, b"x"):
         with pytest.raises(UsageError, match="some text"):
             run.inject(text)  # type: ignore[arg-type]
-    assert run.desk.history.injections.notes == {}
+    assert run.trace.injections.notes == {}
 
 
 def test_an_option_that_the_engine_lacks_is_named_when_a_run_is_resumed() -> None:

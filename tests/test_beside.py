@@ -347,7 +347,7 @@ def test_a_call_that_may_have_run_is_asked_about_when_another_is_edited(
 ) -> None:
     run = begin("tea", "cake", journal=tmp_path / "runs.db")
     next(run)
-    run.desk.history.begin(run.pending[0], 1.0, sync=True)  # and here its kernel died
+    run.trace.begin(run.pending[0], 1.0, sync=True)  # and here its kernel died
     run = again(run)
     run.edit(run.pending[1], arguments={"item": "two cakes"})
     run.edit(run.pending[1], arguments={"item": "three cakes"})
@@ -417,7 +417,7 @@ def test_an_edit_in_a_lane_leaves_no_open_calls_behind_of_what_is_within() -> No
     run = started(calls("tea", "cake", "milk"), "Yes.", "Yes.", engine=outer)
     next(run)
     run.edit(1, calls=list(calls("tea", "cake").calls))
-    assert len(run.desk.history.tips) == 5
+    assert len(run.trace.tips) == 5
     assert run.drive().answer == "Yes." and sorted(told(run)) == ["ordered cake", "ordered tea"]
 
 
@@ -440,7 +440,7 @@ def test_a_kernel_that_dies_in_the_middle_of_the_edit_has_made_none_of_it_or_all
     run = begin("tea", "cake", "milk", journal=journal)
     next(run)
     next(run)
-    run.desk.history.begin(run.pending[0], 1.0, sync=True)  # the cake may have come
+    run.trace.begin(run.pending[0], 1.0, sync=True)  # the cake may have come
     journal.left = row
     with contextlib.suppress(Killed):
         run.edit(run.pending[1], arguments={"item": "two milks"})

@@ -162,7 +162,7 @@ def test_a_breakpoint_on_a_line_moves_to_where_the_engine_can_stand() -> None:
     assert point.hits == 1 and run.pending[0].step.kind == "act"
     with pytest.raises(UsageError, match=r"react\.py on: .* where it yields"):
         run.break_at(line=100_000)
-    assert len(run.desk.breakpoints) == 1
+    assert len(run.state.breakpoints) == 1
 
 
 def test_a_breakpoint_on_a_line_of_an_engine_within_another_stays_there() -> None:
@@ -181,7 +181,7 @@ def test_a_breakpoint_that_is_there_is_switched_on_and_not_set_twice() -> None:
     point.enabled = False
     assert run.break_at(line=line_of("yield Act")) is point and point.enabled
     run.break_at(line=line_of("yield Act"), file=module.__file__)
-    assert len(run.desk.breakpoints) == 2
+    assert len(run.state.breakpoints) == 2
 
 
 def test_a_breakpoint_in_the_file_of_an_around_pauses_there() -> None:

@@ -6,10 +6,10 @@ import threading
 from typing import Any
 
 import pytest
-from agentkit.around.limits import capped
 from splitting import split
 
 from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Loop, Reply, Think, Usage, tool
+from agentkit.core.steps import capped
 from agentkit.engines.react import react
 from agentkit.errors import ModelError, Undecided, Unknown, UsageError
 from agentkit.gates.budget import Budget
@@ -321,6 +321,6 @@ def test_a_yes_to_each_of_two_calls_is_no_yes_to_more_calls_than_the_budget_has(
     if not remember:
         run.approve()
     run.drive()
-    assert run.desk.tool_calls == 1 and "budget is used up" in run.waiting[0][1].why
+    assert run.state.spent.tool_calls == 1 and "budget is used up" in run.waiting[0][1].why
     run.approve()
-    assert run.drive().answer == "done" and run.desk.tool_calls == 2
+    assert run.drive().answer == "done" and run.state.spent.tool_calls == 2

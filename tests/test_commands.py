@@ -84,7 +84,7 @@ def test_an_injection_does_not_wait_for_the_call_that_is_out_and_does_not_end_it
     assert gates.out.wait(5)
     start = time.monotonic()
     run.inject("hurry")
-    until(lambda: run.desk.history.injections.notes)
+    until(lambda: run.trace.injections.notes)
     assert time.monotonic() - start < QUICK and run.status == "running"
     gates.go.set()
     until(lambda: run.answer)
@@ -108,7 +108,7 @@ def test_an_edit_of_an_earlier_step_gives_up_the_call_that_is_out_and_its_result
     until(lambda: warnings(run))
     assert warnings(run) == ["slow came back after it had been given up; its result is not used"]
     assert not any(
-        entry.kind == "act" and entry.step.call.name == "slow" for entry in run.desk.history.entries.values()
+        entry.kind == "act" and entry.step.call.name == "slow" for entry in run.trace.entries.values()
     )
 
 

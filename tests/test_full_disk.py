@@ -74,12 +74,12 @@ def call(*texts: str, name: str = "send") -> Reply:
 
 
 def kinds(run: Run) -> list[str]:
-    return [entry.kind for entry in run.desk.history.line]
+    return [entry.kind for entry in run.trace.line.entries]
 
 
 def reloaded(run: Run) -> list[str]:
     """The line as another kernel would read it."""
-    history = type(run.desk.history)(run.id, run.agent._maker(run.task), run.agent.arounds)
+    history = type(run.trace)(run.id, run.agent._maker(run.task), run.agent.arounds)
     history.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
     history.rebuild()
     return [entry.kind for entry in history.line]
@@ -267,4 +267,4 @@ def test_forks_without_a_journal_never_give_a_number_twice() -> None:
     for one in runs:
         assert all(entry.run in (one.id, run.id) for entry in one.entries)
     ids = [entry.id for one in runs for entry in one.entries if entry.run == one.id]
-    assert len(ids) == len(set(ids)) == len(run.desk.history.entries)
+    assert len(ids) == len(set(ids)) == len(run.trace.entries)

@@ -107,7 +107,7 @@ def test_an_engine_that_refuses_to_end_can_still_be_undone() -> None:
     next(run)
     run.undo()
     assert len(run) == 2
-    run.desk.history.stepper.close()
+    run.trace.stepper.close()
 
 
 def test_an_engine_that_needs_no_step_is_done_at_once() -> None:

@@ -49,7 +49,7 @@ def test_a_lesson_is_kept_as_it_was_edited_and_a_replay_needs_no_store() -> None
     store.forget()
     run.drive()
     assert store.recall() == ["mine"]
-    run.desk.history.rebuild(strict=True)
+    run.trace.rebuild(strict=True)
 
 
 @pytest.mark.parametrize("torn", ['{"user": "ada", "les', "[1]", "\x00", '{"user": "ada", "lesson": 3}', "[" * 100_000])

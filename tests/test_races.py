@@ -86,7 +86,7 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
         assert not thread.is_alive(), "a thread hangs"
     run.pause().wait(20)
     assert not wrong, repr(wrong[0])
-    again, history = reloaded(run), run.desk.history
+    again, history = reloaded(run), run.trace
     assert [entry.id for entry in again.line] == [entry.id for entry in history.line]
     assert (again.tips, again.moves.done, again.moves.undone) == (
         history.tips,
@@ -116,7 +116,7 @@ def test_who_reads_a_paused_run_sees_it_before_a_change_or_after_it(journal: str
 
 def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
     run = Agent(model, [look], journal="memory").start("q", paused=True)
-    failed = run.desk.host.failed_usage
+    failed = run.performer.failed_usage
 
     class Failing(Usage):
         def __getattribute__(self, name: str) -> Any:

@@ -111,7 +111,7 @@ def test_a_tool_that_says_another_thing_about_itself_marks_the_entries_as_drifte
         return "?"
 
     run = agent("done", tools=[better]).resume(recorded())
-    assert [run.desk.history.drifted(entry) for entry in run.entries] == [False, True, False]
+    assert [run.trace.drifted(entry) for entry in run.entries] == [False, True, False]
     assert run[2].result.text == "rain in Oslo"
 
 
@@ -219,7 +219,7 @@ def test_on_a_full_disk_the_result_in_hand_is_kept_and_saved_later(tmp_path: Pat
         "q", paused=True
     )
     next(run)
-    db = run.desk.history.journal._db  # type: ignore[union-attr]
+    db = run.trace.journal._db  # type: ignore[union-attr]
     pages = db.execute("PRAGMA page_count").fetchone()[0]
     db.execute(f"PRAGMA max_page_count = {pages + 20}")
     with pytest.raises(JournalError, match="full"):

@@ -278,7 +278,7 @@ def test_a_model_that_is_too_slow_for_an_optional_step_is_given_up_in_the_backgr
         return Answer(found.level, Chat.of(task))
 
     run = Agent(slow, engine=engine, journal="memory").start("plan it", paused=True)
-    run.desk.host.model_timeout = 0.05
+    run.performer.model_timeout = 0.05
     assert run.play().wait(10).answer == "default"
     over.set()
 

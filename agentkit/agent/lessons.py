@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkit.engines.parsing import answer_of
-from agentkit.memory.lessons import Store
+from agentkit.engines.reflexion import LessonStore
 from agentkit.run.run import Run
 from agentkit.trace.events import Event
 
@@ -14,7 +14,7 @@ from agentkit.trace.events import Event
 def recalled(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options with the lessons that a store holds instead of the store; so a replay needs no store."""
     store = options.get("lessons")
-    return {**options, "lessons": list(store.recall())} if isinstance(store, Store) else dict(options)
+    return {**options, "lessons": list(store.recall())} if isinstance(store, LessonStore) else dict(options)
 
 
 def keep(run: Run, store: Any) -> None:
@@ -28,5 +28,5 @@ def keep(run: Run, store: Any) -> None:
             if is_lesson and (lesson := " ".join(answer_of(entry.result).split())):
                 store.remember(lesson)
 
-    if isinstance(store, Store):
+    if isinstance(store, LessonStore):
         run.on_event(on_event)

@@ -22,7 +22,7 @@ def nudge(step: Think | Conclude, memory: dict[str, Any]) -> Generator[Step, Any
     run ends in plain words.
     """
     if isinstance(step, Conclude):
-        if not (step.answer or "").strip() and not step.interrupted:
+        if not (step.answer or "").strip():
             raise Finish(
                 " ".join((NOTHING, *(f"({problem})" for problem in memory.get("problems", ())))), "empty_reply"
             )

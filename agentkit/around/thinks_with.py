@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 from agentkit.around.base import Around, around
 from agentkit.core.messages import Reply
-from agentkit.core.steps import Answer, Loop, Step, Think
+from agentkit.core.steps import Answer, Engine, Loop, Step, Think
 
 
-def thinks_with(loop: Loop, *roles: str) -> Around:
+def thinks_with(engine: Loop | Callable[..., Engine], *roles: str) -> Around:
     """Answer each `Think` of these roles (of every role, when none is named) by running an engine on its chat.
 
     The engine is offered the tools of that `Think`. Put it first among the arounds: those behind it see its steps.
     """
+
+    loop = engine if isinstance(engine, Loop) else Loop(engine)
 
     @around(Think)
     def think(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:

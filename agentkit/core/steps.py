@@ -181,9 +181,12 @@ Step = Think | Act | Ask | All | Conclude
 
 @dataclass(slots=True)
 class Answer:
-    """What an engine returns: the answer, the chat that led to it, and why it ended early, if it did."""
+    """What an engine returns: the answer, the chat that led to it, and why it ended early, if it did.
 
-    text: str
+    With `text` None the engine ends without an answer, and none is proposed.
+    """
+
+    text: str | None
     chat: Chat
     interrupted: str = ""
     tags: Tags = field(default_factory=_no_tags)

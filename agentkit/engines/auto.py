@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from agentkit.core.messages import Chat
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Engine, Loop, Think
 from agentkit.engines.dag import dag
 from agentkit.engines.parsing import after, fill, list_tools, prompts_from, request_of, text_of
@@ -31,7 +32,7 @@ def auto(
     tools: tuple[Any, ...] = (),
     stepwise: Loop = Loop(react),
     planned: Loop = Loop(dag),
-    prompts: Mapping[str, str] | None = None,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Ask once which engine fits the task, and go on with that one; stepwise if the reply does not say."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from agentkit.core.messages import Chat
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Answer, Engine, Think
 from agentkit.engines.parsing import after, answer_of, prompts_from, text_of, with_instructions
 
@@ -17,7 +18,9 @@ FINAL ANSWER: the result"""
 }
 
 
-def chain_of_thought(task: Any, *, tools: tuple[Any, ...] = (), prompts: Mapping[str, str] | None = None) -> Engine:
+def chain_of_thought(
+    task: Any, *, tools: tuple[Any, ...] = (), prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None
+) -> Engine:
     """Reason step by step in one reply; the answer is what follows FINAL ANSWER:. Tools are not used."""
     prompt = prompts_from(PROMPTS, prompts)
     chat = with_instructions(Chat.of(task), prompt["think"])

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from agentkit.core.messages import Call, Chat, Message, assistant
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think
 from agentkit.engines.drafting import draft
 from agentkit.engines.parsing import (
@@ -57,7 +58,7 @@ def critic(
     tools: tuple[Any, ...] = (),
     actor: Loop | None = None,
     max_critique_rounds: Annotated[int, Ge(1)] = 2,
-    prompts: Mapping[str, str] | None = None,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Draft an answer (by `actor`, or in one reply), check its claims with tools side by side, and correct what is wrong."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt, Le, Lt
 
 from agentkit.core.messages import Chat, assistant
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import After, All, Answer, Engine, Loop, Part, Scope, Think
 from agentkit.engines.parsing import (
     after,
@@ -75,17 +77,17 @@ def dag(
     max_steps: Annotated[int, Ge(1)] = 20,
     max_parallel: Annotated[int, Ge(1)] = 4,
     max_step_iterations: Annotated[int, Ge(1)] = 10,
-    step_timeout: Annotated[float, Gt(0)] | None = None,
+    step_timeout: Annotated[float, Gt(0), Lt(math.inf)] | None = None,
     max_replans: Annotated[int, Ge(0)] = 3,
     min_confidence: Annotated[float, Ge(0), Le(1)] = 0.8,
-    prompts: Mapping[str, str] | None = None,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Plan steps that need one another, start each when what it needs is there, judge the outcome, and plan again if need be."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     work = Work(chat, tools, actor, max_step_iterations, step_timeout, prompt["step"])
-    known, problem, judgement = "", "", Judgement(False, "")
+    known, again, problem, judgement = "", "", "", Judgement(False, "")
     for _ in range(max_replans + 1):
-        ask = chat + fill(prompt["plan"], tools=list_tools(tools), problem=problem)
+        ask = chat + fill(prompt["plan"], tools=list_tools(tools), problem=f"{again}\n{problem}".strip())
         plan = read_plan(text_of((yield Think(ask, role="plan", choice="none"))))[:max_steps]
         if not plan:
             break
@@ -101,7 +103,7 @@ def dag(
         judgement = read_judgement(reply, known, min_confidence)
         if judgement.achieved:
             return Answer(judgement.answer, chat + assistant(judgement.answer))
-        problem = fill(prompt["again"], done=known, why=judgement.answer)
+        again, problem = fill(prompt["again"], done=known, why=judgement.answer), ""
     if judgement.answer:
         return Answer(judgement.answer, chat + assistant(judgement.answer), "max_replans")
     return (yield from actor.begin(chat, tools=tools))  # no plan could be read, so there are no steps

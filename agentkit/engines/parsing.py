@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentkit.core.messages import Chat, Reply, system
-from agentkit.errors import OptionError
 
 _LEAD = r"^[ \t]*+(?:[>*_\#`\-•\[\(\"'][>*_\#`\-•\[\(\"' \t]*+)?+"
 _TAIL = r"[ \t]*+[*_`\]]{0,3}+[ \t]*+[:：](?:[*_`\]]{1,3}+(?=\s|\Z))?+[ \t]*+"
@@ -67,10 +66,7 @@ CUT = "[Truncated] {count:,} more characters are not shown."
 
 
 def prompts_from(own: Mapping[str, str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """Return an engine's prompts, with those that were given instead. Raises `OptionError` for one it does not have."""
-    for name in given or {}:
-        if name not in own:
-            raise OptionError(f"prompts may contain {', '.join(map(repr, own))}, but not {name!r}")
+    """Return an engine's prompts, with those that were given instead."""
     return {**own, **(given or {})}
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from agentkit.core.messages import Chat, assistant
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Answer, Engine, Loop, Think, tagged
 from agentkit.engines.parsing import (
     answer_of,
@@ -91,7 +92,7 @@ def plan_and_execute(
     max_step_iterations: Annotated[int, Ge(1)] = 5,
     replan: bool = False,
     max_replans: Annotated[int, Ge(0)] = 2,
-    prompts: Mapping[str, str] | None = None,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Plan first, then carry out one step after the other, each by a small loop of its own, and sum up."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 from annotated_types import Ge, Le
 
 from agentkit.core.messages import Chat, assistant, system
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Answer, Engine, Loop, Think, tagged
 from agentkit.engines.parsing import answer_of, fill, prompts_from, request_of, score_of, text_of, verdict_of
 from agentkit.engines.react import react
@@ -50,6 +51,17 @@ The judgement: {judgement}""",
 }
 
 
+@runtime_checkable
+class LessonStore(Protocol):
+    """Keeps lessons from one run to the next; a run takes them from it when it begins, and leaves its own when it ends."""
+
+    def recall(self) -> Iterable[str]:
+        """Return what was learned, oldest first."""
+
+    def remember(self, lesson: str) -> None:
+        """Keep a lesson; one that is known already is kept once."""
+
+
 @dataclass(slots=True)
 class Attempt:
     """An answer, and how it was judged: whether it is good enough, and its score if one was asked for."""
@@ -67,11 +79,12 @@ def reflexion(
     max_reflections: Annotated[int, Ge(1)] = 3,
     max_iterations: Annotated[int, Ge(1)] = 10,
     threshold: Annotated[float, Ge(0), Le(1)] | None = None,
-    lessons: Sequence[str] = (),
-    prompts: Mapping[str, str] | None = None,
+    lessons: Sequence[str] | LessonStore = (),
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Try, have the answer judged, note what went wrong, and try again with that in mind."""
-    prompt, chat, learned = prompts_from(PROMPTS, prompts), Chat.of(task), list(lessons)
+    prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
+    learned = list(lessons.recall() if isinstance(lessons, LessonStore) else lessons)
     attempts: list[Attempt] = []
     for episode in range(1, max_reflections + 1):
         tags: dict[str, Any] = {"episode": episode}

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentkit.config import load_plugin, plugins
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Loop
 from agentkit.errors import OptionError, Unknown, UsageError
 
@@ -154,6 +155,9 @@ def check_value(name: str, value: Any, hint: Any) -> None:
         message = first["msg"].removeprefix("Value error, ")
         text = message.replace("Input should", f"{name} should") if "Input should" in message else f"{where}: {message}"
         raise OptionError(f"{text}, not {value!r:.200}") from None
+    for mark in getattr(hint, "__metadata__", ()):
+        if isinstance(mark, KeysOf):
+            mark.check(name, value)
 
 
 @functools.lru_cache(maxsize=256)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from agentkit.core.messages import Call, Chat, assistant
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Act, After, All, Answer, Engine, Part, Think
 from agentkit.engines.parsing import (
     answer_of,
@@ -71,7 +72,7 @@ def rewoo(
     *,
     tools: tuple[Any, ...] = (),
     max_steps: Annotated[int, Ge(1)] = 10,
-    prompts: Mapping[str, str] | None = None,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Plan all look-ups at once, carry them out as soon as what they need is there, and answer from what they found."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think
 from agentkit.engines.parsing import (
     after,
@@ -61,7 +62,7 @@ def self_ask(
     tools: tuple[Any, ...] = (),
     actor: Loop | None = None,
     max_follow_ups: Annotated[int, Ge(1)] = 8,
-    prompts: Mapping[str, str] | None = None,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Ask follow-up questions, answer each by a tool, by `actor`, or else by the model, until the final answer is known."""
     prompt = prompts_from(PROMPTS, prompts)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from agentkit.core.messages import Chat, assistant
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Answer, Engine, Loop, Think
 from agentkit.engines.drafting import draft
 from agentkit.engines.parsing import after, answer_of, fill, prompts_from, question_of, request_of, shorten, text_of
@@ -38,7 +39,7 @@ def self_refine(
     tools: tuple[Any, ...] = (),
     actor: Loop | None = None,
     max_refinements: Annotated[int, Ge(1)] = 4,
-    prompts: Mapping[str, str] | None = None,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Draft an answer (by `actor`, or in one reply), give feedback on it, and rewrite it with the feedback in mind."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)

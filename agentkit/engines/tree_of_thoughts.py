@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 
 from agentkit.core.messages import Chat, assistant
+from agentkit.core.schema import KeysOf
 from agentkit.core.steps import All, Answer, Engine, Part, Think
 from agentkit.engines.parsing import after, answer_of, fill, prompts_from, request_of, score_of, shorten, text_of
 
@@ -87,7 +88,7 @@ def tree_of_thoughts(
     max_depth: Annotated[int, Ge(1)] = 4,
     search: Literal["bfs", "dfs"] = "bfs",
     min_score: Annotated[float, Ge(0), Le(10)] = 4.0,
-    prompts: Mapping[str, str] | None = None,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Propose several next thoughts at once, score them at once, and go on from the best, until one gives the answer.
 
@@ -102,7 +103,7 @@ def tree_of_thoughts(
     if not answer:
         ask = tree.chat + fill(tree.prompts["answer"], steps=best)
         reply = yield Think(ask, role="answer", tags=tags, choice="none")
-        answer = conclusion(text_of(reply)) or answer_of(reply) or (best.steps or ("No answer was found.",))[-1]
+        answer = conclusion(text_of(reply)) or answer_of(reply) or (best.steps or ("",))[-1] or "No answer was found."
     return Answer(answer, tree.chat + assistant(answer), tags=tags)
 
 

@@ -127,7 +127,7 @@ def test_a_step_of_synthesis_can_be_edited_undone_resumed_and_forked() -> None:
     run = result.run
     for options in ({}, {"synthesize": True}, {"synthesize": 5}):
         again = Agent(Scripted([]), [weather], journal=run.agent.journal, **split(options)).resume(run.id)
-        assert again.answer == "Es regnet." and not again.desk.history.drifted(again.entries[-1])
+        assert again.answer == "Es regnet." and not again.trace.drifted(again.entries[-1])
     assert Run.from_json(run.to_json()).answer == Run.from_notebook(run.to_notebook()).answer == "Es regnet."
     run.edit(-1, answer="Es giesst.")
     assert run.answer == "Es giesst." and run.undo().answer == "Es regnet."
@@ -188,5 +188,5 @@ def test_whatever_was_looked_up_in_an_engine_within_is_shown_and_no_prompt_of_th
     told = asked.partition("# What was done")[2].partition("# The brief answer")[0]
     results = [message.text for entry in run.entries if entry.kind == "act" for message in entry.result]
     assert results and told.count("Result of look:") == len(results) and all(result in told for result in results)
-    run.desk.history.rebuild(strict=True)
-    assert not any(run.desk.history.drifted(entry) for entry in run.entries if entry.kind == "think")
+    run.trace.rebuild(strict=True)
+    assert not any(run.trace.drifted(entry) for entry in run.entries if entry.kind == "think")

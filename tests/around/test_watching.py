@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentkit.agent.outfit import FROM_OUTSIDE
 from splitting import split
 
 from agentkit import Agent, Call, Loop, Reply, tool
+from agentkit.agent.arounds import FROM_OUTSIDE
 from agentkit.around.check_completion import incomplete
 from agentkit.errors import Unknown, UsageError
 from agentkit.models.base import Abilities

@@ -93,7 +93,7 @@ def test_keys_drive_the_view_and_none_reaches_the_notebook(shop: View) -> None:
     shop.page.keyboard.type("a b dd Enter")
     shop.page.keyboard.press("Shift+Enter")
     shop.page.keyboard.press("Control+Enter")
-    shop.until("run.desk.history.injections.notes")
+    shop.until("run.trace.injections.notes")
     assert len(shop.notebook) == cells and shop.ask("len(run)") == 2
     assert shop.ask("get_ipython().execution_count") == 3
 

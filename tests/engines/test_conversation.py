@@ -52,7 +52,7 @@ def test_whoever_judges_is_told_the_conversation(engine: str, replies: list[str]
     agent = Agent(model, tools, journal="memory", instructions="Be brief.", **split(options, engine))
     assert agent.run(TALK).answer == "Ada"
     told = next(request.chat[-1].text for request in model.raw_requests if request.role == role)
-    assert "Who am I?\n\nWhat was said before that:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in told
+    assert "Who am I?\n\nWhat was said before:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in told
 
 
 def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
@@ -62,7 +62,7 @@ def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
     model = Scripted(["Ada", "SATISFACTORY"])
     assert Agent(model, engine="reflexion", journal="memory").run([*said, Message("user", "Who am I?")]).answer == "Ada"
     told = model.raw_requests[-1].chat[-1].text
-    assert "What was asked: Who am I?" in told and len(told) < 9_000 and all(f"user: {n}? " in told for n in range(10))
+    assert "The request: Who am I?" in told and len(told) < 9_000 and all(f"user: {n}? " in told for n in range(10))
 
 
 def test_of_a_very_long_conversation_the_last_messages_are_told_and_the_instructions() -> None:

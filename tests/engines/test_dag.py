@@ -146,7 +146,7 @@ def test_a_step_that_takes_too_long_has_failed() -> None:
     model = Planned(["1. a\n2. b\n3. c [after: 1]"], [YES], a=slow)
     run_of(model, step_timeout=1)
     over.set()
-    assert "Step 1 (a): FAILED: the time for this step, 1 s, is over." in model.requests[-1].chat[-1].text
+    assert "Step 1 (a): FAILED: the time limit of this step, 1 s, was reached." in model.requests[-1].chat[-1].text
     assert "Step 2 (b): done" in model.requests[-1].chat[-1].text
 
 
@@ -161,7 +161,7 @@ def test_a_step_that_has_used_up_its_time_is_asked_no_more() -> None:
     agent = Agent(model, [wait], engine=Loop("dag", step_timeout=0.25), journal="memory")
     run = agent.start("q", paused=True)
     run.drive()
-    assert "FAILED: the time for this step" in model.requests[-1].chat[-1].text and model.roles().count("thought") <= 2
+    assert "FAILED: the time limit of this step" in model.requests[-1].chat[-1].text and model.roles().count("thought") <= 2
 
 
 def test_a_plan_within_a_step_keeps_its_own_time_limit_and_models() -> None:
@@ -176,7 +176,7 @@ def test_a_plan_within_a_step_keeps_its_own_time_limit_and_models() -> None:
     run_of(model, actor={"engine": "dag", "step_timeout": 1}, roles={"fast": fast})
     over.set()
     inner = next(request for request in model.requests if request.role == "analyze").chat[-1].text
-    assert "Step 1 (a): FAILED: the time for this step, 1 s, is over." in inner and fast.calls == 1
+    assert "Step 1 (a): FAILED: the time limit of this step, 1 s, was reached." in inner and fast.calls == 1
 
 
 def test_calls_side_by_side_count_once_in_the_time_of_their_step() -> None:

@@ -110,7 +110,7 @@ def test_what_is_injected_is_answered_before_the_end() -> None:
         "dag": ["1. a", "A", "ACHIEVED: yes\nANSWER: b"],
         "auto": ["CHOICE: STEPWISE", "a"],
     }.items():
-        run, _ = begin(engine, [*replies, "FINAL_ANSWER: So the final answer is: mind you"])
+        run, _ = begin(engine, [*replies, *["FINAL_ANSWER: So the final answer is: mind you"] * 20])
         while not (run.pending and run.pending[0].step.kind == "conclude"):
             next(run)
         receipt = run.inject("and now?")

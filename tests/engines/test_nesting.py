@@ -45,7 +45,7 @@ def test_a_nested_engine_runs_pauses_is_edited_and_replayed(outer: str, inner: s
     assert len({entry.path for entry in run.entries}) > 1 or outer in AS_MODEL
 
     before = [(entry.id, entry.kind) for entry in run.entries]
-    run.desk.history.rebuild(strict=True)
+    run.trace.rebuild(strict=True)
     assert [(entry.id, entry.kind) for entry in run.entries] == before
 
     inside = next((e for e in run.entries if e.kind == "act"), None) or next(

@@ -62,10 +62,10 @@ def test_a_round_trip_gives_the_same_tree(journal: Any, restored: Restored) -> N
     back = restored(again(to_json(run)), run.agent)
     assert repr(back) == repr(run)
     assert [[repr(e) for e in line] for line in back.branches()] == [[repr(e) for e in line] for line in run.branches()]
-    assert {n: repr(e) for n, e in back.desk.history.entries.items()} == {
-        n: repr(e) for n, e in run.desk.history.entries.items()
+    assert {n: repr(e) for n, e in back.trace.entries.items()} == {
+        n: repr(e) for n, e in run.trace.entries.items()
     }
-    assert back.desk.history.tips == run.desk.history.tips
+    assert back.trace.tips == run.trace.tips
 
 
 def test_what_was_read_back_says_the_same_when_it_is_written_again(restored: Restored) -> None:
@@ -83,7 +83,7 @@ def test_undo_redo_and_receipts_survive_a_round_trip(restored: Restored) -> None
     run = worked_over()
     back = restored(to_json(run), run.agent)
     assert repr(back.redo()) == repr(run.redo()) and repr(back.undo().undo()) == repr(run.undo().undo())
-    assert back.desk.history.injections.notes.keys() == run.desk.history.injections.notes.keys()
+    assert back.trace.injections.notes.keys() == run.trace.injections.notes.keys()
 
 
 def test_forks_travel_with_their_tree(restored: Restored) -> None:

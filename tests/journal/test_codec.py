@@ -117,10 +117,7 @@ def test_not_a_number_and_lone_surrogates_come_back():
     (entry, note), _ = there_and_back(Entry(0, "act", result=(odd,)), Note("warning", {"x": -math.inf, "s": "\ud800"}))
     value = entry.result.value
     assert (
-        math.isnan(value["n"])
-        and value["i"] == math.inf
-        and value["s"] == "\udfff"
-        and entry.result.text == "\ud800"
+        math.isnan(value["n"]) and value["i"] == math.inf and value["s"] == "\udfff" and entry.result.text == "\ud800"
     )
     assert note.data == {"x": -math.inf, "s": "\ud800"}
 

@@ -84,8 +84,7 @@ def test_edit_changes_an_observation_and_the_model_reads_it(held: Any) -> None:
     held.run("%agent step 2\nnew = '3.5'")
     held.run('%agent edit 2 --text "{new}" --reason "prices went up"')
     assert (
-        held.value("agent_run[2].result.text, agent_run[2].author, agent_run[2].reason")
-        == "3.5 human prices went up"
+        held.value("agent_run[2].result.text, agent_run[2].author, agent_run[2].reason") == "3.5 human prices went up"
     )
     held.run("%agent step")
     assert held.value("heard(model)[-1]") == "3.5"

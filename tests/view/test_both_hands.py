@@ -201,7 +201,7 @@ def test_a_fork_that_cannot_be_shown_is_not_begun(view: View) -> None:
         raise UsageError("there is no room")
 
     viewed.screen.show = show  # type: ignore[method-assign]
-    journal: Any = viewed.run.desk.history.journal
+    journal: Any = viewed.run.trace.journal
     before = len(journal.runs())
     with pytest.raises(LookupError, match="no room"):
         viewed.do("fork", entry=viewed.run.entries[0].id)

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from agentkit import Chat, Reply
 from agentkit.engines.parsing import (
     after,
-    answered,
-    arguments,
-    fields,
+    answer_of,
+    arguments_for,
+    before,
     fill,
-    fitted,
-    led,
-    numbered,
-    outcome,
-    said,
-    score,
-    until,
-    verdict,
+    labelled_blocks,
+    numbered_items,
+    score_of,
+    shorten,
+    step_result,
+    text_of,
+    verdict_of,
+    with_instructions,
 )
 from agentkit.tools.tool import tool
 
@@ -55,7 +55,7 @@ from agentkit.tools.tool import tool
     ],
 )
 def test_a_verdict_is_read_at_a_lines_start(text: str, ok: bool | None) -> None:
-    assert verdict(text) is ok
+    assert verdict_of(text) is ok
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_verdict_is_read_at_a_lines_start(text: str, ok: bool | None) -> None:
     ],
 )
 def test_a_score_is_brought_to_the_scale(text: str, value: float | None) -> None:
-    assert score(text, 10.0) == value
+    assert score_of(text, 10.0) == value
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_score_is_brought_to_the_scale(text: str, value: float | None) -> None
     ],
 )
 def test_a_score_from_0_to_1(text: str, value: float) -> None:
-    assert score(text, 1.0) == pytest.approx(value)
+    assert score_of(text, 1.0) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_score_from_0_to_1(text: str, value: float) -> None:
     ],
 )
 def test_a_plan_is_a_numbered_list(text: str, items: tuple[str, ...]) -> None:
-    assert numbered(text) == items
+    assert numbered_items(text) == items
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ def test_a_plan_is_a_numbered_list(text: str, items: tuple[str, ...]) -> None:
     ],
 )
 def test_a_step_has_failed_when_its_answer_begins_so(text: str, result: str) -> None:
-    assert outcome(text) == result
-    assert outcome("as far as it goes", "max_turns") == "FAILED: as far as it goes"
+    assert step_result(text) == result
+    assert step_result("as far as it goes", "max_turns") == "FAILED: as far as it goes"
 
 
 @pytest.mark.parametrize(
@@ -193,17 +193,17 @@ def test_emphasis_around_a_marked_line_is_no_part_of_what_it_says_and_its_own_is
 
 def test_the_last_of_several_markers_counts_and_until_stops_at_the_first() -> None:
     assert after("FINAL ANSWER", "final answer: 1\nno:\nFINAL_ANSWER: 2\nof course") == "2\nof course"
-    assert until("Intermediate answer", "a\nIntermediate answer: b\nIntermediate answer: c") == "a\n"
+    assert before("Intermediate answer", "a\nIntermediate answer: b\nIntermediate answer: c") == "a\n"
 
 
 def test_claims_are_blocks_of_labelled_lines() -> None:
     text = 'The draft says "claim: 3".\n\nCLAIM 1: built in 1887\n**TOOL:** search\nTOOL INPUT: Eiffel\ntower\n\nCLAIM 2: no tool'
-    assert fields(text, ("Claim",), "Tool", "Tool Input") == [
+    assert labelled_blocks(text, ("Claim",), "Tool", "Tool Input") == [
         {"claim": "built in 1887", "tool": "search", "tool input": "Eiffel\ntower"},
         {"claim": "no tool"},
     ]
     bold = "**Follow-up: who?**\n**Tool: `look`**\n**Tool_Input: it**"
-    assert fields(bold, ("Follow up",), "Tool", "Tool Input") == [
+    assert labelled_blocks(bold, ("Follow up",), "Tool", "Tool Input") == [
         {"follow up": "who?", "tool": "`look`", "tool input": "it"}
     ]
 
@@ -238,7 +238,7 @@ def by_name(city: str) -> str:
     ],
 )
 def test_a_bare_text_finds_its_argument(to: object, text: str, wanted: dict[str, object]) -> None:
-    assert arguments(to, text) == wanted
+    assert arguments_for(to, text) == wanted
 
 
 def test_braces_in_what_a_user_wrote_are_harmless() -> None:
@@ -247,8 +247,10 @@ def test_braces_in_what_a_user_wrote_are_harmless() -> None:
 
 
 def test_what_a_person_wrote_in_a_replys_place_is_what_was_said() -> None:
-    assert said(Reply("short", raw="FINAL_ANSWER: short")) == "FINAL_ANSWER: short" and said(Reply("mine")) == "mine"
-    assert answered(Reply("", raw="raw")) == "raw"
+    assert (
+        text_of(Reply("short", raw="FINAL_ANSWER: short")) == "FINAL_ANSWER: short" and text_of(Reply("mine")) == "mine"
+    )
+    assert answer_of(Reply("", raw="raw")) == "raw"
 
 
 def test_values_that_are_too_long_are_cut_to_one_length_and_the_prompt_stays_whole() -> None:
@@ -259,21 +261,23 @@ def test_values_that_are_too_long_are_cut_to_one_length_and_the_prompt_stays_who
         and said.count("a" * 19_950) == said.count("b" * 19_950) == 1
     )
     assert "80,050 more characters" in said and len(said) < 40_300
-    assert fitted(["a" * 10, "b" * 5]) == ["a" * 10, "b" * 5] and fitted([]) == []
+    assert shorten(["a" * 10, "b" * 5]) == ["a" * 10, "b" * 5] and shorten([]) == []
 
 
 def test_a_system_message_goes_behind_those_that_are_there() -> None:
-    chat = led(Chat.of([{"role": "system", "content": "own"}, {"role": "user", "content": "q"}]), "engine's")
+    chat = with_instructions(
+        Chat.of([{"role": "system", "content": "own"}, {"role": "user", "content": "q"}]), "engine's"
+    )
     assert [message.text for message in chat] == ["own", "engine's", "q"]
 
 
 @given(st.text(alphabet=st.sampled_from("SATIFCORYUN Score:1234567890./%\n*#-[]{}CLAIMTOOLINPUT")))
 def test_nothing_that_a_model_writes_raises(text: str) -> None:
-    value = score(text, 10.0)
+    value = score_of(text, 10.0)
     assert value is None or (0 <= value <= 10 and not math.isnan(value))
-    assert verdict(text) in (True, False, None)
-    assert all(numbered(text)) and isinstance(fields(text, ("Claim",), "Tool", "Tool Input"), list)
-    assert isinstance(arguments(None, text), dict)
+    assert verdict_of(text) in (True, False, None)
+    assert all(numbered_items(text)) and isinstance(labelled_blocks(text, ("Claim",), "Tool", "Tool Input"), list)
+    assert isinstance(arguments_for(None, text), dict)
 
 
 @pytest.mark.parametrize(
@@ -282,11 +286,11 @@ def test_nothing_that_a_model_writes_raises(text: str) -> None:
 def test_the_work_is_linear(text: str) -> None:
     started = time.process_time()
     for read in (
-        verdict,
-        numbered,
-        lambda t: score(t, 10.0),
+        verdict_of,
+        numbered_items,
+        lambda t: score_of(t, 10.0),
         lambda t: after("ANSWER", t),
-        lambda t: fields(t, ("Claim",), "Tool"),
+        lambda t: labelled_blocks(t, ("Claim",), "Tool"),
     ):
         read(text)
     assert time.process_time() - started < 2.0
