@@ -217,7 +217,7 @@ def relink(data: dict[str, Any]) -> None:
 
 def test_a_notebook_of_the_run_gives_the_object_too() -> None:
     run = go([BAD, GOOD])[0].run
-    assert Run.from_notebook(run.to_notebook()).result.output == BERN
+    assert load(run.to_notebook()).result.output == BERN
 
 
 def test_a_secret_in_a_schema_is_neither_recorded_nor_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,7 +201,7 @@ def test_what_was_kept_is_exported_and_read_back() -> None:
     next(run)
     run.edit(run.pending[0], arguments={"item": "two cakes"})
     run.drive()
-    read = Run.from_json(run.to_json())
+    read = load(run.to_json())
     assert [repr(entry) for entry in read.entries] == [repr(entry) for entry in run.entries]
     kinds = [event.kind for event in run.events()]
     assert kinds.count("edited") == 1

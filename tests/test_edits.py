@@ -182,7 +182,7 @@ def test_a_fork_may_change_the_options_of_the_engine_and_keeps_them(journal: str
     )
     third = other.fork(2)
     assert third.task["options"] == {"max_iterations": 5} and run.task["options"] == {"max_iterations": 2}
-    assert Run.from_json(other.to_json()).answer == "done" and run.answer == "forced"
+    assert load(other.to_json()).answer == "done" and run.answer == "forced"
     other.close()
     assert agent.resume(other.id).answer == "done"
     assert run.fork(1, engine={"max_iterations": 1}).drive().answer == "forced again"

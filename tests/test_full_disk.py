@@ -267,4 +267,4 @@ def test_forks_without_a_journal_never_give_a_number_twice() -> None:
     for one in runs:
         assert all(entry.run in (one.id, run.id) for entry in one.entries)
     ids = [entry.id for one in runs for entry in one.entries if entry.run == one.id]
-    assert len(ids) == len(set(ids)) == len(run.trace.entries)
+    assert len(ids) == len(set(ids)) == len(run.trace.tree.entries)

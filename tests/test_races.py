@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agentkit.trace.history import History
 
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.core.usage import Usage
@@ -19,6 +18,7 @@ from agentkit.errors import Busy, UsageError
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
 from agentkit.tools.math import calculate
+from agentkit.trace.trace import Trace
 
 
 @tool(effect="pure")
@@ -53,11 +53,11 @@ VERBS: dict[str, Callable[[Run], Any]] = {
 }
 
 
-def reloaded(run: Run) -> History:
-    history = History(run.id, run.agent._maker(run.task), run.agent.arounds)
-    history.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
-    history.rebuild()
-    return history
+def reloaded(run: Run) -> Trace:
+    trace = Trace(run.id, run.agent._maker(run.task), run.agent.arounds)
+    trace.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
+    trace.rebuild()
+    return trace
 
 
 def crowd(run: Run, seed: int, wrong: list[BaseException]) -> list[threading.Thread]:

@@ -111,7 +111,7 @@ def test_a_tool_that_says_another_thing_about_itself_marks_the_entries_as_drifte
         return "?"
 
     run = agent("done", tools=[better]).resume(recorded())
-    assert [run.trace.drifted(entry) for entry in run.entries] == [False, True, False]
+    assert [run.trace.has_drifted(entry) for entry in run.entries] == [False, True, False]
     assert run[2].result.text == "rain in Oslo"
 
 

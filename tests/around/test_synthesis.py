@@ -127,8 +127,8 @@ def test_a_step_of_synthesis_can_be_edited_undone_resumed_and_forked() -> None:
     run = result.run
     for options in ({}, {"synthesize": True}, {"synthesize": 5}):
         again = Agent(Scripted([]), [weather], journal=run.agent.journal, **split(options)).resume(run.id)
-        assert again.answer == "Es regnet." and not again.trace.drifted(again.entries[-1])
-    assert Run.from_json(run.to_json()).answer == Run.from_notebook(run.to_notebook()).answer == "Es regnet."
+        assert again.answer == "Es regnet." and not again.trace.has_drifted(again.entries[-1])
+    assert load(run.to_json()).answer == load(run.to_notebook()).answer == "Es regnet."
     run.edit(-1, answer="Es giesst.")
     assert run.answer == "Es giesst." and run.undo().answer == "Es regnet."
     other = run.fork(2, model=Scripted(["sun", "Sonne."], abilities=Abilities(tools=True)))
@@ -189,4 +189,4 @@ def test_whatever_was_looked_up_in_an_engine_within_is_shown_and_no_prompt_of_th
     results = [message.text for entry in run.entries if entry.kind == "act" for message in entry.result]
     assert results and told.count("Result of look:") == len(results) and all(result in told for result in results)
     run.trace.rebuild(strict=True)
-    assert not any(run.trace.drifted(entry) for entry in run.entries if entry.kind == "think")
+    assert not any(run.trace.has_drifted(entry) for entry in run.entries if entry.kind == "think")

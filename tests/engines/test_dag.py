@@ -161,7 +161,10 @@ def test_a_step_that_has_used_up_its_time_is_asked_no_more() -> None:
     agent = Agent(model, [wait], engine=Loop("dag", step_timeout=0.25), journal="memory")
     run = agent.start("q", paused=True)
     run.drive()
-    assert "FAILED: the time limit of this step" in model.requests[-1].chat[-1].text and model.roles().count("thought") <= 2
+    assert (
+        "FAILED: the time limit of this step" in model.requests[-1].chat[-1].text
+        and model.roles().count("thought") <= 2
+    )
 
 
 def test_a_plan_within_a_step_keeps_its_own_time_limit_and_models() -> None:

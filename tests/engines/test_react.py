@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentkit.core.messages import Call, Chat, Message, Reply, user
+from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Act, All, Answer, Think
 from agentkit.engines.react import ANSWER_NOW, react
 

@@ -175,7 +175,7 @@ def fragments(module: Any, run: Run) -> Iterator[str]:
     yield from map(module.entry, run.entries)
     for entry in run.entries:
         if entry.kind == "act":
-            yield module.message(entry.result[0])
+            yield module.message(entry.result)
         elif entry.kind == "think":
             yield from map(module.message, entry.result.messages)
     yield from map(module.tool, run.agent.tools.tools)

@@ -264,7 +264,7 @@ def test_a_long_observation_is_cut_in_the_output_and_whole_in_the_text() -> None
     run.drive()
     seen = opened(run)(2, "look", {"city": "x" * 50_000})
     assert isinstance(seen, Observation) and len(seen.text) == 50_008
-    assert bundle(run[2].result[0])["text/plain"].endswith("… (+30,008 characters)")
+    assert bundle(run[2].result)["text/plain"].endswith("… (+30,008 characters)")
 
 
 # -- reading back --------------------------------------------------------------------------------------------------------
