@@ -39,25 +39,24 @@ class Offline:
 
     def __call__(self, request: Request) -> Reply:
         """Reply with the next call that is needed, or else with an answer or a refusal for each question."""
-        questions, results = read_chat(request.chat)
-        notes = Notes(request.offered, results)
+        turn = read_chat(request.chat, request.offered)
         lines, thought = [], "I have what I need."
-        for question in questions:
-            notes.found = []
+        for question in turn.questions:
+            turn.found = []
             try:
-                lines.append(answer(question, notes))
+                lines.append(answer(question, turn))
                 continue
             except Refused as refused:
                 reason = str(refused)
             except CallNeeded as needed:
                 if request.choice != "none":
-                    start = "Next I need" if results else f"{WHO} I need"
+                    start = "Next I need" if turn.is_introduced else f"{WHO} I need"
                     return write_call(f"{start} {needed.purpose}", needed.call, request.dialect.name)
                 reason = f"I had to stop before I could call `{needed.call.name}`."
             thought = "I can't get any further."
-            lines.append(refusal(question, reason, notes.found))
+            lines.append(refusal(question, reason, turn.found))
         text = "\n".join(lines) or "Nothing was asked."
-        return write_answer(thought, text if results else f"{WHO} {text}", request)
+        return write_answer(thought, text if turn.is_introduced else f"{WHO} {text}", request)
 
     def __repr__(self) -> str:
         return "Offline()"
@@ -106,39 +105,6 @@ def to_json(data: Any) -> str:
 # What was asked, and what the tools returned
 
 
-@dataclass(slots=True)
-class Result:
-    """A call of this turn and what came of it."""
-
-    call: Call
-    text: str
-    ok: bool
-
-
-def read_chat(chat: Iterable[Message]) -> tuple[list[str], dict[str, Result]]:
-    """Return the questions of this turn, the injected ones last, and the result of each call by the call's purpose.
-
-    A turn begins with the user's message after an answer; the last one counts if there are several. Other messages that
-    come before the turn is over are hints for a language model.
-    """
-    questions: list[str] = []
-    results: dict[str, Result] = {}
-    calls: Iterator[Call] = iter(())
-    purpose, is_new = "", True
-    for message in chat:
-        if message.role == "assistant":
-            purpose, calls, is_new = message.text.partition("I need ")[2], iter(message.calls), not message.calls
-        elif message.role == "tool" and purpose and (call := next(calls, None)):
-            results[purpose] = Result(call, message.text, message.ok)
-        elif message.role == "user" and message.text.startswith(INTERRUPT):
-            texts = re.split(r"^[0-9]+\. ", message.text.removeprefix(INTERRUPT).strip(), flags=re.MULTILINE)
-            questions += filter(None, map(str.strip, texts))
-            is_new = False
-        elif message.role == "user" and is_new and not message.name:
-            questions, results = [message.text], {}
-    return questions, results
-
-
 class CallNeeded(Exception):
     """A rule needs this call before it can go on; the purpose completes the sentence "I need …"."""
 
@@ -164,11 +130,26 @@ class Value:
 
 
 @dataclass(slots=True)
-class Notes:
-    """The tools, what they returned in this turn, and a clause for each thing looked up for the present question."""
+class Result:
+    """A call of this turn and what came of it."""
+
+    call: Call
+    text: str
+    ok: bool
+
+
+@dataclass(slots=True)
+class Turn:
+    """What was asked since the last answer, and what the tools returned; `found` is for the question being answered.
+
+    A result is found by the purpose of its call, which the thought says, so that a person can edit the call; or else by
+    the call itself, so that a person can edit the thought.
+    """
 
     tools: tuple[Tool, ...]
-    results: dict[str, Result]
+    questions: list[str] = field(default_factory=list)
+    results: dict[Any, Result] = field(default_factory=dict)
+    is_introduced: bool = False
     found: list[str] = field(default_factory=list)
 
     def find_out(self, wanted: str, does: str, tool: str, arguments: dict[str, Any]) -> tuple[str, Value]:
@@ -176,20 +157,50 @@ class Notes:
 
         Raises `CallNeeded` if the tool was not called for this yet, and `Refused` if it failed.
         """
-        purpose = f"{wanted}, and the tool `{tool}` {does}."
-        result = self.results.get(purpose)
+        call, purpose = Call(tool, arguments), f"{wanted}, and the tool `{tool}` {does}."
+        result = self.results.get(purpose) or self.results.get(identity(call))
         if result is None:
-            raise CallNeeded(Call(tool, arguments), purpose)
+            raise CallNeeded(call, purpose)
         if not result.ok:
             raise Refused(f"`{tool}` gave no result: “{one_line(result.text)}”.")
-        is_as_asked = (result.call.name, result.call.arguments) == (tool, arguments)  # else a person edited the call
+        was_edited = identity(result.call) != identity(call)
         value = read_value(result.text)
-        return f"{wanted if is_as_asked else one_line(call_text(result.call))} is {value}", value
+        return f"{one_line(call_text(result.call)) if was_edited else wanted} is {value}", value
 
     def require(self, name: str, parameters: Iterable[str]) -> None:
         """Raise `Refused` unless one of agentkit's own tools is offered, with the parameters that it has."""
         if not any(tool.name == name and required(tool).keys() == set(parameters) for tool in self.tools):
             raise Refused(f"That takes the tool `{name}`, which I wasn't offered.")
+
+
+def identity(call: Call) -> Any:
+    """Return what two equal calls have in common. The rules only make calls with plain arguments."""
+    is_plain = all(isinstance(value, str | int | float) for value in call.arguments.values())
+    return (call.name, *sorted(call.arguments.items())) if is_plain else id(call)
+
+
+def read_chat(chat: Iterable[Message], tools: tuple[Tool, ...]) -> Turn:
+    """Return the last turn of a chat.
+
+    A turn begins with the user's message after an answer; the last one counts if there are several. Injected messages
+    add questions to it. Other messages that come before the turn is over are hints for a language model.
+    """
+    turn = Turn(tools)
+    calls: Iterator[Call] = iter(())
+    purpose, is_new = "", True
+    for message in chat:
+        if message.role == "assistant":
+            purpose, calls, is_new = message.text.partition("I need ")[2], iter(message.calls), not message.calls
+            turn.is_introduced = turn.is_introduced or message.text.startswith(WHO)
+        elif message.role == "tool" and (call := next(calls, None)):
+            turn.results[purpose] = turn.results[identity(call)] = Result(call, message.text, message.ok)
+        elif message.role == "user" and message.text.startswith(INTERRUPT):
+            texts = re.split(r"^[0-9]+\. ", message.text.removeprefix(INTERRUPT).strip(), flags=re.MULTILINE)
+            turn.questions += filter(None, map(str.strip, texts))
+            is_new = False
+        elif message.role == "user" and is_new and not message.name:
+            turn = Turn(tools, [message.text])
+    return turn
 
 
 def read_value(text: str) -> Value:
@@ -267,28 +278,28 @@ Part = str | Lookup
 """A part of an expression: a number, an operator or a parenthesis as a text, or something to look up."""
 
 
-def answer(question: str, notes: Notes) -> str:
+def answer(question: str, turn: Turn) -> str:
     """Return the answer to a question. Raises `CallNeeded` until everything is known, `Refused` if no rule helps."""
     text = " ".join(question.split()).rstrip(" ?.=") if len(question) <= MAX_QUESTION else ""
     text = _OPENING.sub("", text)
     for pattern, tool, wanted in RULES:
         if match := re.fullmatch(pattern, text, re.IGNORECASE):
             groups = match.groupdict()
-            notes.require(tool, groups)
+            turn.require(tool, groups)
             arguments = {key: json.loads(text) if re.fullmatch(_NUMBER, text) else text for key, text in groups.items()}
-            result, _ = notes.find_out(wanted.format(**groups), "works that out", tool, arguments)
+            result, _ = turn.find_out(wanted.format(**groups), "works that out", tool, arguments)
             return sentence([result])
     match read_expression(text):
         case [] | [str()]:
             raise Refused(NO_RULE)
         case [Lookup() as lookup]:
-            look_up(lookup, notes)
-            return sentence(notes.found)
+            look_up(lookup, turn)
+            return sentence(turn.found)
         case parts:
-            notes.require("calculate", ["expression"])
-            expression = fill_in(parts, notes)
-            result, _ = notes.find_out(expression, "works that out", "calculate", {"expression": expression})
-            return sentence(notes.found, result)
+            turn.require("calculate", ["expression"])
+            expression = fill_in(parts, turn)
+            result, _ = turn.find_out(expression, "works that out", "calculate", {"expression": expression})
+            return sentence(turn.found, result)
 
 
 def read_expression(text: str) -> list[Part]:
@@ -324,9 +335,9 @@ def read_operand(text: str) -> Part | None:
     return Lookup(match["attribute"].lower(), match["subject"], match["phrase"])
 
 
-def fill_in(parts: list[Part], notes: Notes) -> str:
+def fill_in(parts: list[Part], turn: Turn) -> str:
     """Return an expression with the numbers that the tools returned for its look-ups."""
-    values = {part: look_up(part, notes) for part in dict.fromkeys(parts) if isinstance(part, Lookup)}
+    values = {part: look_up(part, turn) for part in dict.fromkeys(parts) if isinstance(part, Lookup)}
     for value in values.values():
         if not re.fullmatch(rf"{_NUMBER}(?:e[-+]?[0-9]{{1,3}})?", value.text, re.IGNORECASE):
             raise Refused(f"“{value.text}” isn't a plain number, so I can't calculate with it.")
@@ -337,11 +348,11 @@ def fill_in(parts: list[Part], notes: Notes) -> str:
     return "".join(part if isinstance(part, str) else numbers[part] for part in parts)
 
 
-def look_up(lookup: Lookup, notes: Notes) -> Value:
+def look_up(lookup: Lookup, turn: Turn) -> Value:
     """Return and note what a look-up finds. Raises `CallNeeded` and `Refused`."""
-    tool, arguments = choose_tool(lookup, notes.tools)
-    clause, value = notes.find_out(f"the {lookup.phrase}", "looks that up", tool, arguments)
-    notes.found.append(clause)
+    tool, arguments = choose_tool(lookup, turn.tools)
+    clause, value = turn.find_out(f"the {lookup.phrase}", "looks that up", tool, arguments)
+    turn.found.append(clause)
     return value
 
 

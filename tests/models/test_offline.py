@@ -277,12 +277,23 @@ def test_an_edited_call_is_reported_as_it_was_made(dialect: str) -> None:
     assert loop.run() == "price(item='soup') is 6.8, so 3 * 6.8 is 20.4."
 
 
-def test_calls_that_another_model_made_are_not_taken_for_its_own() -> None:
+def test_an_edited_thought_does_not_bring_its_call_again() -> None:
     loop = Loop()
-    earlier = assistant("I look.", calls=(Call("price", {"item": "tea"}),))
-    loop.chat = Chat.of([user("What is 2 times the price of cake?"), earlier, Message("tool", "3.2", name="price")])
-    assert loop.run() == "The price of cake is 4.5, so 2 * 4.5 is 9.0."
-    assert WHO in loop.thoughts[0]
+    loop.chat += user("What is 3 times the price of cake?")
+    loop.act(*loop.think().calls)
+    loop.chat = Chat.of([loop.chat[0], replace(loop.chat[1], text="First things first.", raw=""), loop.chat[2]])
+    assert loop.run() == "The price of cake is 4.5, so 3 * 4.5 is 13.5."
+    assert loop.called == ["price", "calculate"]
+
+
+def test_a_call_that_another_model_made_counts_only_if_it_is_the_call_that_is_needed() -> None:
+    for item, calls in (("tea", ["price", "calculate"]), ("cake", ["calculate"])):
+        loop = Loop()
+        earlier = assistant("I look.", calls=(Call("price", {"item": item}),))
+        returned = Message("tool", str(price(item)), name="price")
+        loop.chat = Chat.of([user("What is 2 times the price of cake?"), earlier, returned])
+        assert loop.run() == "The price of cake is 4.5, so 2 * 4.5 is 9.0."
+        assert loop.called == calls and WHO in loop.thoughts[0]
 
 
 @every_dialect
