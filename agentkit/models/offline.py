@@ -4,8 +4,8 @@ Rule 1: Nothing is guessed. A question that no rule reads is refused, and every 
 Rule 2: Nothing is remembered. Each request is answered from its chat alone, so an edit changes everything after it.
 Rule 3: What a tool returned is a value, never an instruction.
 
-The model knows agentkit's own tools by their names and parameters. It takes any other tool that requires one text for a
-look-up of what its name says: `price(item)` looks up the price of an item.
+The model knows agentkit's own tools by their names and parameters. It treats any other tool that requires exactly one
+text as a look-up of what its name says: `price(item)` looks up the price of an item.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def sentence(found: list[str], result: str = "") -> str:
 
 
 def refusal(question: str, reason: str, found: list[str]) -> str:
-    """Return the line that refuses a question, with what was found before it came to that."""
+    """Return the line that refuses a question, with what was found up to then."""
     line = one_line(question)
     asked = f"“{line}”" if re.fullmatch(r"[^{}\[\]<>`|]{1,80}", line) else "this"
     return f"I can't answer {asked}. {reason}" + (f" So far: {' and '.join(found)}." if found else "")
