@@ -27,7 +27,7 @@ from agentkit.runtime.control import Control
 from agentkit.runtime.performer import Host, name_of
 from agentkit.runtime.scheduler import Desk
 from agentkit.tools import builtin
-from agentkit.tools.sources import ToolSet
+from agentkit.tools.toolset import ToolSet
 from agentkit.trace.events import Event
 from agentkit.trace.history import History
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentkit.core.messages import Chat
 from agentkit.errors import Unknown, UsageError
-from agentkit.tools.sources import ToolSet
+from agentkit.tools.toolset import ToolSet
 
 
 def _is_names(value: Any) -> bool:

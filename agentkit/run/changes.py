@@ -8,7 +8,7 @@ from agentkit.core.messages import Call, Reply
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Step, replace
 from agentkit.errors import Unknown, UsageError
-from agentkit.tools import observe
+from agentkit.tools import observations
 
 CHANGES = {
     "think": ("text", "answer", "calls", "arguments"),
@@ -97,5 +97,5 @@ def blank(step: Step) -> Any:
     if step.kind == "think":
         return Reply()
     if step.kind == "act":
-        return (observe.observation(step.calls[0], ""),)  # type: ignore[union-attr]
+        return (observations.returned(step.calls[0], ""),)  # type: ignore[union-attr]
     return ""

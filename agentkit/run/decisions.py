@@ -12,7 +12,7 @@ from agentkit.journal.entries import Entry
 from agentkit.run import changes
 from agentkit.run.edits import answer, edit_call, still
 from agentkit.stepper.stepper import Pending
-from agentkit.tools import observe
+from agentkit.tools import observations
 from agentkit.trace import beside
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def reject(run: Run, comment: str, which: int) -> Entry:
     if (end := run.control.do(lambda: budget.reject(run.desk, pending))) is not None:
         return answer(run, pending, end, "human", comment or "no more budget")
     _must_be_a_call(pending)
-    result = (observe.rejected(pending.step.calls[0], mask(comment)),)  # type: ignore[union-attr]
+    result = (observations.rejected(pending.step.calls[0], mask(comment)),)  # type: ignore[union-attr]
     return answer(run, pending, result, "human", "rejected")
 
 
@@ -75,7 +75,7 @@ def respond(run: Run, value: Any, which: int) -> Entry:
         return answer(run, pending, mask(str(value)), "human")
     if pending.step.kind != "act":
         raise UsageError("respond() answers a question or stands in for a tool; edit(text=...) writes a thought")
-    message = observe.observation(pending.step.calls[0], value)  # type: ignore[union-attr]
+    message = observations.returned(pending.step.calls[0], value)  # type: ignore[union-attr]
     return answer(run, pending, (replace(message, text=mask(message.text)),), "human", "answered in the tool's place")
 
 

@@ -23,8 +23,8 @@ from agentkit.models.base import Abilities, Model, Request
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.overflow import shorter
 from agentkit.models.replies import reply_of
-from agentkit.tools import observe
-from agentkit.tools.sources import ToolSet
+from agentkit.tools import observations
+from agentkit.tools.toolset import ToolSet
 
 
 @dataclass(slots=True, eq=False)
@@ -143,23 +143,23 @@ class Host:
         entry.author = "host"
         tool = self.tools.find(call.name)
         if tool is None:
-            return (observe.not_found(call, [tool.name for tool in self.tools.tools]),)
+            return (observations.not_found(call, [tool.name for tool in self.tools.tools]),)
         try:
             arguments, coerced = tool.bind(call)
         except ArgumentsError as error:
-            return (observe.invalid(call, error),)
+            return (observations.invalid_arguments(call, error),)
         if coerced:
             entry.reason = "; ".join(coerced)
         entry.author = "tool"
         try:
             value = yield Effect(tool.function, (), arguments, tool.timeout, False)
         except ToolTimeout:
-            return (observe.timed_out(call, tool.timeout),)
+            return (observations.timed_out(call, tool.timeout),)
         except (Control, KeyboardInterrupt):
             raise
         except BaseException as error:
-            return (_masked(observe.failure(call, error)),)
-        return (_masked(observe.observation(call, value)),)
+            return (_masked(observations.raised(call, error)),)
+        return (_masked(observations.returned(call, value)),)
 
 
 def name_of(model: Any) -> str:

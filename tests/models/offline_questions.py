@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from agentkit.tools import clock, facts, math, units
+from agentkit.tools.builtin import clock, facts, math, units
 from agentkit.tools.tool import Tool
 
 # For each tool other ways to describe it, and for each argument other ways to describe that.

@@ -15,7 +15,7 @@ from agentkit.core.messages import Chat, Message, assistant, user
 from agentkit.models import dialects
 from agentkit.models.base import Request
 from agentkit.models.offline import WHO, Offline
-from agentkit.tools import facts
+from agentkit.tools.builtin import facts
 from agentkit.tools.tool import Tool, tool
 
 REFUSES = ("I cannot", "I do not answer", "Nothing was asked", WHO)

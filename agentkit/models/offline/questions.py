@@ -97,7 +97,7 @@ def _how_many(found: re.Match[str]) -> object | None:
 
 def is_unit(text: str) -> bool:
     """Tell whether these words name a unit: vocabulary only; what a unit is worth only tools know."""
-    from agentkit.tools.units import AMBIGUOUS, find_unit
+    from agentkit.tools.builtin.units import AMBIGUOUS, find_unit
 
     low = text.strip().lower()
     return bool(text.strip()) and (

@@ -234,7 +234,7 @@ def _convert(plan: Convert, desk: Desk) -> Value:
 
 
 def _spellings(unit: str) -> list[str]:
-    from agentkit.tools.units import find_unit
+    from agentkit.tools.builtin.units import find_unit
 
     known = find_unit(unit)
     return [unit, *(known.names if known else ())]
