@@ -100,7 +100,7 @@ class Tool:
         self._digest: str | None = None
         self._sole_text: str | Literal[False] | None = False
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Tool:

@@ -75,6 +75,10 @@ def test_a_tool_is_called_like_its_function():
     assert weather("Bern", days=2) == {"Bern": 2}
 
 
+def test_an_argument_may_be_called_self():
+    assert tool(name="f")(lambda a, self: (a, self))(a=1, self=2) == (1, 2)
+
+
 def test_options_are_kept_and_by_default_the_worst_effect_is_assumed():
     @tool(name="send", description="Send it.", effect="pure", timeout=None, ends_turn=True)
     async def anything(x): ...

@@ -72,10 +72,13 @@ def factorial(value: Number) -> int:
     return math.factorial(value)
 
 
-def least_common_multiple(*values: int) -> int:
+def least_common_multiple(*values: Number) -> int:
     """Return the least common multiple."""
-    check_size(*(value.bit_length() for value in values))
-    return math.lcm(*values)
+    integers = [value for value in values if isinstance(value, int)]
+    if len(integers) < len(values):
+        raise ToolError("lcm takes integers")
+    check_size(*(value.bit_length() for value in integers))
+    return math.lcm(*integers)
 
 
 OPERATORS: dict[type, Callable[[Any, Any], Number]] = {
