@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentkit import export
-from agentkit.agent import answers, log, outfit, resuming, sessions, settings
+from agentkit.agent import answers, lessons, log, outfit, resuming, sessions, settings
 from agentkit.agent.settings import SETTINGS
 from agentkit.core import interrupts, secrets
 from agentkit.core.messages import Chat, message_to_json, system
@@ -18,7 +18,7 @@ from agentkit.gates import budget, deadline
 from agentkit.gates.base import Gate, approval
 from agentkit.journal import open_journal
 from agentkit.journal.entries import Journal, RunInfo
-from agentkit.memory import lessons, open_memory
+from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
 from agentkit.run.edits import discard, info
 from agentkit.run.result import Result
@@ -173,7 +173,7 @@ class Agent:
             "task": [secrets.mask_json(message_to_json(message)) for message in chat],
             "engine": self.engine_name,
             **source,
-            "options": lessons.recalled(self.options),
+            "options": lessons.with_lessons(self.options),
             "tools": {tool.name: tool.digest for tool in self.tools.tools},
             "model": name_of(self.model),
             "dialect": self.dialect.name if self.dialect else None,
@@ -186,7 +186,7 @@ class Agent:
             raise UsageError(
                 f"a fork has the past of its run, and {name} is part of that; begin a new run to change it"
             )
-        options = {name: value for name, value in lessons.recalled(self.options).items() if name in changes}
+        options = {name: value for name, value in lessons.with_lessons(self.options).items() if name in changes}
         changed = {"options": {**spec["options"], **options}} if options else {}
         return changed | answers.changed(changes)
 
@@ -219,7 +219,7 @@ class Agent:
             desk.listen(self.on_event)
         run = Run(self, desk, Control(desk), spec)
         run.forecast = registry.forecast(self.engine, spec["options"])
-        lessons.keep(run, self.options.get("lessons"))
+        lessons.remember_lessons(run, self.options.get("lessons"))
         sessions.follow(run, new=new, forked=parent is not None)
         if self.on_step:
             log.on_step(run, self.on_step)
