@@ -112,7 +112,7 @@ def _type_and_text(error: BaseException) -> str:
 
 
 def traceback_text(error: BaseException) -> str:
-    """Return the traceback of an error from the tool's own code on; empty if none of it was running."""
+    """Return the traceback of an error from the code of the tool on; empty if it was not running."""
     import traceback
 
     start = _first_foreign_frame(error.__traceback__)

@@ -35,6 +35,8 @@ calculate, convert, lookup = arithmetic.calculate, units.convert, facts.lookup
         ("factorial(20)", 2432902008176640000),
         ("log(e) + log10(100) + log2(8)", 6.0),
         ("cos(pi)", -1.0),
+        ("+".join(map(str, range(200))), 19900),
+        ("10 - 3 - 2 * 2 ** 3 ** 0", 3),
     ],
 )
 def test_arithmetic_is_right_and_integers_stay_integers(expression: str, value: Any) -> None:

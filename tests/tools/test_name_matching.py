@@ -10,7 +10,7 @@ NAMES = ("web_search", "skill.discover", "Calculator", "clean up")
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "expected"),
     [
         ("web_search", "web_search"),
         ("**web_search**", "web_search"),
@@ -32,8 +32,8 @@ NAMES = ("web_search", "skill.discover", "Calculator", "clean up")
         ("***", None),
     ],
 )
-def test_a_decorated_name_finds_its_tool_and_another_word_does_not(written, meant):
-    assert match_name(written, NAMES) == meant
+def test_a_decorated_name_finds_its_tool_and_another_word_does_not(written, expected):
+    assert match_name(written, NAMES) == expected
 
 
 def test_if_two_names_could_be_meant_neither_is():

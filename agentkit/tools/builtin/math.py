@@ -112,8 +112,8 @@ def evaluate(node: ast.AST, depth: int = 0) -> Number:
             return CONSTANTS[name]
         case ast.UnaryOp(op=sign, operand=operand) if type(sign) in SIGNS:
             return SIGNS[type(sign)](evaluate(operand, depth + 1))
-        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
-            return OPERATORS[type(operator)](evaluate(left, depth + 1), evaluate(right, depth + 1))
+        case ast.BinOp(op=operator) if type(operator) in OPERATORS:
+            return _evaluate_chain(node, depth)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
             if not arguments:
                 raise ToolError(f"{name}() needs a number")
@@ -126,6 +126,19 @@ def evaluate(node: ast.AST, depth: int = 0) -> Number:
         "only numbers, + - * / // % **, parentheses, the constants "
         f"{' and '.join(CONSTANTS)}, and these functions can be used: {', '.join(FUNCTIONS)}"
     )
+
+
+def _evaluate_chain(node: ast.BinOp, depth: int) -> Number:
+    """Return the value of a chain such as `1 + 2 - 3`, from left to right; however long it is, it is not nested."""
+    chain: list[ast.BinOp] = []
+    first: ast.expr = node
+    while isinstance(first, ast.BinOp) and type(first.op) in OPERATORS:
+        chain.append(first)
+        first = first.left
+    value = evaluate(first, depth + 1)
+    for link in reversed(chain):
+        value = OPERATORS[type(link.op)](value, evaluate(link.right, depth + 1))
+    return value
 
 
 def _call(name: str, arguments: list[Number]) -> Number:
@@ -146,8 +159,8 @@ def calculate(expression: str) -> int | float:
 
     Args:
         expression: The arithmetic to do, such as "17 * 23", "(2 + 3) ** 4" or "sqrt(2) / 2". It may contain
-            numbers, + - * / // % **, parentheses, pi, e, and functions: abs round min max floor ceil sqrt exp log log2 log10
-            sin cos tan asin acos atan degrees radians hypot gcd lcm factorial. Angles are in radians.
+            numbers, + - * / // % **, parentheses, pi, e, and functions: abs round min max floor ceil sqrt exp log
+            log2 log10 sin cos tan asin acos atan degrees radians hypot gcd lcm factorial. Angles are in radians.
     """
     if len(expression) > MAX_CHARACTERS:
         raise ToolError(f"the expression is longer than {MAX_CHARACTERS} characters")
