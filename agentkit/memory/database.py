@@ -42,6 +42,8 @@ class Database:
     """
 
     def __init__(self, path: str | os.PathLike[str] = IN_PROCESS, *, timeout: float = 5.0) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise UsageError(f"path must be the path of a file, not {path!r:.200}")
         self.path = Path(path) if str(path) == IN_PROCESS else Path(path).expanduser().absolute()
         self._timeout = timeout
         self._lock = threading.RLock()

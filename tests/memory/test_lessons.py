@@ -130,7 +130,10 @@ def test_the_lessons_of_a_memory_and_those_at_its_path_are_the_same(tmp_path: Pa
     assert Lessons().path is None
 
 
-@pytest.mark.parametrize("options", [{"user": None}, {"user": 3}, {"newest": -1}, {"newest": True}, {"newest": "2"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"path": 3}, {"path": Memory()}, {"user": None}, {"user": 3}, {"newest": -1}, {"newest": True}, {"newest": "2"}],
+)
 def test_an_invalid_option_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(options))):
         Lessons(**options)
