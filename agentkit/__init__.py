@@ -17,7 +17,8 @@ from agentkit.gates.budget import Budget
 from agentkit.gates.state import Status
 from agentkit.run.run import Result, Run
 from agentkit.stepper.stepper import Stepper
-from agentkit.tools.tool import Tool, ToolBox, tool
+from agentkit.tools.tool import Tool, tool
+from agentkit.tools.toolbox import ToolBox
 
 __all__ = [
     "Act",

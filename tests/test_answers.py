@@ -10,7 +10,7 @@ import pydantic
 import pytest
 from splitting import split
 
-from agentkit import Agent, Call, Reply, Result, Run, tool
+from agentkit import Agent, Call, Reply, Result, load, tool
 from agentkit.errors import OutputValidationError, UsageError
 from agentkit.export import json as export_json
 from agentkit.models.base import Abilities

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from splitting import split
 
-from agentkit import Agent, Call, Reply, Run, tool
+from agentkit import Agent, Call, Reply, Run, load, tool
 from agentkit.core.messages import Chat
 from agentkit.core.steps import Act, All, Answer, Engine
 from agentkit.engines.react import react

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from splitting import split
 
-from agentkit import Agent, Call, Loop, Reply, Run, tool
+from agentkit import Agent, Call, Loop, Reply, Run, load, tool
 from agentkit.errors import Ended, Undecided, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted

@@ -17,7 +17,7 @@ from agentkit.core.usage import Usage
 from agentkit.errors import Busy, UsageError
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
-from agentkit.tools.math import calculate
+from agentkit.tools.builtin.math import calculate
 from agentkit.trace.trace import Trace
 
 

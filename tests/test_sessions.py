@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from splitting import split
 
-from agentkit import Agent, Run
+from agentkit import Agent, load
 from agentkit.errors import UsageError
 from agentkit.models.scripted import Scripted
 

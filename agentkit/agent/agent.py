@@ -34,7 +34,7 @@ from agentkit.runtime.control import Control, check_timeout
 from agentkit.runtime.performer import Performer, name_of
 from agentkit.runtime.scheduler import Scheduler
 from agentkit.tools import builtin
-from agentkit.tools.sources import ToolSet
+from agentkit.tools.toolset import ToolSet
 from agentkit.trace.trace import Trace
 
 FIXED = frozenset({"instructions", "journal", *sessions.OPTIONS})
@@ -185,7 +185,7 @@ class Agent(Displayed):
             "task": [secrets.mask_json(message_to_json(message)) for message in chat],
             "engine": self.engine_name,
             **registry.source(self.engine),
-            "options": lessons.recalled(self.engine_options),
+            "options": lessons.with_lessons(self.engine_options),
             "tools": {tool.name: tool.digest for tool in self.tools.tools},
             "model": name_of(self.model),
             "dialect": self.dialect.name if self.dialect else None,
@@ -202,9 +202,9 @@ class Agent(Displayed):
         if "engine" in changes:
             if isinstance(changes["engine"], Mapping) and "engine" not in changes["engine"]:
                 own = {name: self.engine_options[name] for name in changes["engine"]}
-                options = {**spec["options"], **lessons.recalled(own)}
+                options = {**spec["options"], **lessons.with_lessons(own)}
             else:
-                options = lessons.recalled(self.engine_options)
+                options = lessons.with_lessons(self.engine_options)
             changed |= {"options": options, "engine": self.engine_name, **registry.source(self.engine)}
         return changed
 
@@ -234,7 +234,7 @@ class Agent(Displayed):
         run.forecast = registry.forecast(self.engine, spec["options"])
         if on_event := self.options.get("on_event"):
             run.on_event(on_event)
-        lessons.keep(run, self.engine_options.get("lessons"))
+        lessons.remember_lessons(run, self.engine_options.get("lessons"))
         sessions.follow(run, is_new=is_new, is_fork=parent is not None)
         if on_step := self.options.get("on_step"):
             log.on_step(run, on_step)

@@ -24,8 +24,8 @@ from agentkit.around.tool_selection import select_tools
 from agentkit.around.window import window
 from agentkit.errors import Unknown, UsageError
 from agentkit.runtime.control import DRIVING
-from agentkit.tools import meta
-from agentkit.tools.sources import ToolSet
+from agentkit.tools import meta_tools
+from agentkit.tools.toolset import ToolSet
 
 
 def _result_at(wanted: str) -> str:
@@ -42,9 +42,9 @@ FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
     "check_completion": (check_completion, "most"),
     "self_check": (self_check, "every"),
     "structured_thinking": (think_in_data, ""),
-    "select_tools": (lambda **options: select_tools(meta.load_tools, **options), "over"),
-    "revise_calls": (lambda: revise_calls(meta.revise_call()), ""),
-    "offload": (lambda **options: offload(meta.read_result(_result_at), **options), "over"),
+    "select_tools": (lambda **options: select_tools(meta_tools.load_tools, **options), "over"),
+    "revise_calls": (lambda: revise_calls(meta_tools.revise_call()), ""),
+    "offload": (lambda **options: offload(meta_tools.read_result(_result_at), **options), "over"),
     "window": (window, "turns"),
     "clear_results": (clear_results, "keep"),
     "compact": (compact, "tokens"),
@@ -54,9 +54,9 @@ FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
 """The options that are off unless they are asked for, from the outside in, and the parameter that a bare number sets."""
 
 _BRINGS: dict[str, Callable[[], Any]] = {
-    "select_tools": meta.load_tools,
-    "revise_calls": meta.revise_call,
-    "offload": lambda: meta.read_result(_result_at),
+    "select_tools": meta_tools.load_tools,
+    "revise_calls": meta_tools.revise_call,
+    "offload": lambda: meta_tools.read_result(_result_at),
 }
 
 
@@ -67,7 +67,7 @@ def offered_tools(own: ToolSet, options: Mapping[str, Any], given: Iterable[Any]
         return own
     found: list[ToolSet] = []
     root = None if wanted is True else wanted
-    discover = meta.discover(lambda: [tool for tool in found[0] if tool.name != "discover"], root)
+    discover = meta_tools.discover(lambda: [tool for tool in found[0] if tool.name != "discover"], root)
     found.append(ToolSet.of([*given, discover]))
     return found[0]
 

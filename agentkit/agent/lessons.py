@@ -1,32 +1,36 @@
-"""What Reflexion has learned, from one run to the next: recalled when a run begins, kept when it ends."""
+"""Let runs learn from each other: a run reads the lessons of a store when it begins, and leaves its own when it ends.
+
+The lessons that a run has read are recorded with it, so that a replay needs no store.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from agentkit.core.lessons import LessonStore
 from agentkit.engines.parsing import answer_of
-from agentkit.engines.reflexion import LessonStore
 from agentkit.run.run import Run
 from agentkit.trace.events import Event
 
 
-def recalled(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with the lessons that a store holds instead of the store; so a replay needs no store."""
+def with_lessons(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of an engine with the lessons of a store instead of the store."""
     store = options.get("lessons")
     return {**options, "lessons": list(store.recall())} if isinstance(store, LessonStore) else dict(options)
 
 
-def keep(run: Run, store: Any) -> None:
-    """Leave the reflections of a run in a store when it ends, with the edits that were made until then."""
+def remember_lessons(run: Run, store: Any) -> None:
+    """Store the reflections of a run when it ends, as they are then, after any edit."""
 
     def on_event(event: Event) -> None:
         if event.kind != "completed":
             return
         for entry in run.trace.line.entries:
-            is_lesson = entry.step is not None and entry.step.role == "reflect"
-            if is_lesson and (lesson := " ".join(answer_of(entry.result).split())):
-                store.remember(lesson)
+            if entry.step is not None and entry.step.role == "reflect":
+                lesson = " ".join(answer_of(entry.result).split())
+                if lesson:
+                    store.remember(lesson)
 
     if isinstance(store, LessonStore):
         run.on_event(on_event)

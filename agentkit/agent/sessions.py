@@ -64,11 +64,15 @@ def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
         _mend(memory, agent.journal, session, user)
     told: list[Message] = []
     about: Data = {"id": session, "user": user}
-    if user and most and (known := memory.recall(question(spec), user=user, most=most, without=session or None)):
+    if (
+        user
+        and most
+        and (known := memory.search(question(spec), user=user, limit=most, except_session=session or None))
+    ):
         told.append(system(KNOWN + "\n\n".join(f"- {one}" for one in known)))
     if session:
         upto, summary = memory.summary(session, user=user) if kind == "summary" else (0, "")
-        turns = memory.turns(session, user=user, after=upto, most=retained if kind == "window" else None)
+        turns = memory.turns(session, user=user, after=upto, limit=retained if kind == "window" else None)
         if summary:
             told.append(system(BEFORE + summary))
         if kind == "summary" and len(turns) >= retained + _slack(retained):
@@ -128,29 +132,29 @@ def follow(run: Run, *, is_new: bool, is_fork: bool) -> None:
         return
     session, person, memory = about["id"], about["user"], run.agent.memory
     if is_new:
-        memory.begin(run.id, question(run.task), session=session, user=person)
+        memory.begin_turn(run.id, question(run.task), session=session, user=person)
 
     def told(event: Event) -> None:
         if event.kind == "completed":
-            memory.end(run.id, event.data["answer"])
+            memory.end_turn(run.id, event.data["answer"])
         elif (
             event.kind == "thought"
             and event.data["model"]
             and "turns" in event.data["tags"]
             and event.data["text"].strip()
         ):
-            memory.summarise(session, event.data["tags"]["upto"], event.data["text"].strip(), user=person)
+            memory.set_summary(session, event.data["tags"]["upto"], event.data["text"].strip(), user=person)
 
     run.on_event(told)
 
 
 def _mend(memory: Memory, journal: Journal, session: str, user: str) -> None:
     """Take over the answers of runs that ended when there was no time left to remember them."""
-    for run in memory.unfinished(session, user=user):
+    for run in memory.unanswered(session, user=user):
         try:
             rows = journal.rows(run)
         except AgentkitError:
             continue
         ends = [row for row in rows if isinstance(row, Note) and row.run == run and row.kind == "completed"]
         if ends:
-            memory.end(run, ends[-1].data["answer"])
+            memory.end_turn(run, ends[-1].data["answer"])

@@ -183,13 +183,14 @@ Step = Think | Act | Ask | All | Conclude
 class Answer:
     """What an engine returns: the answer, the chat that led to it, and why it ended early, if it did.
 
-    With `text` None the engine ends without an answer, and none is proposed.
+    With `propose=False` the engine ends without an answer that anybody should be asked about.
     """
 
-    text: str | None
+    text: str
     chat: Chat
     interrupted: str = ""
     tags: Tags = field(default_factory=_no_tags)
+    propose: bool = True
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ def react(
             return Answer(thought.answer, chat)
         chat += yield Act.each(thought.calls)
     if not force_answer:
-        return Answer(None, chat, "max_turns")
+        return Answer("", chat, "max_turns", propose=False)
     last = yield Think(chat + user(ANSWER_NOW), tools, role="answer", choice="none")
     answer = last.answer or (last.raw or last.text).strip() or summary(chat)
     return Answer(answer, chat + user(ANSWER_NOW) + last.heard + (assistant(answer),), "max_turns")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any
 
 from annotated_types import Ge, Le
 
+from agentkit.core.lessons import LessonStore
 from agentkit.core.messages import Chat, assistant, system
 from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Answer, Engine, Loop, Think, tagged
@@ -49,17 +50,6 @@ The answer: {answer}
 
 The judgement: {judgement}""",
 }
-
-
-@runtime_checkable
-class LessonStore(Protocol):
-    """Keeps lessons from one run to the next; a run takes them from it when it begins, and leaves its own when it ends."""
-
-    def recall(self) -> Iterable[str]:
-        """Return what was learned, oldest first."""
-
-    def remember(self, lesson: str) -> None:
-        """Keep a lesson; one that is known already is kept once."""
 
 
 @dataclass(slots=True)

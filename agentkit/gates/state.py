@@ -13,7 +13,7 @@ from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import KINDS, Pending
-from agentkit.tools.sources import ToolSet
+from agentkit.tools.toolset import ToolSet
 from agentkit.trace.trace import Trace
 
 

@@ -115,13 +115,13 @@ def misfit(shape: Shape) -> Callable[[Any], str]:
 def _misfit(parameters: str) -> Callable[[Any], str]:
     from pydantic_core import ValidationError
 
-    from agentkit.tools.json_schema import form_of_json
+    from agentkit.tools.json_schema import interface_of_json_schema
 
-    form = form_of_json(json.loads(parameters), {})
+    interface = interface_of_json_schema(json.loads(parameters), {})
 
     def wrong(value: Any) -> str:
         try:
-            form.validate(value, strict=True)
+            interface.validate(value, strict=True)
         except ValidationError as error:
             return in_words(error)
         except RecursionError:

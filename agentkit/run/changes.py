@@ -8,7 +8,7 @@ from agentkit.core.messages import Call, Message, Reply
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Step, replace
 from agentkit.errors import Unknown, UsageError
-from agentkit.tools import observe
+from agentkit.tools import observations
 
 CHANGES = {
     "think": ("text", "answer", "calls", "arguments"),
@@ -95,5 +95,5 @@ def blank(step: Step) -> Any:
     if step.kind == "think":
         return Reply()
     if type(step) is Act:
-        return observe.observation(step.call, "")
+        return observations.returned(step.call, "")
     return ""

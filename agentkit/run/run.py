@@ -37,7 +37,7 @@ from agentkit.runtime.control import Control, check_timeout
 from agentkit.runtime.performer import Performer
 from agentkit.stepper.frames import FrameInfo, next_yield
 from agentkit.stepper.stepper import Pending, is_at
-from agentkit.tools import observe
+from agentkit.tools import observations
 from agentkit.trace.asked import asked_by
 from agentkit.trace.events import Event, events_of
 from agentkit.trace.progress import Progress
@@ -634,7 +634,7 @@ class Run(Displayed):
             end = self.control.do(lambda: gate.end(self.state, limit))
             return self._answer(pending, end.result, "human", comment or end.why)
         self._check_call(pending)
-        message = observe.rejected(pending.step.call, mask(comment))  # type: ignore[union-attr]
+        message = observations.rejected(pending.step.call, mask(comment))  # type: ignore[union-attr]
         return self._answer(pending, message, "human", "rejected")
 
     def respond(self, value: Any, which: int = 0) -> Entry:
@@ -644,7 +644,7 @@ class Run(Displayed):
             return self._answer(pending, mask(str(value)), "human")
         if type(pending.step) is not Act:
             raise UsageError("respond() answers a question or stands in for a tool; edit(text=...) writes a thought")
-        message = observe.observation(pending.step.call, value)
+        message = observations.returned(pending.step.call, value)
         message = replace(message, text=mask(message.text))
         return self._answer(pending, message, "human", "answered in the tool's place")
 

@@ -23,8 +23,8 @@ from agentkit.models.replies import reply_of
 from agentkit.runtime.calls import call_model, call_tool, late_error, tool_error
 from agentkit.runtime.events import Listeners
 from agentkit.runtime.in_flight import InFlight, Outcome
-from agentkit.tools import observe
-from agentkit.tools.sources import ToolSet
+from agentkit.tools import observations
+from agentkit.tools.toolset import ToolSet
 
 _COUNTS = tuple(field.name for field in fields(Usage))
 
@@ -73,7 +73,7 @@ class Performer:
         if flight.seconds is not None and flight.limit >= flight.seconds:
             return True, out_of_time(step, flight.seconds)
         if type(step) is Act:
-            return True, observe.timed_out(step.call, flight.limit)
+            return True, observations.timed_out(step.call, flight.limit)
         assert type(step) is Think
         model = self._model_for(step)
         try:
@@ -167,23 +167,23 @@ class Performer:
         entry.author = "host"
         tool = self.tools.find(call.name)
         if tool is None:
-            return observe.not_found(call, [tool.name for tool in self.tools.tools])
+            return observations.not_found(call, [tool.name for tool in self.tools.tools])
         try:
             arguments, coerced = tool.bind(call)
         except ArgumentsError as error:
-            return observe.invalid(call, error)
+            return observations.invalid_arguments(call, error)
         if coerced:
             entry.reason = "; ".join(coerced)
         entry.author = "tool"
         try:
             value = call_tool(tool.function, arguments, flight, tool.timeout)
         except ToolTimeout:
-            return observe.timed_out(call, flight.limit)
+            return observations.timed_out(call, flight.limit)
         except BaseException as error:
             if isinstance(error, Control) or (isinstance(error, KeyboardInterrupt) and interrupts.pressed(error)):
                 raise
-            return _masked(observe.failure(call, tool_error(error)))
-        return _masked(observe.observation(call, value))
+            return _masked(observations.raised(call, tool_error(error)))
+        return _masked(observations.returned(call, value))
 
 
 def name_of(model: Any) -> str:

@@ -215,10 +215,10 @@ class Stepper:
         if lane.parent is not None:
             self._finish(lane, value)
             return None
-        if type(value) is not Answer or not isinstance(value.text, str | None):
+        if type(value) is not Answer or not isinstance(value.text, str):
             raise EngineError(f"an engine returns an Answer with a text, as in Answer(text, chat), not {value!r:.200}")
-        if value.text is None:
-            self._end(replace(value, text=""))
+        if not value.propose:
+            self._end(value)
             return None
         lane.proposed = value
         return -1, Conclude(value.text, "answer", value.tags, value.interrupted)

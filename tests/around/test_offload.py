@@ -102,7 +102,7 @@ def test_a_run_that_was_resumed_reads_on(tmp_path: Any) -> None:
     ("arguments", "said"),
     [
         ({"address": "result://made up"}, "no such result"),
-        ({"address": "ADDRESS", "start": 9_000}, "start is 0 to 8,999"),
+        ({"address": "ADDRESS", "start": 9_000}, "start must be from 0 to 8,999"),
     ],
 )
 def test_what_cannot_be_read_is_told_to_the_model(arguments: dict[str, Any], said: str) -> None:

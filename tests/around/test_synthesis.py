@@ -9,7 +9,7 @@ import pytest
 from engines.actors import Actor, look
 from splitting import split
 
-from agentkit import Agent, Call, Chat, Message, Reply, Result, Run, tool
+from agentkit import Agent, Call, Chat, Message, Reply, Result, load, tool
 from agentkit.around.synthesis import view
 from agentkit.engines.registry import ENGINES, find, loops
 from agentkit.errors import ModelError

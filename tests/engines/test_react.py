@@ -50,7 +50,7 @@ def test_without_a_forced_answer_it_stays_open() -> None:
     next(engine)
     engine.send(Reply("again", (CALL,)))
     answer = done(engine, (Message("tool", "3", (), "c1", "add"),))
-    assert (answer.text, answer.interrupted) == (None, "max_turns")
+    assert (answer.text, answer.interrupted) == ("", "max_turns")
 
 
 def test_when_even_the_forced_answer_is_empty_the_trace_is_summed_up() -> None:

@@ -15,7 +15,7 @@ from agentkit.core.messages import assistant
 from agentkit.export import html, markdown, to_html, to_markdown
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.tools.observe import observation
+from agentkit.tools.observations import returned
 
 every_format = pytest.mark.parametrize("module", [html, markdown])
 
@@ -37,7 +37,7 @@ def run_of(steps: int = 1, text: str = "I look", city: str = "Oslo", **options: 
 
 
 def table(value: Any) -> Message:
-    return observation(Call("rows"), value)
+    return returned(Call("rows"), value)
 
 
 @every_format

@@ -62,7 +62,9 @@ def test_a_round_trip_gives_the_same_tree(journal: Any, restored: Restored) -> N
     back = restored(again(to_json(run)), run.agent)
     assert repr(back) == repr(run)
     assert [[repr(e) for e in line] for line in back.branches()] == [[repr(e) for e in line] for line in run.branches()]
-    assert {n: repr(e) for n, e in back.trace.tree.entries.items()} == {n: repr(e) for n, e in run.trace.tree.entries.items()}
+    assert {n: repr(e) for n, e in back.trace.tree.entries.items()} == {
+        n: repr(e) for n, e in run.trace.tree.entries.items()
+    }
     assert back.trace.tips == run.trace.tips
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from agentkit.tools import clock, facts, math, units
+from agentkit.tools.builtin import clock, facts, math, units
 
 OWN = {tool.name: tool for box in (math.box, units.box, facts.box, clock.box) for tool in box}
 

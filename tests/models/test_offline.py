@@ -18,7 +18,7 @@ from agentkit.engines.registry import ENGINES
 from agentkit.models import dialects
 from agentkit.models.base import Request
 from agentkit.models.offline import WHO, Offline
-from agentkit.tools import facts
+from agentkit.tools.builtin import facts
 from agentkit.tools.tool import Tool, tool
 
 ANSWER_NOW = "No more actions are possible. Give your best FINAL_ANSWER: now, from what is known so far."

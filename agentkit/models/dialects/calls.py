@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.core.messages import Call, canonical, digest
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.base import MOST_REFUSED, ONE_ACTION
-from agentkit.tools import names
+from agentkit.tools.name_matching import match_name, strip_decoration
 
 if TYPE_CHECKING:
     from agentkit.tools.tool import Tool
@@ -27,8 +27,8 @@ def find(name: str, tools: tuple[Tool, ...]) -> tuple[str, Tool | None]:
         if tool.name == name:
             return name, tool
     known = {tool.name: tool for tool in tools}
-    found = names.match(name, known)
-    return (found, known[found]) if found is not None else (names.bare(name) or name.strip(), None)
+    found = match_name(name, known)
+    return (found, known[found]) if found is not None else (strip_decoration(name) or name.strip(), None)
 
 
 def identity(name: str, arguments: Any, position: int) -> str:

@@ -12,7 +12,7 @@ from agentkit.models.dialects.calls import ARGUMENT_KEYS, find, from_object, ref
 from agentkit.models.dialects.protocol import Reading
 from agentkit.models.dialects.text import prompt
 from agentkit.models.dialects.views import View, arguments_of, first_only, observed, plain, settled, spoken, view
-from agentkit.tools.observe import clip
+from agentkit.tools.observations import clip
 
 if TYPE_CHECKING:
     from agentkit.tools.tool import Tool

@@ -12,7 +12,7 @@ from agentkit.models.dialects import protocol, spelled, thinking
 from agentkit.models.dialects.calls import find, from_wire, identity, takes_nothing
 from agentkit.models.dialects.protocol import Reading
 from agentkit.models.dialects.views import View, concluded, observed, plain, settled, spoken, view
-from agentkit.tools.observe import clip
+from agentkit.tools.observations import clip
 
 if TYPE_CHECKING:
     from agentkit.tools.tool import Tool

@@ -17,7 +17,7 @@ from agentkit.models import finish_reasons
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.base import MOST_REFUSED, SECOND
 from agentkit.models.dialects.calls import from_text, refused, without_stray_fence
-from agentkit.tools import names
+from agentkit.tools.name_matching import strip_decoration
 
 if TYPE_CHECKING:
     from agentkit.tools.tool import Tool
@@ -80,7 +80,7 @@ def read(text: str, tools: tuple[Tool, ...], finish: str = "") -> Reading:
         return Reading()
     asked, given, end = pairs[0]
     name = _first_line(text[asked.end : given.start])
-    if not names.bare(name):
+    if not strip_decoration(name):
         return Reading()
     call = from_text(name, text[given.end : end], tools, cut_off=end is None and not finish_reasons.is_whole(finish))
     problems = (f"{SECOND} {_named(text, pairs[1:])} was not run",) if pairs[1:] else ()
@@ -139,7 +139,7 @@ def _pairs(marks: list[Mark]) -> list[Pair]:
 
 
 def _named(text: str, pairs: list[Pair]) -> str:
-    found = [names.bare(_first_line(text[asked.end : given.start])) for asked, given, _ in pairs]
+    found = [strip_decoration(_first_line(text[asked.end : given.start])) for asked, given, _ in pairs]
     return ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.core.messages import Chat, Message, Reply
 from agentkit.models.dialects import native, protocol, spelled, thinking
 from agentkit.models.dialects.views import View, arguments_of, first_only, observed, plain, settled, spoken, view
-from agentkit.tools.observe import clip
+from agentkit.tools.observations import clip
 
 if TYPE_CHECKING:
     from agentkit.tools.tool import Tool

@@ -12,7 +12,7 @@ from agentkit.models.dialects import protocol, thinking
 from agentkit.models.dialects.base import SECOND
 from agentkit.models.dialects.calls import refused
 from agentkit.models.dialects.protocol import Reading
-from agentkit.tools.observe import clip
+from agentkit.tools.observations import clip
 
 View = dict[str, Any]
 

@@ -1,16 +1,19 @@
-"""Clock and calendar: the time now, and arithmetic with dates."""
+"""The clock and the calendar: the time now, and arithmetic with dates."""
 
 from __future__ import annotations
 
 import datetime as dt
 
 from agentkit.errors import ToolError
-from agentkit.tools.tool import ToolBox, tool
+from agentkit.tools.tool import tool
+from agentkit.tools.toolbox import ToolBox
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @tool(effect="idempotent")
 def now(timezone: str = "UTC") -> dict[str, str]:
-    """Tell the current date, time and weekday.
+    """Return the current date, time and weekday.
 
     Args:
         timezone: An IANA time zone such as "UTC", "Europe/Paris" or "Asia/Tokyo".
@@ -19,18 +22,18 @@ def now(timezone: str = "UTC") -> dict[str, str]:
     return {
         "date": moment.date().isoformat(),
         "time": moment.strftime("%H:%M:%S"),
-        "weekday": moment.strftime("%A"),
+        "weekday": _WEEKDAYS[moment.weekday()],
         "timezone": timezone,
     }
 
 
 @tool(effect="pure")
 def days_between(start: str, end: str) -> int:
-    """Count the days from one date to another; negative when the second date comes first.
+    """Count the days from one date to another; the number is negative if the second date comes first.
 
     Args:
-        start: The first date, from which to count, as YYYY-MM-DD.
-        end: The second date, up to which to count, as YYYY-MM-DD.
+        start: The first date, to count from, as YYYY-MM-DD.
+        end: The second date, to count to, as YYYY-MM-DD.
     """
     return (_date(end) - _date(start)).days
 
@@ -40,18 +43,18 @@ def add_days(date: str, days: int) -> str:
     """Add a number of days to a date and return the new date as YYYY-MM-DD.
 
     Args:
-        date: The date to begin at, as YYYY-MM-DD.
+        date: The date to start from, as YYYY-MM-DD.
         days: How many days to add; a negative number goes back.
     """
     try:
         return (_date(date) + dt.timedelta(days=days)).isoformat()
     except OverflowError:
-        raise ToolError("the result lies outside the years 1 to 9999") from None
+        raise ToolError("the result is outside the years 1 to 9999") from None
 
 
 @tool(effect="pure")
 def weekday(date: str) -> str:
-    """Tell on which day of the week a date falls, such as "Monday".
+    """Return the day of the week of a date, such as "Monday".
 
     Args:
         date: The date, as YYYY-MM-DD.
@@ -59,14 +62,11 @@ def weekday(date: str) -> str:
     return _WEEKDAYS[_date(date).weekday()]
 
 
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
 def _date(text: str) -> dt.date:
     try:
         return dt.date.fromisoformat(text.strip())
     except ValueError:
-        raise ToolError(f"not a date: {text[:40]!r}; write it as YYYY-MM-DD, and it must exist") from None
+        raise ToolError(f"{text[:40]!r} is not a date; write a date that exists as YYYY-MM-DD") from None
 
 
 def _zone(name: str) -> dt.tzinfo:
@@ -77,7 +77,7 @@ def _zone(name: str) -> dt.tzinfo:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        raise ToolError(f"unknown time zone: {name[:60]!r}; use a name such as Europe/Paris") from None
+        raise ToolError(f"unknown time zone {name[:60]!r}; use a name such as Europe/Paris") from None
 
 
 box = ToolBox([now, days_between, add_days, weekday], name="clock")

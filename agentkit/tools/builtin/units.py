@@ -1,7 +1,7 @@
 """Units: one tool that converts a number from one unit to another.
 
-Factors are exact (international foot, pound and so on); the sum is done in fractions, so that 1 km is 1000 m and
-not 999.9999. Names that mean different sizes in different places are refused, with the choices.
+Factors are exact (international foot, pound and so on), and the arithmetic is done in fractions, so that 1 km is 1000 m
+and not 999.9999. Names that mean different sizes in different places are refused, with the choices.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from agentkit.errors import ToolError
-from agentkit.tools.tool import ToolBox, tool
+from agentkit.tools.tool import tool
+from agentkit.tools.toolbox import ToolBox
 
 
 @dataclass(slots=True, frozen=True)
 class Unit:
-    """A unit: `value * factor + offset` is the same amount in its dimension's first unit. `names` begin with the symbol."""
+    """A unit: `value * factor + offset` is the same amount in the first unit of its dimension. `names` start with the symbol."""
 
     dimension: str
     names: tuple[str, ...]
@@ -116,8 +117,8 @@ AMBIGUOUS = {
     "cup": "US cup",
     "fluid ounce": "US fluid ounce or imperial fluid ounce",
     "ton": "tonne (1000 kg)",
-    "month": "days, for a month has no fixed length",
-    "year": "days, for a year has no fixed length",
+    "month": "days, since a month has no fixed length",
+    "year": "days, since a year has no fixed length",
     "mb": "MB (megabyte) or Mbit (megabit)",
     "gb": "GB (gigabyte) or Gbit (gigabit)",
 }
@@ -145,7 +146,7 @@ def _singular(name: str) -> str:
 
 
 def find_unit(name: str) -> Unit | None:
-    """Find a unit by its symbol (where case counts) or its name, singular or plural; None when nobody knows it."""
+    """Return the unit of a symbol (case matters) or of a name (singular or plural); None if it is unknown."""
     name = " ".join(name.replace("_", " ").split())[:60]
     if name.lower() in AMBIGUOUS and name not in UNITS:
         return None
@@ -179,15 +180,17 @@ def convert(value: int | float, from_unit: str, to_unit: str) -> int | float:
     """
     source, target = _unit(from_unit), _unit(to_unit)
     if source.dimension != target.dimension:
-        raise ToolError(f"{from_unit} measures {source.dimension} and {to_unit} measures {target.dimension}")
+        raise ToolError(
+            f"{source.names[0]} measures {source.dimension} and {target.names[0]} measures {target.dimension}"
+        )
     try:
         amount = Fraction(str(value)) * source.factor + source.offset
         if source.dimension == "temperature" and amount < 0:
-            raise ToolError(f"{value} {from_unit} is colder than absolute zero")
+            raise ToolError(f"{value} {source.names[0]} is colder than absolute zero")
         result = (amount - target.offset) / target.factor
         return int(result) if result.denominator == 1 else float(result)
     except (ValueError, OverflowError):
-        raise ToolError(f"{value} cannot be converted") from None
+        raise ToolError("this number cannot be converted: it is too large, or not a number") from None
 
 
 box = ToolBox([convert], name="units")

@@ -16,7 +16,17 @@ from pydantic import BaseModel
 
 from agentkit.core.messages import Call, message_from_json, message_to_json
 from agentkit.errors import ArgumentsError
-from agentkit.tools.observe import NOTHING, clip, failure, invalid, not_found, observation, rejected, skipped, timed_out
+from agentkit.tools.observations import (
+    NOTHING_RETURNED,
+    clip,
+    invalid_arguments,
+    not_found,
+    raised,
+    rejected,
+    returned,
+    skipped,
+    timed_out,
+)
 
 CALL = Call("f", {}, "id1")
 
@@ -24,6 +34,31 @@ CALL = Call("f", {}, "id1")
 class Unshowable:
     def __repr__(self):
         raise ValueError("no")
+
+
+class Exiting:
+    def __repr__(self):
+        raise SystemExit(3)
+
+
+class ExitingHtml:
+    def _repr_html_(self):
+        raise SystemExit(3)
+
+
+class NoClass:
+    @property
+    def __class__(self):
+        raise RuntimeError("no class")
+
+
+class Endless(list):
+    def __iter__(self):
+        while True:
+            yield 1
+
+    def __len__(self):
+        return 2**62
 
 
 class Html:
@@ -75,10 +110,10 @@ for _ in range(100_000):
     deep = [deep]
 
 HOSTILE = [
-    (None, NOTHING, None),
-    ("", NOTHING, None),
-    (" \n", NOTHING, None),
-    (b"", NOTHING, None),
+    (None, NOTHING_RETURNED, None),
+    ("", NOTHING_RETURNED, None),
+    (" \n", NOTHING_RETURNED, None),
+    (b"", NOTHING_RETURNED, None),
     ("as it is\n ", "as it is\n ", None),
     ("\ud83d\ude00 é", "😀 é", None),
     ("x\ud83d", "x\ufffd\n[invalid characters that were replaced by \ufffd: 1]", None),
@@ -110,6 +145,7 @@ HOSTILE = [
     (Pair(1, "r"), '{"left": 1, "right": "r"}', {"left": 1, "right": "r"}),
     (Color.RED, "red", None),
     (datetime.date(2024, 1, 2), "2024-01-02", None),
+    (datetime.datetime(2024, 1, 2, 3), "2024-01-02T03:00:00", None),
     (decimal.Decimal("1.10"), "1.10", None),
     (Path("a") / "b", str(Path("a") / "b"), None),
     (collections.deque([1]), "[1]", [1]),
@@ -121,8 +157,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("value", "text", "data"), HOSTILE, ids=lambda v: type(v).__name__)
-def test_each_kind_of_value_is_told_truthfully(value, text, data):
-    seen = observation(CALL, value)
+def test_each_kind_of_value_is_observed_truthfully(value, text, data):
+    seen = returned(CALL, value)
     assert (seen.text, seen.value) == (text, data)
     assert (seen.role, seen.call_id, seen.name, seen.ok) == ("tool", "id1", "f", True)
 
@@ -136,11 +172,20 @@ def storable(message):
 
 @pytest.mark.parametrize(
     "value",
-    [*(row[0] for row in HOSTILE), deep, Lying(a=1), Bundle(), (n for n in "a"), object, "\0"],
+    [
+        *(row[0] for row in HOSTILE),
+        *(deep, Lying(a=1), Bundle(), (n for n in "a"), object, "\0"),
+    ],
     ids=lambda v: type(v).__name__,
 )
 def test_whatever_is_returned_can_be_stored_and_read_back(value):
-    storable(observation(CALL, value))
+    storable(returned(CALL, value))
+
+
+@pytest.mark.parametrize("make", [Exiting, ExitingHtml, NoClass, Endless])
+def test_an_object_whose_methods_raise_anything_or_never_end_can_be_stored(make):
+    for value in (make(), [make()], {"k": make()}, Data(make())):
+        storable(returned(CALL, value))
 
 
 @settings(max_examples=200)
@@ -161,21 +206,21 @@ def test_whatever_is_returned_can_be_stored_and_read_back(value):
     )
 )
 def test_any_value_can_be_stored_and_read_back(value):
-    storable(observation(CALL, value))
+    storable(returned(CALL, value))
 
 
 def test_an_artifact_is_a_short_line_for_the_model_and_data_for_the_screen():
-    seen = observation(CALL, Html())
+    seen = returned(CALL, Html())
     assert seen.text.startswith("[Artifact generated: Html] ") and "<b>" not in seen.text
     assert seen.value == {"mime": {"text/html": "<b>hi</b>"}}
-    seen = observation(CALL, Bundle())
+    seen = returned(CALL, Bundle())
     assert seen.text.startswith("[Artifact generated: Map] ")
     assert seen.value["mime"] == {"text/html": "<i>", "image/png": "iVBORw==", "application/json": {"n": "NaN"}}
 
 
-def test_what_a_tool_changes_later_is_not_in_the_observation():
+def test_a_later_change_of_the_value_does_not_change_the_observation():
     rows = {"a": [1]}
-    seen = observation(CALL, rows)
+    seen = returned(CALL, rows)
     rows["a"].append(2)
     assert seen.value == {"a": [1]}
 
@@ -192,35 +237,35 @@ def test_what_a_tool_changes_later_is_not_in_the_observation():
     ],
     ids=["text", "wide text", "bytes", "list", "nested", "long value"],
 )
-def test_a_huge_value_is_stored_in_part_and_says_so(value):
+def test_part_of_a_huge_value_is_stored_and_the_text_says_so(value):
     start = time.process_time()
-    seen = observation(CALL, value)
+    seen = returned(CALL, value)
     assert len(seen.text) < 5_001_000
     assert "not stored" in seen.text
     assert len(json.dumps(seen.value)) < 6_000_000
     assert time.process_time() - start < 5
 
 
-def test_a_long_text_is_kept_whole_and_clipped_only_for_the_model():
+def test_a_long_text_is_kept_in_full_and_clipped_only_for_the_model():
     text = "x" * 60_000
-    assert observation(CALL, text).text == text
+    assert returned(CALL, text).text == text
     assert clip(text) == "x" * 50_000 + "\n[Truncated] 10,000 of 60,000 characters are not shown."
     assert clip(text, 60_000) == text
     assert clip("abc", 2) == "ab\n[Truncated] 1 of 3 characters are not shown."
 
 
-def raised(error, cause=None):
+def caught(error, cause=None):
     try:
         raise error from cause
-    except type(error) as caught:
-        return caught
+    except type(error) as raised_error:
+        return raised_error
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "text"),
     [
         (KeyError("k"), "KeyError: 'k'"),
-        (raised(RuntimeError("cannot load"), KeyError("k")), "RuntimeError: cannot load (caused by KeyError: 'k')"),
+        (caught(RuntimeError("cannot load"), KeyError("k")), "RuntimeError: cannot load (caused by KeyError: 'k')"),
         (TimeoutError(), "TimeoutError"),
         (SystemExit(3), "SystemExit: 3"),
         (
@@ -230,27 +275,27 @@ def raised(error, cause=None):
         (ValueError("\ud83d"), "ValueError: \ufffd\n[invalid characters that were replaced by \ufffd: 1]"),
     ],
 )
-def test_a_failure_names_the_root_cause(error, said):
-    seen = failure(CALL, error)
-    assert (seen.text, seen.ok) == (f"Error: tool 'f' failed: {said}", False)
+def test_a_failure_names_the_root_cause(error, text):
+    seen = raised(CALL, error)
+    assert (seen.text, seen.ok) == (f"Error: tool 'f' failed: {text}", False)
     storable(seen)
 
 
-def test_an_error_that_cannot_say_what_it_is_is_still_told():
+def test_an_error_whose_text_raises_is_still_observed():
     class Mute(Exception):
         def __str__(self):
             raise RuntimeError
 
-    assert failure(CALL, Mute()).text.startswith("Error: tool 'f' failed: Mute: ")
+    assert raised(CALL, Mute()).text.startswith("Error: tool 'f' failed: Mute: ")
 
 
 def test_a_circle_of_causes_ends():
     one, other = ValueError("one"), ValueError("other")
     one.__cause__, other.__cause__ = other, one
-    assert failure(CALL, one).text.startswith("Error: tool 'f' failed: ValueError: one")
+    assert raised(CALL, one).text.startswith("Error: tool 'f' failed: ValueError: one")
 
 
-def test_the_other_ways_that_a_call_can_go():
+def test_the_other_ways_in_which_a_call_can_end():
     missing = not_found(Call("serch"), ["search", "add"])
     assert (missing.text, missing.value, missing.ok) == ("Error: tool 'serch' not found.", {"nearest": "search"}, False)
     assert not_found(CALL, []).value is None
@@ -260,8 +305,13 @@ def test_the_other_ways_that_a_call_can_go():
         "too dear"
     )
     assert skipped(CALL, "the limit was reached").text.endswith("was not run: the limit was reached")
-    assert "n: is missing" in invalid(CALL, ArgumentsError("n: is missing")).text
+    assert "n: is missing" in invalid_arguments(CALL, ArgumentsError("n: is missing")).text
     assert not any(
         message.ok
-        for message in (timed_out(CALL, 1), rejected(CALL), skipped(CALL, ""), invalid(CALL, ArgumentsError("")))
+        for message in (
+            timed_out(CALL, 1),
+            rejected(CALL),
+            skipped(CALL, ""),
+            invalid_arguments(CALL, ArgumentsError("")),
+        )
     )
