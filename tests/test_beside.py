@@ -300,7 +300,7 @@ def test_a_pending_call_that_has_become_another_one_is_not_decided_about() -> No
 def test_a_yes_that_comes_after_a_change_of_the_call_is_no_yes_to_the_changed_one() -> None:
     run = begin("tea", approve=["order"])
     run.drive()
-    token = run.control.acquire()  # somebody drives: who asks for something waits
+    run.control._take()  # somebody is changing the run: whoever asks for something waits
     with ThreadPoolExecutor() as pool:
         edited = pool.submit(run.edit, run.pending[0], arguments={"item": "a thousand teas"})
         while not run.control._inbox:
@@ -308,7 +308,8 @@ def test_a_yes_that_comes_after_a_change_of_the_call_is_no_yes_to_the_changed_on
         approved = pool.submit(run.approve)
         while len(run.control._inbox) < 2:
             time.sleep(0.01)
-        run.control.release(token)
+        run.control._let_go()
+        run.control.serve()
         assert edited.result() and isinstance(approved.exception(), UsageError)
     run.drive()
     assert run.status == "waiting" and ORDERED == []
@@ -347,7 +348,7 @@ def test_a_call_that_may_have_run_is_asked_about_when_another_is_edited(
 ) -> None:
     run = begin("tea", "cake", journal=tmp_path / "runs.db")
     next(run)
-    run.trace.begin(run.pending[0], 1.0, sync=True)  # and here its kernel died
+    run.trace.begin_call(run.pending[0], 1.0, sync=True)  # and here its kernel died
     run = again(run)
     run.edit(run.pending[1], arguments={"item": "two cakes"})
     run.edit(run.pending[1], arguments={"item": "three cakes"})
@@ -417,7 +418,7 @@ def test_an_edit_in_a_lane_leaves_no_open_calls_behind_of_what_is_within() -> No
     run = started(calls("tea", "cake", "milk"), "Yes.", "Yes.", engine=outer)
     next(run)
     run.edit(1, calls=list(calls("tea", "cake").calls))
-    assert len(run.trace.tips) == 5
+    assert len(run.trace.pending) == 3
     assert run.drive().answer == "Yes." and sorted(told(run)) == ["ordered cake", "ordered tea"]
 
 
@@ -440,7 +441,7 @@ def test_a_kernel_that_dies_in_the_middle_of_the_edit_has_made_none_of_it_or_all
     run = begin("tea", "cake", "milk", journal=journal)
     next(run)
     next(run)
-    run.trace.begin(run.pending[0], 1.0, sync=True)  # the cake may have come
+    run.trace.begin_call(run.pending[0], 1.0, sync=True)  # the cake may have come
     journal.left = row
     with contextlib.suppress(Killed):
         run.edit(run.pending[1], arguments={"item": "two milks"})

@@ -86,13 +86,9 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
         assert not thread.is_alive(), "a thread hangs"
     run.pause().wait(20)
     assert not wrong, repr(wrong[0])
-    again, history = reloaded(run), run.trace
-    assert [entry.id for entry in again.line] == [entry.id for entry in history.line]
-    assert (again.tips, again.moves.done, again.moves.undone) == (
-        history.tips,
-        history.moves.done,
-        history.moves.undone,
-    )
+    again, trace = reloaded(run), run.trace
+    assert [entry.id for entry in again.line] == [entry.id for entry in trace.line]
+    assert [len(again.done), len(again.undone)] == [len(trace.done), len(trace.undone)]
     assert (again.stepper.answer and again.stepper.answer.text) == run.answer
     assert run.drive().answer or run.drive().answer
 
@@ -116,7 +112,7 @@ def test_who_reads_a_paused_run_sees_it_before_a_change_or_after_it(journal: str
 
 def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
     run = Agent(model, [look], journal="memory").start("q", paused=True)
-    failed = run.performer.failed_usage
+    failed = run.performer.failed
 
     class Failing(Usage):
         def __getattribute__(self, name: str) -> Any:

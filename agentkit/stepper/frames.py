@@ -111,6 +111,16 @@ class Batch:
         """Whether every part has its result."""
         return len(self.results) == len(self.step.parts)
 
+    def path(self, number: int) -> str:
+        """Return the path of a lane: its number, and after "<" those of the lanes whose results it has begun with."""
+        needs = sorted(self._needs(number))
+        return f"{self.place}{number}{'<' if needs else ''}{','.join(map(str, needs))}]"
+
+    def _needs(self, number: int) -> set[int]:
+        part = self.step.parts[number]
+        direct = set(part.needs) if type(part) is After else set()
+        return direct.union(*(self._needs(need) for need in direct))
+
     def startable(self) -> Iterator[int]:
         """Yield the parts that may be started now, in order, as long as there are any."""
         if self.step.limit and sum(not lane.done for lane in self.lanes.values()) >= self.step.limit:

@@ -5,7 +5,8 @@ Rule 2: the place of a step is its frame path and index, never the order in whic
 Rule 3: whatever was sent to an engine once can be sent again; a stepper is never copied, but built anew and replayed.
 
 Paths: the engine's own frame is "", the n-th generator that it delegates to with `yield from` is ".n", and lane k of the
-`All` with index i is "[i.k]"; so "[3.0].1" is the first sub-generator in lane 0 of step 3.
+`All` with index i is "[i.k]"; so "[3.0].1" is the first sub-generator in lane 0 of step 3. A lane that has begun with the
+results of others names them, as in "[3.2<0,1]".
 """
 
 from __future__ import annotations
@@ -269,7 +270,7 @@ class Stepper:
                     batch.results[number] = part
                     continue
             engine = part if hasattr(part, "send") else single(part)
-            inner = Lane(engine, f"{batch.place}{number}]", lane, number, wrapped=wrapped, within=lane.asker)
+            inner = Lane(engine, batch.path(number), lane, number, wrapped=wrapped, within=lane.asker)
             batch.lanes[number] = inner
             for i, memory in lane.frames[0].memories.items():
                 if wrapped and getattr(self._stack[i], "nested", False):

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agentkit.around.base import around
-from agentkit.core.messages import Call, Chat, Message, Reply
-from agentkit.core.steps import Act, All, Answer, Conclude, Think
+from agentkit.core.messages import Call, Chat, Message, Reply, user
+from agentkit.core.steps import Act, After, All, Answer, Conclude, Think
 from agentkit.engines.react import react
 from agentkit.errors import EngineError, Finish
 from agentkit.stepper.stepper import Stepper
@@ -23,8 +23,8 @@ def answer(chat: Any = "q") -> Answer:
     return Answer("done", Chat.of(chat))
 
 
-def observe(step: Act, text: str = "obs") -> tuple[Message, ...]:
-    return tuple(Message("tool", f"{text} {call.name}", (), call.id, call.name) for call in step.calls)
+def observe(step: Act, text: str = "obs") -> Message:
+    return Message("tool", f"{text} {step.call.name}", (), step.call.id, step.call.name)
 
 
 def test_a_step_is_pending_until_it_is_fed_and_nothing_else_moves() -> None:
@@ -47,13 +47,12 @@ def test_feeding_a_step_twice_is_an_error_and_changes_nothing() -> None:
 def test_several_calls_become_lanes_whose_results_come_back_in_call_order() -> None:
     stepper = Stepper(react("hello"))
     stepper.feed(stepper.pending[0], Reply("", (Call("a", {}, "1"), Call("b", {}, "2"))))
-    stepper.open(stepper.pending[0])
     first, second = stepper.pending
     assert [first.path, second.path] == ["[1.0]", "[1.1]"]
     stepper.feed(second, observe(second.step))
     stepper.feed(first, observe(first.step))
-    (joint,) = stepper.pending
-    assert joint.joins and [message.name for message in stepper.join(joint)] == ["a", "b"]
+    (thought,) = stepper.pending
+    assert [message.text for message in thought.step.chat] == ["hello", "", "obs a", "obs b"]
 
 
 def sub(name: str) -> Any:
@@ -72,13 +71,8 @@ def play(stepper: Stepper, backwards: bool = False) -> dict[tuple[str, int], Rec
     recorded: dict[tuple[str, int], Recorded] = {}
     while stepper.pending:
         pending = stepper.pending[-1 if backwards else 0]
-        key = (pending.path, ~pending.index if pending.joins else pending.index)
-        if pending.opens:
-            recorded[key] = Recorded(pending.step, None)
-            stepper.open(pending)
-            continue
-        result = stepper.join(pending) if pending.joins else Reply(f"r{pending.path}")
-        recorded[key] = Recorded(pending.step, result)
+        result = None if pending.step.kind == "conclude" else Reply(f"r{pending.path}")
+        recorded[pending.path, pending.index] = Recorded(pending.step, result)
         stepper.feed(pending, result)
     return recorded
 
@@ -86,7 +80,7 @@ def play(stepper: Stepper, backwards: bool = False) -> dict[tuple[str, int], Rec
 def test_nested_engines_and_lanes_have_paths_of_their_own() -> None:
     stepper = Stepper(outer())
     recorded = play(stepper)
-    assert list(recorded) == [(".1", 0), (".2", 0), ("", 0), ("[0.0]", 0), ("[0.1]", 0), ("[0.2]", 0), ("", -1)]
+    assert list(recorded) == [(".1", 0), (".2", 0), ("[0.0]", 0), ("[0.1]", 0), ("[0.2]", 0), ("", 1)]
     assert stepper.answer is not None and stepper.answer.text == "one:r.1 two:r.2 l0:r[0.0] r[0.1] l2:r[0.2]"
 
 
@@ -122,7 +116,6 @@ def test_where_names_every_frame_of_every_lane_with_its_line_and_locals() -> Non
 def play_until_lanes(stepper: Stepper) -> None:
     for _ in range(2):
         stepper.feed(stepper.pending[0], Reply("r"))
-    stepper.open(stepper.pending[0])
 
 
 def twice(step: Any, memory: dict[str, Any]) -> Any:
@@ -138,8 +131,8 @@ def test_an_around_may_take_further_steps_and_keeps_a_memory_for_each_frame() ->
         yield from sub("inner")
         return answer()
 
-    stepper, roles = Stepper(engine(), (twice,)), []
-    while stepper.pending:
+    stepper, roles = Stepper(engine(), (around(Think)(twice),)), []
+    while stepper.pending[0].step.kind != "conclude":
         roles.append(stepper.pending[0].step.role)
         stepper.feed(stepper.pending[0], Reply("r"))
     assert roles == ["thought", "again 1", "thought", "again 2", "thought", "again 1"]
@@ -156,10 +149,10 @@ def test_an_extra_step_of_an_outer_around_passes_through_the_inner_ones() -> Non
         yield Think(Chat.of("q"))
         return answer()
 
-    stepper = Stepper(engine(), (twice, inner))
-    while stepper.pending:
+    stepper = Stepper(engine(), (around(Think)(twice), inner))
+    while stepper.pending[0].step.kind != "conclude":
         stepper.feed(stepper.pending[0], Reply("r"))
-    assert seen == ["thought", "again 1"]
+    assert seen == ["thought", "again 1", "answer"]
 
 
 def test_an_around_can_finish_the_run_early() -> None:
@@ -182,7 +175,6 @@ def test_what_comes_back_in_another_lane_after_the_end_changes_nothing() -> None
         return answer()
 
     stepper = Stepper(engine(), (around(Think)(stop),))
-    stepper.open(stepper.pending[0])
     for pending, text in zip(stepper.pending, ("first", "second"), strict=True):
         stepper.feed(pending, Reply(text))
     assert stepper.answer is not None and stepper.answer.text == "first"
@@ -213,15 +205,47 @@ def test_an_engine_that_breaks_the_protocol_is_an_error_that_says_how(engine: An
     assert says in str(stepper.error) and stepper.pending == []
 
 
-def test_only_the_outermost_conclude_is_live() -> None:
+def test_only_the_answer_of_the_outermost_engine_is_proposed() -> None:
     def wrapped() -> Any:
-        inner = yield from react("q")
-        assert (yield Conclude(inner.text)) is None
-        return inner
+        return (yield from react("q"))
 
     stepper = Stepper(wrapped())
     stepper.feed(stepper.pending[0], Reply("yes", answer="yes"))
-    assert (stepper.pending[0].path, stepper.pending[0].step.kind) == ("", "conclude")
+    (pending,) = stepper.pending
+    assert (pending.path, pending.step) == ("", Conclude("yes"))
+    stepper.feed(pending, None)
+    assert stepper.answer is not None and stepper.answer.text == "yes"
+
+
+def test_an_engine_is_begun_again_with_its_answer_and_what_came_back_for_it() -> None:
+    stepper = Stepper(react("q"), begin_again=react)
+    stepper.feed(stepper.pending[0], Reply("yes", answer="yes"))
+    stepper.feed(stepper.pending[0], user("and now?"))
+    (pending,) = stepper.pending
+    assert (pending.path, pending.index) == ("", 2)
+    assert [message.text for message in pending.step.chat] == ["q", "yes", "and now?"]
+
+
+def test_an_engine_that_concludes_by_itself_is_told_how_to_end() -> None:
+    def engine() -> Any:
+        yield Conclude("x")
+
+    assert "return Answer" in str(Stepper(engine()).error)
+
+
+def test_parts_start_when_what_they_need_is_there_and_no_more_at_once_than_the_limit() -> None:
+    def engine() -> Any:
+        both = After((1, 2), lambda one, two: sub(f"{one.text} and {two.text}"))
+        results = yield All((both, sub("one"), sub("two"), After((0,), lambda both: f"after {both.text}")), limit=1)
+        return Answer(f"{results[0].text}, {results[3]}", Chat.of("x"))
+
+    stepper, seen = Stepper(engine()), []
+    while stepper.pending[0].step.kind == "think":
+        (pending,) = stepper.pending
+        seen.append((pending.path, pending.step.chat[-1].text))
+        stepper.feed(pending, Reply("r"))
+    assert seen == [("[0.1]", "one"), ("[0.2]", "two"), ("[0.0<1,2]", "one:r and two:r")]
+    assert stepper.pending[0].step.answer == "one:r and two:r:r, after one:r and two:r:r"
 
 
 def test_values_that_cross_the_yield_are_never_changed() -> None:
