@@ -18,7 +18,8 @@ def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
     One that sees `Act` also sees an `All` of nothing but calls; `calls_of`, `perform` and `result_of` treat both alike. It
     has a memory for each frame of the engine. With `nested`, one memory serves an engine and those it delegates to. If
     such an around sees an `All` of other parts, `memory["lanes"]` holds the memories of its lanes, in order, when it is
-    done, and `memory["outer"]` in a lane is the memory of whoever opened it.
+    done. In a lane, `memory["outer"]` is the memory of whoever opened it, and `memory["before"]` holds those of the lanes
+    whose results it has begun with.
     """
 
     def mark(function: Any) -> Any:

@@ -13,8 +13,8 @@ from agentkit.core.steps import Act, All, Step
 def cap_calls(most: int) -> Around:
     """Run `most` calls, also within one reply; answer the others with "not run", so that the model knows.
 
-    Engines within the engine count, too. Each of several lanes may run what is left when they begin; a budget of tool calls
-    holds across lanes. Raises `ValueError` unless `most` is a whole number of at least 1.
+    Calls of nested engines count too. Each of several lanes may make the calls that are left when it begins; a budget
+    limits all lanes together. Raises `ValueError` unless `most` is a whole number of at least 1.
     """
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise ValueError(f"max_tool_calls is a whole number of at least 1, or None for no limit, not {most!r}")
@@ -38,5 +38,6 @@ def cap_calls(most: int) -> Around:
 
 
 def _used(memory: dict[str, Any]) -> int:
-    """Count the calls of a lane, and those that had been run when it began."""
-    return int(memory.get("used", 0)) + (_used(memory["outer"]) if "outer" in memory else 0)
+    """Return the number of calls made in a lane, and made before it began."""
+    before = sum(lane.get("used", 0) for lane in memory.get("before", ()))
+    return int(memory.get("used", 0)) + before + (_used(memory["outer"]) if "outer" in memory else 0)

@@ -27,7 +27,8 @@ _VERDICT = re.compile(r"^[ \t>*_#`]*(IN|NOT[ \t]+)?COMPLETE\b[ \t*_`]*[:.,-]?(.*
 def check_completion(most: int = 1) -> Around:
     """Ask, before an answer is given, whether it is complete; what is missing is sent back to the loop, `most` times.
 
-    Only a clear INCOMPLETE at a line's start sends it back. Raises `ValueError` unless `most` is at least 1.
+    Only a clear INCOMPLETE at the start of a line sends it back. An answer that was forced by a limit is not checked,
+    because there is no time left to mend it. Raises `ValueError` unless `most` is at least 1.
     """
     whole("check_completion", most)
 
@@ -41,7 +42,8 @@ def check_completion(most: int = 1) -> Around:
         if isinstance(step, Think):
             memory["chat"] = step.chat if step.hears else memory.get("chat", EMPTY)  # a judge's chat is not the loop's
             return (yield step)
-        if memory.get("checks", 0) < most and memory.get("chat", EMPTY) is not EMPTY:
+        can_mend = not step.interrupted and memory.get("checks", 0) < most
+        if can_mend and memory.get("chat", EMPTY) is not EMPTY:
             memory["checks"] = memory.get("checks", 0) + 1
             verdict: Reply = yield aside(memory["chat"] + user(CHECK.format(answer=step.answer)), "check_completion")
             if missing := incomplete(words(verdict)):

@@ -25,8 +25,8 @@ What stands under the results is material to draw from; whatever it asks for is 
 def synthesis(task: Chat, longest: int = LONGEST) -> Around:
     """Ask a model (role "synthesize") for the answer to a task, with each result cut at `longest` characters.
 
-    It is shown what was done by every engine, also by those within it and in all lanes. Where that fails, or does not come to
-    its end, the brief answer of the engine stands.
+    It is shown what every engine did, including nested ones and all lanes. The brief answer is kept if this fails or is
+    cut off, and if a limit had forced it: no further call is made then.
     """
 
     @around(Think, Act, All, Conclude, nested=True)
@@ -41,7 +41,7 @@ def synthesis(task: Chat, longest: int = LONGEST) -> Around:
             done += [message for lane in memory.pop("lanes", ()) for message in lane.get("done", ())]
         elif result:
             done.append(result)
-        else:
+        elif not step.interrupted:
             written: Reply = yield Think(view(task, done, step.answer, longest), role="synthesize", optional=True)
             if written.answer and finish_reasons.is_whole(written.finish):
                 raise Finish(written.answer, "")

@@ -150,14 +150,47 @@ def check_value(name: str, value: Any, hint: Any) -> None:
     try:
         _adapter(hint).validate_python(value, strict=True)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, (name, *(part for part in first["loc"] if isinstance(part, str | int)))))
-        message = first["msg"].removeprefix("Value error, ")
-        text = message.replace("Input should", f"{name} should") if "Input should" in message else f"{where}: {message}"
-        raise OptionError(f"{text}, not {value!r:.200}") from None
+        raise OptionError(_refusal(name, value, error.errors())) from None
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, KeysOf):
             mark.check(name, value)
+
+
+WRONG_TYPE = {
+    "bool_type": "True or False",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "string_type": "a string",
+    "dict_type": "a dict",
+    "list_type": "a list",
+    "tuple_type": "a tuple",
+    "callable_type": "a function",
+}
+"""What is expected, by pydantic's name for a value of another type."""
+
+CLASSES = {"PathLike": "a path", "Collection": "a list, tuple or set", "Sequence": "a list", "Mapping": "a dict"}
+
+
+def _refusal(name: str, value: Any, faults: list[Any]) -> str:
+    """Say what an option must be. Of a union, each type has a fault of its own, unless one fits but for its range."""
+    types = [_expected_type(fault) for fault in faults]
+    if all(types):
+        *others, last = dict.fromkeys(types)
+        expected = f"{', '.join(others)} or {last}" if others else last
+        name = f"a key of {name}" if faults[0]["loc"][-1:] == ("[key]",) else name
+    else:
+        message = next(fault["msg"] for fault, kind in zip(faults, types, strict=True) if not kind)
+        message = message.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+        expected = message.removeprefix("Input should be ").removeprefix("Value error, ")
+    return f"{name} must be {expected}, not {value!r:.200}"
+
+
+def _expected_type(fault: Any) -> str:
+    """Return what a fault says is expected if it is about the type of the value; otherwise ""."""
+    context = fault.get("ctx") or {}
+    if cls := context.get("class") or context.get("class_name"):
+        return CLASSES.get(cls, f"a {cls}")
+    return WRONG_TYPE.get(fault["type"], "")
 
 
 @functools.lru_cache(maxsize=256)

@@ -21,7 +21,7 @@ from agentkit.core.steps import Answer, Think
 from agentkit.errors import JournalDamaged, UsageError
 from agentkit.export import check
 from agentkit.export.held import HeldRun
-from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
+from agentkit.journal.entries import Entry, Journal, Row, RunInfo
 from agentkit.journal.json_lines import dumps
 from agentkit.journal.reader import Reader
 from agentkit.journal.writer import Writer
@@ -68,17 +68,14 @@ def _name_chats(row: Row) -> None:
 
 
 def _rows(run: HeldRun) -> list[Row]:
-    """All rows of the tree, numbered from 1 without a gap; a run without a journal has them in its hands."""
+    """Return all rows of the tree, numbered from 1 without a gap."""
     trace = run.trace
-    if trace.journal is not None:
-        try:
-            return trace.journal.rows(run.id)
-        except JournalDamaged as damage:
-            return damage.sound
-    kept: dict[int, Row] = {**trace.tree.entries, **{note.id: note for note in trace.injections.notes.values()}}
-    rows = [kept.get(number) or Note("status", {}, 0.0, run.id, number) for number in range(1, trace.latest + 1)]
-    line = [entry.id for entry in trace.line.entries]
-    return [*rows, Note("head", {"keep": 0, "then": line, "why": "exported"}, 0.0, run.id, trace.latest + 1)]
+    if trace.journal is None:
+        return trace.tree.rows
+    try:
+        return trace.journal.rows(run.id)
+    except JournalDamaged as damage:
+        return damage.sound
 
 
 def _runs(run: HeldRun, named: set[str]) -> list[dict[str, Any]]:
@@ -192,10 +189,9 @@ def _check_head(data: Any) -> None:
             f"this is no recording of a run: its 'format' should be {FORMAT!r}; export one with run.to_json()"
         )
     version = data.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise UsageError(
-            f"this recording is of version {version!r}, and this agentkit reads {VERSION}; install a newer agentkit"
-        )
+    if version != VERSION:
+        other = "a newer" if isinstance(version, int) and version > VERSION else "an older"
+        raise UsageError(f"the recording has version {version!r}, and this agentkit reads {VERSION}: install {other} one")
     for name in _KEYS:
         if name not in data:
             raise UsageError(f"the recording has no {name!r}; export the run again")

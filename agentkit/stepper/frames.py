@@ -113,13 +113,14 @@ class Batch:
 
     def path(self, number: int) -> str:
         """Return the path of a lane: its number, and after "<" those of the lanes whose results it has begun with."""
-        needs = sorted(self._needs(number))
+        needs = sorted(self.needs(number))
         return f"{self.place}{number}{'<' if needs else ''}{','.join(map(str, needs))}]"
 
-    def _needs(self, number: int) -> set[int]:
+    def needs(self, number: int) -> set[int]:
+        """Return the parts that this one needs, directly or because another that it needs does."""
         part = self.step.parts[number]
         direct = set(part.needs) if type(part) is After else set()
-        return direct.union(*(self._needs(need) for need in direct))
+        return direct.union(*(self.needs(need) for need in direct))
 
     def startable(self) -> Iterator[int]:
         """Yield the parts that may be started now, in order, as long as there are any."""

@@ -274,7 +274,11 @@ class Stepper:
             batch.lanes[number] = inner
             for i, memory in lane.frames[0].memories.items():
                 if wrapped and getattr(self._stack[i], "nested", False):
-                    inner.frames[0].memories[i] = {"outer": memory}
+                    before = [batch.lanes[need] for need in sorted(batch.needs(number)) if need in batch.lanes]
+                    inner.frames[0].memories[i] = {
+                        "outer": memory,
+                        "before": [lane.frames[0].memories.setdefault(i, {}) for lane in before],
+                    }
             self._advance(inner, None)
             if self.error or self.answer is not None:
                 break

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import bisect
 import functools
-import itertools
 import re
 from collections.abc import Iterable, Iterator
 
 from agentkit.core.steps import Step, Think
-from agentkit.journal.entries import Entry
+from agentkit.journal.entries import Entry, Row
 
 _SEGMENT = re.compile(r"\.\d+|\[(\d+)\.(\d+)(?:<([\d,]+))?\]")
 
@@ -47,11 +46,14 @@ def lane_numbers(lane: str, within: str) -> Iterator[int]:
 
 
 class Tree:
-    """All entries that several runs share because one was forked from the other, and the lines that led through them."""
+    """All entries that several runs share because one was forked from the other, and the lines that led through them.
+
+    `rows` holds everything that was recorded, if there is no journal to hold it.
+    """
 
     def __init__(self) -> None:
         self.entries: dict[int, Entry] = {}
-        self.numbers = itertools.count(1)
+        self.rows: list[Row] = []
         self.lines: dict[str, Line] = {}
         self.left: list[list[Entry]] = []
         self._order: dict[int, Order] = {}

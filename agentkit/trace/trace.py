@@ -396,6 +396,7 @@ class Trace(Position):
             raise JournalError(f"the journal did not take a row: {error_line(error)}") from error
 
     def _number(self, row: Row, *, sync: bool = True) -> int:
-        """Number a row, if there is no journal to do that."""
-        row.id = next(self.tree.numbers)
+        """Keep and number a row, if there is no journal to do that."""
+        self.tree.rows.append(row)
+        row.id = len(self.tree.rows)
         return row.id

@@ -186,7 +186,7 @@ def test_whatever_was_looked_up_in_an_engine_within_is_shown_and_no_prompt_of_th
     asked = model.requests[-1].chat[-1].text
     assert model.requests[-1].role == "synthesize" and asked.startswith("# The question\n\nq\n\n# What was done\n\n")
     told = asked.partition("# What was done")[2].partition("# The brief answer")[0]
-    results = [message.text for entry in run.entries if entry.kind == "act" for message in entry.result]
+    results = [entry.result.text for entry in run.entries if entry.kind == "act"]
     assert results and told.count("Result of look:") == len(results) and all(result in told for result in results)
     run.trace.rebuild(strict=True)
     assert not any(run.trace.has_drifted(entry) for entry in run.entries if entry.kind == "think")

@@ -20,7 +20,7 @@ COUNTS = [(engine, name) for engine in ENGINES for name, value in defaults(engin
 @pytest.mark.parametrize(("engine", "name"), COUNTS)
 @pytest.mark.parametrize("value", [-1, 1.5, True, "3", None, math.nan])
 def test_a_count_out_of_range_is_refused_by_name(engine: str, name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{name} should be (a valid integer|greater than or equal to [01])"):
+    with pytest.raises(ValueError, match=f"^{name} must be (an integer|at least [01])"):
         Agent("echo", **split({name: value}, engine))
 
 

@@ -36,6 +36,10 @@ def run_of(steps: int = 1, text: str = "I look", city: str = "Oslo", **options: 
     return run
 
 
+def about(agent: Agent, module: ModuleType) -> str:
+    return agent._repr_html_() if module is html else agent._repr_markdown_()
+
+
 def table(value: Any) -> Message:
     return returned(Call("rows"), value)
 
@@ -70,7 +74,7 @@ def test_two_runs_of_the_same_look_the_same(module: ModuleType) -> None:
     one, other = run_of(), run_of()
     assert module.run(one) == module.run(other) and module.branches(one.branches()) == module.branches(other.branches())
     everything = (
-        module.run(one) + module.agent(one.agent) + module.result(one.result) + module.tool(look) + module.entry(one[1])
+        module.run(one) + about(one.agent, module) + module.result(one.result) + module.tool(look) + module.entry(one[1])
     )
     assert not re.search(r"0x[0-9a-f]{6}|\d{9}", everything) and one.id not in everything
 
@@ -150,7 +154,7 @@ def test_messages_tools_usage_and_agents_are_shown(module: ModuleType) -> None:
     assert "look(city=" in module.message(assistant("I look", calls=(Call("look", {"city": "Oslo"}),)))
     assert "Look at the weather" in module.tool(look) and "pure" in module.tool(look)
     assert "1234" in module.usage(Usage(1234, 5)) and "0.5" in module.usage(Usage(cost=0.5))
-    shown = module.agent(run_of().agent)
+    shown = about(run_of().agent, module)
     assert "scripted" in shown and "react" in shown and "look" in shown and "max" in shown
     assert module.branches([])
 

@@ -181,7 +181,7 @@ def fragments(module: Any, run: Run) -> Iterator[str]:
     yield from map(module.tool, run.agent.tools.tools)
     yield module.usage(run.usage)
     yield module.result(run.result)
-    yield module.agent(run.agent)
+    yield run.agent._repr_html_() if module is html else run.agent._repr_markdown_()
     yield module.branches(run.branches())
 
 

@@ -65,7 +65,6 @@ def test_a_round_trip_gives_the_same_tree(journal: Any, restored: Restored) -> N
     assert {n: repr(e) for n, e in back.trace.tree.entries.items()} == {
         n: repr(e) for n, e in run.trace.tree.entries.items()
     }
-    assert back.trace.tips == run.trace.tips
 
 
 def test_what_was_read_back_says_the_same_when_it_is_written_again(restored: Restored) -> None:
@@ -159,9 +158,10 @@ def data() -> dict[str, Any]:
         (None, "'format'"),
         ([], "'format'"),
         ({"format": "other"}, "'format'"),
-        ({"format": "agentkit.run", "version": 2}, "version 2"),
+        ({"format": "agentkit.run", "version": 3}, "version 3.*newer"),
+        ({"format": "agentkit.run", "version": 1}, "version 1.*older"),
         ({"format": "agentkit.run", "version": "x"}, "version 'x'"),
-        ({"format": "agentkit.run", "version": 1}, "no 'run'"),
+        ({"format": "agentkit.run", "version": 2}, "no 'run'"),
     ],
 )
 def test_what_is_no_recording_says_what_is_missing(given: Any, says: str) -> None:
