@@ -100,7 +100,7 @@ COVERED = """root => {
     return [...range.getClientRects()];
   };
   const meets = (line) => line.bottom - 2 > over.top && line.top + 2 < over.bottom && line.right > over.left;
-  const texts = [...root.querySelectorAll('.ak-words, .ak-title, .ak-mark')];
+  const texts = [...root.querySelectorAll('.ak-text, .ak-title, .ak-tag')];
   return texts.filter((words) => lines(words).some(meets)).map((words) => words.textContent);
 }"""
 

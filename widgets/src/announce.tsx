@@ -31,7 +31,7 @@ export function Announcer({ store }: { store: Store }): JSX.Element {
     };
   }, [store]);
   return (
-    <div class="ak-only-read" role="log" aria-live="polite" aria-label="What happens">
+    <div class="ak-sr-only" role="log" aria-live="polite" aria-label="What happens">
       {lines.map(({ key, text }) => (
         <p key={key}>{text}</p>
       ))}

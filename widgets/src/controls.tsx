@@ -24,7 +24,7 @@ export function Tool({ label, hint, title, off = false, pressed, onPress, childr
     <button
       type="button"
       {...QUIET}
-      class={`ak-tool ${rest.class ?? ""}`}
+      class={`ak-tool-button ${rest.class ?? ""}`}
       aria-label={label}
       aria-disabled={off}
       aria-pressed={pressed}
@@ -78,7 +78,7 @@ export function Area({ label, value, mono = false, invalid = false, placeholder,
         value={value}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
-      {plain(value) !== value && <p class="ak-words ak-dim">{value}</p>}
+      {plain(value) !== value && <p class="ak-text ak-muted">{value}</p>}
     </>
   );
 }
@@ -93,7 +93,7 @@ interface FoldProps {
 
 export function Fold({ summary, open, onOpen, children, ...rest }: FoldProps): JSX.Element {
   return (
-    <details class={`ak-unfold ${rest.class ?? ""}`} open={open} onToggle={(event) => event.currentTarget.open && onOpen?.()}>
+    <details class={`ak-disclosure ${rest.class ?? ""}`} open={open} onToggle={(event) => event.currentTarget.open && onOpen?.()}>
       <summary {...QUIET}>{summary}</summary>
       {children}
     </details>

@@ -27,11 +27,11 @@ export function Header({ store }: { store: Store }): JSX.Element {
       <h2 class="ak-task" title={head.task}>
         {head.task || "agentkit"}
       </h2>
-      <p class="ak-names">
+      <p class="ak-run-info">
         {head.variable && <code title="The variable that holds this run in Python">{head.variable}</code>}
         {NAMED.map(([field, title]) => head[field] && <span title={title}>{head[field]}</span>)}
       </p>
-      <p class="ak-totals-now">
+      <p class="ak-run-totals">
         {totals(store, Math.max(0, total - 1)).map((text) => (
           <span key={text}>{text}</span>
         ))}

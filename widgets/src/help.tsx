@@ -30,7 +30,7 @@ function Overlay({ ui }: { ui: Ui }): JSX.Element {
     <div class="ak-help" role="dialog" aria-modal="true" aria-label="Keys" ref={box} onKeyDown={onKeyDown}>
       <div class="ak-help-head">
         <h3>Keys</h3>
-        <Button class="ak-tool" onClick={() => ui.set({ helping: false })}>
+        <Button class="ak-tool-button" onClick={() => ui.set({ helping: false })}>
           Close
         </Button>
       </div>

@@ -18,16 +18,16 @@ export function Inject({ store, ui }: { store: Store; ui: Ui }): JSX.Element | n
   return (
     <section class="ak-inject" aria-label="Messages to the model">
       {notes.length > 0 && (
-        <ul class="ak-receipts">
+        <ul class="ak-injections">
           {notes.map((note) => (
             <li key={note.id}>
-              <span class={`ak-mark ${note.seen ? "ak-mark-good" : ""}`}>
+              <span class={`ak-tag ${note.seen ? "ak-tag-success" : ""}`}>
                 {note.seen ? "seen by the model" : "sent, not seen yet"}
               </span>
-              {note.to && <span class="ak-mark">lane {note.to}</span>}
-              <span class="ak-words">{note.text}</span>
+              {note.to && <span class="ak-tag">lane {note.to}</span>}
+              <span class="ak-text">{note.text}</span>
               {!note.seen && (
-                <Button class="ak-verb" title="Take it back" onClick={() => void ui.tell({ cmd: "recall", id: note.id })}>
+                <Button class="ak-action" title="Take it back" onClick={() => void ui.tell({ cmd: "recall", id: note.id })}>
                   recall
                 </Button>
               )}

@@ -23,14 +23,14 @@ export function Notices({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
   return (
     <div class="ak-notices">
       {said && (
-        <p class="ak-notice ak-bad" role="alert">
+        <p class="ak-notice ak-error" role="alert">
           {said}
         </p>
       )}
       {head.missing.length > 0 && (
-        <p class="ak-notice ak-warn">This run can only be read. Missing here: {head.missing.join(", ")}.</p>
+        <p class="ak-notice ak-warning">This run can only be read. Missing here: {head.missing.join(", ")}.</p>
       )}
-      {head.hold && head.status !== "running" && !head.error && <p class="ak-notice ak-warn">Held: {head.hold}</p>}
+      {head.hold && head.status !== "running" && !head.error && <p class="ak-notice ak-warning">Held: {head.hold}</p>}
       {head.forecast && <p class="ak-notice">{head.forecast}</p>}
       {settling && (
         <p class="ak-notice">
@@ -40,7 +40,7 @@ export function Notices({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
       {notice && (
         <p class="ak-notice" role="alert">
           {notice}
-          <Button class="ak-verb" aria-label="Dismiss" onClick={() => ui.set({ notice: "" })}>
+          <Button class="ak-action" aria-label="Dismiss" onClick={() => ui.set({ notice: "" })}>
             ×
           </Button>
         </p>

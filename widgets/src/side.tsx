@@ -83,7 +83,7 @@ function Request({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
   const n = store.trace.find(entry)?.n;
   return (
     <>
-      <p class="ak-dim ak-which">
+      <p class="ak-muted ak-request-title">
         Request of entry {n}
         {entry !== chosen && ", the last one"}
       </p>

@@ -4,7 +4,7 @@ import type { Verb } from "./keys";
 import type { Status } from "./protocol";
 import type { Store } from "./store";
 
-export type Tone = "busy" | "still" | "person" | "good" | "bad";
+export type Tone = "active" | "idle" | "attention" | "success" | "error";
 
 interface Said {
   word: string;
@@ -14,23 +14,23 @@ interface Said {
 }
 
 const STATUS: { [status in Status]: Said } = {
-  running: { word: "running", tone: "busy", why: "It goes on in the background; other cells can be run meanwhile." },
-  pausing: { word: "pausing…", tone: "busy", why: "A call is still out. It ends first and is recorded, then the run pauses." },
-  stopping: { word: "stopping…", tone: "busy", why: "What can be cancelled is being cancelled." },
-  paused: { word: "paused", tone: "still", why: "Nothing happens until you step or run." },
-  waiting: { word: "waiting for you", tone: "person", why: "It cannot go on without a decision or an answer." },
-  failed: { word: "failed", tone: "bad", why: "A step raised an error. It can be tried again, or edited." },
-  stopped: { word: "stopped", tone: "still", why: "Run or Step goes on from here." },
-  done: { word: "done", tone: "good", why: "The run has its answer." },
-  readonly: { word: "read only", tone: "still", why: "Something that the run was made of is missing here." },
+  running: { word: "running", tone: "active", why: "It goes on in the background; other cells can be run meanwhile." },
+  pausing: { word: "pausing…", tone: "active", why: "A call is still out. It ends first and is recorded, then the run pauses." },
+  stopping: { word: "stopping…", tone: "active", why: "What can be cancelled is being cancelled." },
+  paused: { word: "paused", tone: "idle", why: "Nothing happens until you step or run." },
+  waiting: { word: "waiting for you", tone: "attention", why: "It cannot go on without a decision or an answer." },
+  failed: { word: "failed", tone: "error", why: "A step raised an error. It can be tried again, or edited." },
+  stopped: { word: "stopped", tone: "idle", why: "Run or Step goes on from here." },
+  done: { word: "done", tone: "success", why: "The run has its answer." },
+  readonly: { word: "read only", tone: "idle", why: "Something that the run was made of is missing here." },
 };
 
 export function said({ link, ready, head }: Store): Said {
-  if (link === "gone") return { word: "kernel gone", tone: "bad", why: "The kernel was restarted or has died." };
-  if (link === "late") return { word: "disconnected", tone: "bad", why: "The kernel does not answer: it is busy, or gone." };
-  if (link === "silent") return { word: "no answer", tone: "bad", why: "The kernel has not answered yet." };
-  if (!ready) return { word: "connecting…", tone: "still", why: "Asking the kernel how the run stands." };
-  return STATUS[head.status] ?? { word: String(head.status), tone: "still", why: "" };
+  if (link === "gone") return { word: "kernel gone", tone: "error", why: "The kernel was restarted or has died." };
+  if (link === "late") return { word: "disconnected", tone: "error", why: "The kernel does not answer: it is busy, or gone." };
+  if (link === "silent") return { word: "no answer", tone: "error", why: "The kernel has not answered yet." };
+  if (!ready) return { word: "connecting…", tone: "idle", why: "Asking the kernel how the run stands." };
+  return STATUS[head.status] ?? { word: String(head.status), tone: "idle", why: "" };
 }
 
 export function driving({ head }: Store): boolean {

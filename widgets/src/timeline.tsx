@@ -45,7 +45,7 @@ export function Timeline({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
       <div class={atEnd ? "ak-scroll ak-at-end" : "ak-scroll"} ref={box} role="region" aria-label="Trace" aria-busy={!ready}>
         <div class="ak-cards">
           {first > 0 && (
-            <Button class="ak-earlier" onClick={() => turn(Math.max(DRAWN, last - BACK))}>
+            <Button class="ak-load-more" onClick={() => turn(Math.max(DRAWN, last - BACK))}>
               Show earlier ({count(first, "entry", "entries")})
             </Button>
           )}
@@ -53,7 +53,7 @@ export function Timeline({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
             <IterationCard key={iteration.key} store={store} ui={ui} iteration={iteration} edited={edited} />
           ))}
           {last < total ? (
-            <Button class="ak-earlier" onClick={() => turn(last + BACK >= total ? null : last + BACK)}>
+            <Button class="ak-load-more" onClick={() => turn(last + BACK >= total ? null : last + BACK)}>
               Show later ({count(total - last, "entry", "entries")})
             </Button>
           ) : (

@@ -36,7 +36,7 @@ export function Toolbar({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
   const helping = useOf(ui, (u) => u.helping);
   return (
     <div class="ak-toolbar" role="toolbar" aria-label="Run">
-      <span class="ak-tools">
+      <span class="ak-tool-group">
         {DRIVE.map(([verb, label, title]) => (
           <Tool
             key={verb}
@@ -52,7 +52,7 @@ export function Toolbar({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
           </Tool>
         ))}
       </span>
-      <span class="ak-tools">
+      <span class="ak-tool-group">
         {BACK.map(([verb, label, title]) => (
           <Tool key={verb} label={label} hint={hint(verb)} title={title} off={!now(verb)} onPress={() => ui.perform(verb)}>
             <Icon sign={verb} />
@@ -60,7 +60,7 @@ export function Toolbar({ store, ui }: { store: Store; ui: Ui }): JSX.Element {
         ))}
         <Pace store={store} ui={ui} />
       </span>
-      <span class="ak-tools">
+      <span class="ak-tool-group">
         <Tool
           label="Inject"
           hint={hint("inject")}

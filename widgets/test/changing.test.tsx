@@ -69,10 +69,10 @@ test("whoever edits what another view has replaced is told, and keeps their word
   const { run, seq } = shown.reset;
   const fresh = { ...action(shown), id: 900, original: id, text: "their snow", author: "human" };
   await shown.say({ t: "events", v: 1, run, seq: seq + 1, ev: [{ k: "line", keep: n, cards: [fresh], total: n + 1, map: "A" }] });
-  expect(mine.querySelector(".ak-orphan")?.textContent).toContain("my snow");
-  expect(theirs.querySelector(".ak-orphan")).toBeNull();
+  expect(mine.querySelector(".ak-lost-edit")?.textContent).toContain("my snow");
+  expect(theirs.querySelector(".ak-lost-edit")).toBeNull();
   await shown.press("Discard");
-  expect(mine.querySelector(".ak-orphan")).toBeNull();
+  expect(mine.querySelector(".ak-lost-edit")).toBeNull();
 });
 
 test("the next step is answered in its place before it runs", async () => {
@@ -120,11 +120,11 @@ test.each([
 ] as const)("no arguments are asked for of a call that the engine makes by itself: %s", async (status, more, offered, not) => {
   const shown = await show("paused");
   await shown.head({ status, pending: [{ ...beside(0), own: true, ...more }] });
-  const labels = [...shown.root.querySelectorAll(".ak-next button")].map((button) => button.textContent);
+  const labels = [...shown.root.querySelectorAll(".ak-next-steps button")].map((button) => button.textContent);
   expect(labels).toContain(offered);
   expect(labels).not.toContain(not);
   await shown.press(offered);
-  expect(shown.root.querySelector(".ak-sides")).toBeNull();
+  expect(shown.root.querySelector(".ak-edit-target")).toBeNull();
 });
 
 test("whoever edits a pending call that has run meanwhile is told, and keeps their words", async () => {
@@ -133,7 +133,7 @@ test("whoever edits a pending call that has run meanwhile is told, and keeps the
   await shown.type("In the tool's place: the observation", "sold out");
   const { run, seq, head } = shown.reset;
   await shown.say({ t: "events", v: 1, run, seq: seq + 2, ev: [{ k: "head", head: { ...head, pending: [] } }] });
-  expect(shown.root.querySelector(".ak-orphan")?.textContent).toContain("sold out");
+  expect(shown.root.querySelector(".ak-lost-edit")?.textContent).toContain("sold out");
 });
 
 test("what was begun is not lost to another edit", async () => {
@@ -226,13 +226,13 @@ test("a question is answered by a choice or in words", async () => {
 
 test("a question stands on its card once", async () => {
   const shown = await show("question");
-  const waits = shown.root.querySelector(".ak-waits")?.textContent ?? "";
+  const waits = shown.root.querySelector(".ak-waiting")?.textContent ?? "";
   expect(waits.split(shown.reset.head.pending[0]?.question ?? "none").length).toBe(2);
 });
 
 test("a message is injected, its receipt shown, and taken back while no model has seen it", async () => {
   const shown = await show("injected");
-  expect([...shown.root.querySelectorAll(".ak-receipts li")].map((each) => each.firstChild?.textContent)).toEqual([
+  expect([...shown.root.querySelectorAll(".ak-injections li")].map((each) => each.firstChild?.textContent)).toEqual([
     "seen by the model",
     "sent, not seen yet",
   ]);

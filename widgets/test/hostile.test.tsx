@@ -105,10 +105,10 @@ test("what turns letters around or cannot be seen is written out, and a call is 
   };
   const head = { ...reset.head, task: "a \u202e b", pending: [{ ...step, call } as (typeof reset.head.pending)[0]] };
   const shown = await show({ ...recorded, messages: [{ ...reset, head }] });
-  expect(shown.root.querySelector(".ak-pending .ak-args")?.textContent).toContain(
+  expect(shown.root.querySelector(".ak-pending .ak-arguments")?.textContent).toContain(
     "keep \\u{202e}evil\\u{202c} \\u{1b}[8mhidden \\u{200b}\\u{e0041}",
   );
-  expect(shown.root.querySelector(".ak-pending .ak-args")?.textContent).toContain("👩‍💻\tשלום");
+  expect(shown.root.querySelector(".ak-pending .ak-arguments")?.textContent).toContain("👩‍💻\tשלום");
   expect(shown.root.innerHTML).not.toMatch(/[\u202a-\u202e]/);
 });
 

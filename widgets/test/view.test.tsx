@@ -205,7 +205,7 @@ test("what follows a human edit wears a stripe, and the edit shows what was ther
   const shown = await show("edited");
   const edited = shown.reset.cards.findIndex((card) => card.original > 0);
   const after = shown.reset.cards.slice(edited + 1).map((card) => card.id);
-  expect([...shown.root.querySelectorAll<HTMLElement>(".ak-after")].map((entry) => Number(entry.dataset.entry))).toEqual(after);
+  expect([...shown.root.querySelectorAll<HTMLElement>(".ak-follows-edit")].map((entry) => Number(entry.dataset.entry))).toEqual(after);
   const entry = shown.entry(shown.reset.cards[edited]?.id ?? 0);
   const fold = entry.querySelector<HTMLDetailsElement>(".ak-original") as HTMLDetailsElement;
   await shown.unfold(fold);

@@ -19,7 +19,7 @@ export function Arguments({ call }: { call: Call }): JSX.Element | null {
   if (call.raw !== undefined) return <pre class="ak-code">{call.raw}</pre>;
   if (!entries.length) return null;
   return (
-    <div class="ak-args">
+    <div class="ak-arguments">
       {json ? (
         <pre class="ak-code">{JSON.stringify(call.arguments, null, 2)}</pre>
       ) : (
@@ -34,7 +34,7 @@ export function Arguments({ call }: { call: Call }): JSX.Element | null {
           ))}
         </dl>
       )}
-      <Button class="ak-more ak-quiet" aria-pressed={json} title="Show the arguments as JSON" onClick={() => setJson(!json)}>
+      <Button class="ak-more ak-on-hover" aria-pressed={json} title="Show the arguments as JSON" onClick={() => setJson(!json)}>
         JSON
       </Button>
     </div>
@@ -42,7 +42,7 @@ export function Arguments({ call }: { call: Call }): JSX.Element | null {
 }
 
 function Value({ value }: { value: Json }): JSX.Element {
-  if (typeof value === "string") return <span class="ak-words ak-value-text">{value || '""'}</span>;
+  if (typeof value === "string") return <span class="ak-text ak-value-text">{value || '""'}</span>;
   if (value === null || typeof value !== "object") return <span class="ak-value">{String(value)}</span>;
   const short = JSON.stringify(value);
   return short.length <= SHORT ? <span class="ak-value">{short}</span> : <JsonTree value={value} depth={1} />;
@@ -109,7 +109,7 @@ export function ArgumentsForm({ schema, given, draft, id, onDraft }: FormProps):
     else onDraft(problems[WHOLE] ? {} : texts(fields, JSON.parse(draft[WHOLE] as string) as Arguments));
   };
   return (
-    <div class="ak-form-args">
+    <div class="ak-arguments-form">
       {json ? (
         <Area
           label="Arguments as JSON"
@@ -137,7 +137,7 @@ export function ArgumentsForm({ schema, given, draft, id, onDraft }: FormProps):
         ))
       )}
       {problems[WHOLE] && <span class="ak-problem">{problems[WHOLE]}</span>}
-      <Button class="ak-more ak-quiet" aria-pressed={json} onClick={turn}>
+      <Button class="ak-more ak-on-hover" aria-pressed={json} onClick={turn}>
         {json ? "as a form" : "as JSON"}
       </Button>
     </div>

@@ -83,7 +83,7 @@ export function Approval({ store, step, which }: DecisionProps & { ui: Ui }): JS
           ),
         )}
         {step.call && (way === "approve" || way === "edit") && (
-          <label class="ak-check" for={`${id}-remember`}>
+          <label class="ak-checkbox" for={`${id}-remember`}>
             <Field
               id={`${id}-remember`}
               type="checkbox"
@@ -113,11 +113,11 @@ export function Reply({ store, step, which }: DecisionProps): JSX.Element {
   const answer = (value: Json, on = false): void => decide({ cmd: "respond", which, value }, on);
   return (
     <Form label="Answer" send={() => text.trim() && answer(text)}>
-      <p class="ak-words ak-question">{step.question}</p>
+      <p class="ak-text ak-question">{step.question}</p>
       {step.choices?.length ? (
         <div class="ak-buttons" role="group" aria-label="Choices">
           {step.choices.map((choice, index) => (
-            <Button key={index} class="ak-tool" aria-disabled={busy} onClick={() => answer(choice)}>
+            <Button key={index} class="ak-tool-button" aria-disabled={busy} onClick={() => answer(choice)}>
               {choice}
             </Button>
           ))}

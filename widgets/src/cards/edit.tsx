@@ -93,7 +93,7 @@ function What({ ui, editing }: { ui: Ui; editing: Editing }): JSX.Element {
     ["result", "Observation"],
   ];
   return (
-    <div class="ak-sides" role="group" aria-label="What to edit">
+    <div class="ak-edit-target" role="group" aria-label="What to edit">
       {sides.map(([what, label]) => (
         <Button key={what} aria-pressed={editing.what === what} onClick={() => ui.set({ editing: { ...editing, what } })}>
           {label}
@@ -127,7 +127,7 @@ export function Form({ label, begin, send, cancel, children }: FormProps): JSX.E
   };
   return (
     <form
-      class="ak-edit"
+      class="ak-edit-form"
       ref={form}
       aria-label={label}
       onKeyDown={onKeyDown}
@@ -219,10 +219,10 @@ export function Original({ store, card }: { store: Store; card: Card }): JSX.Ele
 
 function Difference({ store, card }: { store: Store; card: Card }): JSX.Element {
   const { value, error } = useAsked<Card>(store, String(card.id), { cmd: "original", entry: card.id });
-  if (error) return <p class="ak-refusal">{error}</p>;
+  if (error) return <p class="ak-error-message">{error}</p>;
   if (!value) return <Note>Asking…</Note>;
   return (
-    <div class="ak-words ak-difference">
+    <div class="ak-text ak-difference">
       <WordDiff from={textOf(value)} to={textOf(card)} />
     </div>
   );
@@ -232,14 +232,14 @@ function Difference({ store, card }: { store: Store; card: Card }): JSX.Element 
 export function Orphan({ ui, editing }: { ui: Ui; editing: Editing }): JSX.Element {
   const texts = Object.entries(editing.draft).filter(([, text]) => text);
   return (
-    <section class="ak-orphan" role="alert">
+    <section class="ak-lost-edit" role="alert">
       <p>The entry that you were editing is not on this line any more: it was changed elsewhere. What you wrote:</p>
       {texts.map(([field, text]) => (
         <pre class="ak-code" key={field}>
           {text}
         </pre>
       ))}
-      <Button class="ak-tool" onClick={() => ui.set({ editing: null })}>
+      <Button class="ak-tool-button" onClick={() => ui.set({ editing: null })}>
         Discard
       </Button>
     </section>

@@ -46,7 +46,7 @@ export function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
       spent={spentOn(card, store.head.model)}
     >
       {card.heard.map((text, index) => (
-        <p key={index} class="ak-heard">
+        <p key={index} class="ak-injected">
           <Dim>carried your message: </Dim>
           {text}
         </p>
@@ -62,7 +62,7 @@ export function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
       )}
       {!card.text && card.answer === null && !asks && <Note>It said nothing.</Note>}
       {card.cut && (
-        <div class="ak-cut">
+        <div class="ak-discarded">
           <Note>The model went on and invented an observation. This was cut off and not believed:</Note>
           <del>
             <LongText store={store} entry={card} field="cut" text={card.cut} />
@@ -117,7 +117,7 @@ export function Action(props: EntryProps<ActEntry>): JSX.Element {
         role="group"
         aria-label={ok ? "Observation" : "Observation, an error"}
       >
-        {!ok && <span class="ak-error-word">failed</span>}
+        {!ok && <span class="ak-error-label">failed</span>}
         {items.map((item, index) => (
           <ItemView key={index} item={item} />
         ))}
@@ -158,7 +158,7 @@ export function Conclusion(props: EntryProps<ConcludeEntry>): JSX.Element {
         <LongText store={store} entry={card} field="answer" text={card.answer} class="ak-answer" />
       )}
       {card.more !== null && (
-        <p class="ak-heard">
+        <p class="ak-injected">
           <Dim>but your message had to be answered first: </Dim>
           {card.more}
         </p>

@@ -38,7 +38,7 @@ export function Frame({ store, ui, card, after, title, kind, spent, children }: 
   const current = useOf(ui, (u) => u.current === card.id);
   const editing = useOf(ui, (u) => (u.editing?.card?.id === card.id ? u.editing : null));
   const edited = card.original > 0;
-  const classes = ["ak-entry", `ak-is-${kind}`, current && "ak-current", edited && "ak-edited", after && "ak-after"];
+  const classes = ["ak-entry", `ak-is-${kind}`, current && "ak-current", edited && "ak-edited", after && "ak-follows-edit"];
   return (
     <article
       {...QUIET}
@@ -49,13 +49,13 @@ export function Frame({ store, ui, card, after, title, kind, spent, children }: 
       aria-label={`Entry ${card.n}, ${kind}${edited ? ", edited" : after ? ", follows an edit" : ""}`}
       onFocus={() => !current && ui.set({ current: card.id })}
     >
-      <span class="ak-place">{card.n}</span>
-      <div class="ak-body">
+      <span class="ak-gutter">{card.n}</span>
+      <div class="ak-entry-body">
         <div class="ak-entry-head">
           <span class="ak-title">{title}</span>
           <Marks card={card} />
           <BranchChips store={store} entry={card} />
-          <span class="ak-spent">{spent}</span>
+          <span class="ak-cost">{spent}</span>
           <Verbs store={store} ui={ui} card={card} />
         </div>
         {editing ? <EditForm store={store} ui={ui} editing={editing} /> : children}
@@ -71,12 +71,12 @@ function Verbs({ store, ui, card }: { store: Store; ui: Ui; card: Card }): JSX.E
   const broken = useOf(store, (s) => s.head.breakpoints.some((point) => point.kind === kind && point.value === value));
   const can = useOf(store, (s) => able(s, "edit"));
   return (
-    <span class="ak-verbs ak-floating" role="group" aria-label={`Entry ${card.n}`}>
+    <span class="ak-actions ak-floating" role="group" aria-label={`Entry ${card.n}`}>
       {VERBS.filter(([verb]) => offered(verb, card)).map(([verb, label, title]) => (
         <Button
           key={verb}
           tabIndex={-1}
-          class="ak-verb"
+          class="ak-action"
           title={`${title}  (${hint(verb)})`}
           aria-pressed={verb === "break" ? broken : undefined}
           aria-disabled={!can && verb !== "copy" && verb !== "request"}
@@ -97,22 +97,22 @@ function Marks({ card }: { card: Card }): JSX.Element {
   const human = card.author === "human" && (card.kind === "think" || card.kind === "act");
   return (
     <>
-      {card.lane && <span class="ak-mark" title={`Frame ${card.path}`}>{`lane ${card.lane}`}</span>}
+      {card.lane && <span class="ak-tag" title={`Frame ${card.path}`}>{`lane ${card.lane}`}</span>}
       {card.original > 0 ? (
-        <span class="ak-mark ak-mark-edit">edited{card.author ? ` by ${card.author}` : ""}</span>
+        <span class="ak-tag ak-tag-edit">edited{card.author ? ` by ${card.author}` : ""}</span>
       ) : (
-        human && <span class="ak-mark ak-mark-edit">written by hand</span>
+        human && <span class="ak-tag ak-tag-edit">written by hand</span>
       )}
       {card.drifted && (
         <span
-          class="ak-mark ak-mark-warn"
+          class="ak-tag ak-tag-warning"
           title="The engine asks for something else here now: a prompt or a docstring has changed. This is the recorded result."
         >
           drifted
         </span>
       )}
       {tags.map(([name, value]) => (
-        <span key={name} class="ak-mark" title={`${name}: ${shown(value)}`}>
+        <span key={name} class="ak-tag" title={`${name}: ${shown(value)}`}>
           {(typeof value === "object" ? name : `${name} ${value}`).slice(0, 40)}
         </span>
       ))}

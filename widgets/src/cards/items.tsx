@@ -21,7 +21,7 @@ export function ItemView({ item }: { item: Item }): JSX.Element | null {
     return (
       <iframe
         {...QUIET}
-        class="ak-page"
+        class="ak-html"
         sandbox=""
         title="A page that the tool made"
         srcdoc={POLICY + item.srcdoc}
@@ -49,7 +49,7 @@ function Table({ item }: { item: Extract<Item, { type: "table" }> }): JSX.Elemen
         <thead>
           <tr>
             {item.header.map((name, column) => (
-              <th key={column} scope="col" class={figures[column] ? "ak-figure" : ""}>
+              <th key={column} scope="col" class={figures[column] ? "ak-numeric" : ""}>
                 {name}
               </th>
             ))}
@@ -59,7 +59,7 @@ function Table({ item }: { item: Extract<Item, { type: "table" }> }): JSX.Elemen
           {item.rows.map((row, index) => (
             <tr key={index}>
               {row.map((cell, column) => (
-                <td key={column} class={figures[column] ? "ak-figure" : ""}>
+                <td key={column} class={figures[column] ? "ak-numeric" : ""}>
                   {cell}
                 </td>
               ))}
@@ -75,5 +75,5 @@ function Table({ item }: { item: Extract<Item, { type: "table" }> }): JSX.Elemen
 /** Only data: a picture from elsewhere would tell that elsewhere what was looked at. */
 function Image({ item }: { item: Extract<Item, { type: "image" }> }): JSX.Element {
   if (!IMAGES.test(item.mime)) return <Note>A picture of a kind that is not shown: {item.mime}</Note>;
-  return <img class="ak-picture-shown" alt="Made by the tool" src={`data:${item.mime};base64,${item.data}`} />;
+  return <img class="ak-image" alt="Made by the tool" src={`data:${item.mime};base64,${item.data}`} />;
 }

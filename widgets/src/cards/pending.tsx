@@ -20,21 +20,21 @@ export function PendingSteps({ store, ui }: { store: Store; ui: Ui }): JSX.Eleme
   const edited = (step: Pending): boolean => !!editing?.step && samePlace(editing.step, step);
   if (!store.ready || !pending.length || status === "done") return null;
   return (
-    <section class="ak-card ak-next" aria-label="What comes next">
+    <section class="ak-card ak-next-steps" aria-label="What comes next">
       {pending.map((step, index) => (
         <div
           key={`${step.path} ${step.index}`}
-          class={`ak-entry ak-pending ${step.why ? "ak-waits" : ""} ${step.busy ? "ak-busy" : ""}`}
+          class={`ak-entry ak-pending ${step.why ? "ak-waiting" : ""} ${step.busy ? "ak-busy" : ""}`}
           data-pending={index}
         >
-          <span class="ak-place" aria-hidden="true">
+          <span class="ak-gutter" aria-hidden="true">
             {step.why ? "?" : step.busy ? "" : index ? "" : "next"}
           </span>
-          <div class="ak-body">
+          <div class="ak-entry-body">
             <div class="ak-entry-head">
               <span class="ak-title">{titleOf(step)}</span>
               {step.effect && <Effect effect={step.effect} />}
-              {step.lane && <span class="ak-mark">lane {step.lane}</span>}
+              {step.lane && <span class="ak-tag">lane {step.lane}</span>}
               <Dim>{stateOf(step, status)}</Dim>
               {!edited(step) && <Verbs store={store} ui={ui} step={step} />}
             </div>
@@ -54,7 +54,7 @@ function Inside({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): J
   if (step.which !== undefined && step.kind === "ask") return <Reply store={store} step={step} which={step.which} />;
   if (step.which !== undefined) return <Approval store={store} ui={ui} step={step} which={step.which} />;
   if (step.call) return <Arguments call={step.call} />;
-  if (step.kind === "ask") return <p class="ak-words">{step.question}</p>;
+  if (step.kind === "ask") return <p class="ak-text">{step.question}</p>;
   if (step.kind === "think") return <Stream store={store} step={step} />;
   return null;
 }
@@ -66,11 +66,11 @@ function Stream({ store, step }: { store: Store; step: Pending }): JSX.Element |
   return (
     <div class="ak-stream">
       {said.reasoning && (
-        <p class={said.text ? "ak-words ak-thinking ak-thought-over" : "ak-words ak-thinking"}>
+        <p class={said.text ? "ak-text ak-thinking ak-thought-over" : "ak-text ak-thinking"}>
           {said.text ? `reasoning: ${thousands(said.reasoning.length)} characters` : tail(said.reasoning, 1_200)}
         </p>
       )}
-      {said.text && <div class="ak-words">{tail(said.text, 20_000)}</div>}
+      {said.text && <div class="ak-text">{tail(said.text, 20_000)}</div>}
       <span class="ak-caret" aria-hidden="true" />
     </div>
   );
@@ -86,10 +86,10 @@ function Verbs({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): JS
   const broken = useOf(store, (s) => s.head.breakpoints.find((point) => point.kind === kind && point.value === value));
   if (!rests || step.why) return null;
   return (
-    <span class="ak-verbs" role="group" aria-label={`The next step${step.lane && ` of lane ${step.lane}`}`}>
+    <span class="ak-actions" role="group" aria-label={`The next step${step.lane && ` of lane ${step.lane}`}`}>
       {step.kind === "act" && !step.own && (
         <Button
-          class="ak-verb"
+          class="ak-action"
           title={`Change its arguments before it runs  (${hint("edit")})`}
           onClick={() => void ui.edit(null, step, "arguments")}
         >
@@ -98,7 +98,7 @@ function Verbs({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): JS
       )}
       {step.kind !== "conclude" && step.kind !== "all" && (
         <Button
-          class="ak-verb"
+          class="ak-action"
           title="Nothing is performed: what you write is taken as its result"
           onClick={() => void ui.edit(null, step)}
         >
@@ -107,7 +107,7 @@ function Verbs({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): JS
       )}
       {value && (
         <Button
-          class="ak-verb"
+          class="ak-action"
           aria-pressed={!!broken}
           title="Pause before each step of this tool or role"
           onClick={() => void ui.tell(broken ? { cmd: "unbreak", id: broken.id } : { cmd: "break", kind, value })}
@@ -121,7 +121,7 @@ function Verbs({ store, ui, step }: { store: Store; ui: Ui; step: Pending }): JS
 
 export function Effect({ effect }: { effect: string }): JSX.Element {
   return (
-    <span class={`ak-mark ak-effect-${/^[a-z]+$/.test(effect) ? effect : "other"}`} title="What the tool says of its effect">
+    <span class={`ak-tag ak-effect-${/^[a-z]+$/.test(effect) ? effect : "other"}`} title="What the tool says of its effect">
       {effect}
     </span>
   );
@@ -148,7 +148,7 @@ export function Failure({ store, ui }: { store: Store; ui: Ui }): JSX.Element | 
   return (
     <section class="ak-card ak-failure" role="group" aria-label="Error">
       <p>
-        <strong>{head.error.type}</strong> <span class="ak-words">{head.error.text}</span>
+        <strong>{head.error.type}</strong> <span class="ak-text">{head.error.text}</span>
       </p>
       {head.pending.length ? (
         <div class="ak-buttons">

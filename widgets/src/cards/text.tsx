@@ -40,7 +40,7 @@ export function LongText({ store, entry, field, text, ...rest }: LongTextProps):
   };
   const full = (whole ?? text).slice(0, DRAWN);
   return (
-    <div class={`ak-words ${rest.class ?? ""}`}>
+    <div class={`ak-text ${rest.class ?? ""}`}>
       {long && !open ? `${folded(text)} …` : full}
       {long && (
         <Button class="ak-more" aria-expanded={open} onClick={show}>

@@ -21,7 +21,7 @@ export function BranchChips({ store, entry }: { store: Store; entry: Card }): JS
     </Button>
   );
   return (
-    <span class="ak-chips" role="group" aria-label={`Branch ${at + 1} of ${siblings.length}`}>
+    <span class="ak-branch-switcher" role="group" aria-label={`Branch ${at + 1} of ${siblings.length}`}>
       {chip("‹", "Branch before", siblings[at - 1])}
       <span>
         {at + 1}/{siblings.length}
@@ -49,7 +49,7 @@ export function BranchList({ store, onCompare }: { store: Store; onCompare: (bra
                 {count(each.steps, "step")}
                 {each.branch ? `, leaves at ${each.parts}` : ""}
               </Dim>
-              <span class="ak-line">{each.last}</span>
+              <span class="ak-ellipsis">{each.last}</span>
             </span>
             {each.branch > 0 && (
               <>

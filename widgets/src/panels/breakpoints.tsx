@@ -76,7 +76,7 @@ function Form({ store }: { store: Store }): JSX.Element {
   const onInput = (event: Event): void => setValue((event.currentTarget as HTMLInputElement).value);
   const field = { ...QUIET, id, value: chosen, onInput, "aria-describedby": `${id}-refused` };
   return (
-    <form class="ak-form" onSubmit={onSubmit}>
+    <form class="ak-breakpoint-form" onSubmit={onSubmit}>
       <label for={`${id}-kind`}>Pause when</label>
       <select
         {...QUIET}
@@ -94,7 +94,7 @@ function Form({ store }: { store: Store }): JSX.Element {
         ))}
       </select>
       {label && (
-        <label for={id} class="ak-only-read">
+        <label for={id} class="ak-sr-only">
           {label}
         </label>
       )}

@@ -28,13 +28,13 @@ function Columns({ found }: { found: Comparison }): JSX.Element {
   if (!places.length) return <Note>Both lines are the same.</Note>;
   return (
     <ol class="ak-columns" aria-label="Entries side by side">
-      <li aria-hidden="true" class="ak-column-names">
+      <li aria-hidden="true" class="ak-column-headings">
         <b>Here</b>
         <b>Branch {branch}</b>
       </li>
       {places.map((index) => (
         <li key={index}>
-          <h4 class={index === differs ? "ak-first" : undefined}>
+          <h4 class={index === differs ? "ak-first-difference" : undefined}>
             {first + index}
             {index === differs && <span class="ak-badge">first difference</span>}
           </h4>
@@ -59,8 +59,8 @@ function Cell(props: { card: Card | undefined; other: Card | undefined; side: "-
   const { card, other, side, name } = props;
   if (!card)
     return (
-      <div class="ak-cell ak-dim">
-        <span class="ak-whose">{name}: </span>ends before
+      <div class="ak-cell ak-muted">
+        <span class="ak-column-label">{name}: </span>ends before
       </div>
     );
   const text = cut(textOf(card));
@@ -69,7 +69,7 @@ function Cell(props: { card: Card | undefined; other: Card | undefined; side: "-
   return (
     <Scrolled class="ak-cell">
       <div class="ak-message-head">
-        <span class="ak-whose ak-dim">{name}: </span>
+        <span class="ak-column-label ak-muted">{name}: </span>
         <b>{titleOf(card)}</b>
         {card.original > 0 && <span class="ak-badge">edited</span>}
       </div>
@@ -80,8 +80,8 @@ function Cell(props: { card: Card | undefined; other: Card | undefined; side: "-
 
 function Total({ name, length, usage }: { name: string; length: number; usage: Usage | null }): JSX.Element {
   return (
-    <div class="ak-cell ak-dim">
-      <span class="ak-whose">{name}: </span>
+    <div class="ak-cell ak-muted">
+      <span class="ak-column-label">{name}: </span>
       {count(length - 1, "step")}
       {usage?.input ? ` · ${spent(usage)}` : ""}
     </div>

@@ -38,7 +38,7 @@ export function Messages({ request }: { request: RequestView }): JSX.Element {
       ))}
       {same > 0 && (
         <li>
-          <Button class="ak-fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <Button class="ak-expander" aria-expanded={open} onClick={() => setOpen(!open)}>
             {count(same, "message")} as in the request before
           </Button>
         </li>
@@ -56,7 +56,7 @@ function Beside({ name, value }: { name: string; value: Json | undefined }): JSX
   if (!value || (Array.isArray(value) && !value.length)) return null;
   return (
     <li>
-      <details class="ak-figures">
+      <details class="ak-details">
         <summary {...QUIET}>
           {name}
           {Array.isArray(value) && `: ${value.map((each) => within(each)?.name ?? "?").join(", ")}`}
@@ -71,7 +71,7 @@ function Message({ row, isNew }: { row: Row; isNew: boolean }): JSX.Element {
   const { role, text } = shown(row.message);
   const state = isNew ? row.state : "as before";
   return (
-    <li class={`ak-message ak-${state.replace(" ", "-")}`}>
+    <li class={`ak-message ak-message-${state.replace("gone", "removed").replace(" ", "-")}`}>
       <div class="ak-message-head">
         <b>{role}</b> <Dim>{row.number}</Dim>
         {state !== "as before" && <span class="ak-badge">{state}</span>}

@@ -76,17 +76,17 @@ export function Panel(props: { name: string; label: string; children: ComponentC
 
 /** What is said beside something else. */
 export function Dim({ children }: { children: ComponentChildren }): JSX.Element {
-  return <span class="ak-dim">{children}</span>;
+  return <span class="ak-muted">{children}</span>;
 }
 
 /** A sentence in the place of what is not there. */
 export function Note({ children }: { children: ComponentChildren }): JSX.Element {
-  return <p class="ak-dim">{children}</p>;
+  return <p class="ak-muted">{children}</p>;
 }
 
 export function Refusal({ text }: { text?: string | undefined }): JSX.Element {
   return (
-    <p class="ak-refusal" role="alert">
+    <p class="ak-error-message" role="alert">
       {text}
     </p>
   );

@@ -15,7 +15,7 @@ export function PicturesPanel({ store, go }: { store: Store; go: Go }): JSX.Elem
   const { plan, episodes, tree } = useOf(store, ({ pictures }) => pictures);
   if (!plan.length && !episodes.length && !tree.length) return null;
   return (
-    <Panel name="pictures" label="Pictures">
+    <Panel name="progress" label="Pictures">
       {plan.length > 0 && <Plan plan={plan} go={go} />}
       {episodes.length > 0 && <Episodes episodes={episodes} go={go} />}
       {tree.length > 0 && <Tree tree={tree} go={go} />}
@@ -29,7 +29,7 @@ const WORDS = { todo: "to do", doing: "in progress", done: "done", failed: "fail
 function Plan({ plan, go }: { plan: Pictures["plan"]; go: Go }): JSX.Element {
   const done = plan.filter((step) => step.state === "done").length;
   return (
-    <section class="ak-picture" aria-label="Plan">
+    <section class="ak-progress-section" aria-label="Plan">
       <h3>
         Plan{" "}
         <Dim>
@@ -55,7 +55,7 @@ function Plan({ plan, go }: { plan: Pictures["plan"]; go: Go }): JSX.Element {
 function Episodes({ episodes, go }: { episodes: Pictures["episodes"]; go: Go }): JSX.Element {
   const best = Math.max(...episodes.map((episode) => episode.score ?? 0), 1e-9);
   return (
-    <section class="ak-picture" aria-label="Episodes">
+    <section class="ak-progress-section" aria-label="Episodes">
       <h3>
         Episodes <Dim>{episodes.length}</Dim>
       </h3>

@@ -102,7 +102,7 @@ function changed(op: "-" | "+", line: string, other: string | undefined): JSX.El
 function Box({ label, children }: { label: string; children: JSX.Element["props"]["children"] }): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
-    <pre class="ak-box" tabIndex={0} role="region" aria-label={label} {...QUIET}>
+    <pre class="ak-code-box" tabIndex={0} role="region" aria-label={label} {...QUIET}>
       {children}
     </pre>
   );

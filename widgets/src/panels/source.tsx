@@ -50,8 +50,8 @@ function Frames(props: { where: Place[]; place: Place | undefined; pick: (key: s
   return (
     <nav aria-label="Frames of the engine, outermost first">
       {lanes.map((lane) => (
-        <ol key={lane} class="ak-crumbs">
-          {lane && <li class="ak-dim">lane {lane}</li>}
+        <ol key={lane} class="ak-breadcrumbs">
+          {lane && <li class="ak-muted">lane {lane}</li>}
           {where.map((each, index) =>
             each.lane === lane ? (
               <li key={index} class={each.around ? "ak-around" : ""}>
@@ -87,7 +87,7 @@ function Lines({ store, source, place, breakpoints }: LinesProps): JSX.Element {
   const stop = focus >= from && focus < from + drawn.length ? focus : Math.max(lit, from);
   useLayoutEffect(() => {
     setFocus(Math.max(0, lit));
-    const row = box.current?.querySelector<HTMLElement>(".ak-lit");
+    const row = box.current?.querySelector<HTMLElement>(".ak-current-line");
     if (row) show(box.current as HTMLElement, row);
   }, [source, lit]);
 
@@ -156,9 +156,9 @@ function Line({ tokens, number, isLit, isStop, point, toggle }: LineProps): JSX.
   );
   const hits = point ? `, breakpoint${point.enabled ? "" : " switched off"}, ${count(point.hits, "hit")}` : "";
   return (
-    <div class={isLit ? "ak-lit" : undefined} aria-current={isLit ? "step" : undefined}>
+    <div class={isLit ? "ak-current-line" : undefined} aria-current={isLit ? "step" : undefined}>
       <Button
-        class={point ? `ak-point${point.enabled ? "" : " ak-off"}` : undefined}
+        class={point ? `ak-breakpoint${point.enabled ? "" : " ak-disabled"}` : undefined}
         aria-label={`Line ${number}${hits}`}
         aria-pressed={point !== undefined}
         title={point ? count(point.hits, "hit") : "Pause here"}

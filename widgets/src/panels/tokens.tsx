@@ -34,7 +34,7 @@ export function Tokens({ request }: { request: RequestView }): JSX.Element {
             title={`${segment.label}: ${thousands(segment.tokens)}`}
           />
         ))}
-        {share > 0 && <span class="ak-hatch" style={{ width: `${share * 100}%` }} />}
+        {share > 0 && <span class="ak-cached" style={{ width: `${share * 100}%` }} />}
       </div>
       <ul class="ak-legend">
         {KINDS.map(([kind, name]) => {
@@ -47,11 +47,11 @@ export function Tokens({ request }: { request: RequestView }): JSX.Element {
         })}
         {share > 0 && (
           <li>
-            <i class="ak-hatch" /> {thousands(cached.tokens)} <Dim>{who}</Dim>
+            <i class="ak-cached" /> {thousands(cached.tokens)} <Dim>{who}</Dim>
           </li>
         )}
       </ul>
-      <details class="ak-figures">
+      <details class="ak-details">
         <summary {...QUIET}>Tokens by segment</summary>
         <Table segments={segments} total={total} />
       </details>

@@ -32,12 +32,12 @@ export function Tree({ tree, go }: { tree: Thought[]; go: (entry: number) => voi
   const kept = useMemo(() => (shown ? tree : tree.filter((thought) => !thought.pruned)).slice(0, MOST), [tree, shown]);
   const left = tree.length - (shown ? 0 : pruned) - MOST;
   return (
-    <section class="ak-picture" aria-label="Tree of thoughts">
+    <section class="ak-progress-section" aria-label="Tree of thoughts">
       <h3>
         Thoughts <Dim>{`${tree.length}${pruned ? `, ${pruned} pruned` : ""}`}</Dim>
       </h3>
       {pruned > 0 && (
-        <label class="ak-dim">
+        <label class="ak-muted">
           <input type="checkbox" {...QUIET} checked={shown} onChange={() => setShown(!shown)} /> show the pruned ones
         </label>
       )}

@@ -77,7 +77,7 @@ test("what was done again and gave the same is no difference", async () => {
   const page = await compared({ here: [action], there: [again, thought] }).drawn;
   expect(texts(page, "h4")).toEqual(["2", "3first difference"]);
   const same = await compared({ here: [action], there: [again] }).drawn;
-  expect(same.querySelector(".ak-first")).toBeNull();
+  expect(same.querySelector(".ak-first-difference")).toBeNull();
 });
 
 test("entries of different kinds are not compared by words", async () => {

@@ -26,7 +26,7 @@ export async function settled(): Promise<void> {
 
 export function unleaked(container: Element): void {
   for (const each of container.querySelectorAll(
-    "button, input, select, textarea, a[href], summary, [tabindex], .ak-messages .ak-text, div.ak-cell:not(.ak-dim), .ak-lines, .ak-tree",
+    "button, input, select, textarea, a[href], summary, [tabindex], .ak-messages .ak-text, div.ak-cell:not(.ak-muted), .ak-lines, .ak-tree",
   )) {
     expect(each.getAttribute("data-lm-suppress-shortcuts"), each.outerHTML).toBe("true");
   }

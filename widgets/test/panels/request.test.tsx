@@ -25,8 +25,8 @@ test("messages of the request before are folded, and unfold", async () => {
 test("what is new, changed or gone says so, and a change shows its words", async () => {
   const page = await panel().drawn;
   expect(texts(page, ".ak-message .ak-badge")).toEqual(["changed", "new", "new", "new", "gone"]);
-  expect(texts(page, ".ak-changed del")).toEqual(["rain", "19"]);
-  expect(texts(page, ".ak-changed ins")).toEqual(["snow", "12"]);
+  expect(texts(page, ".ak-message-changed del")).toEqual(["rain", "19"]);
+  expect(texts(page, ".ak-message-changed ins")).toEqual(["snow", "12"]);
   expect(page.textContent).toContain('→ book_train(origin="Bern", destination="Chur", seats=2)');
 });
 
@@ -88,7 +88,7 @@ test("tokens are a bar for the eye and a table for the figures", async () => {
     "768 read from the cache, says the provider",
   ]);
   expect(texts(page, "tbody tr").length).toBe(10);
-  expect(one(page, ".ak-bar .ak-hatch").style.width).toMatch(/^56\.3/);
+  expect(one(page, ".ak-bar .ak-cached").style.width).toMatch(/^56\.3/);
   expect(page.textContent).toContain("$0.0031");
 });
 

@@ -20,8 +20,8 @@ test("the current line is lit, and said to be current", async () => {
   const { drawn, told } = panel({ where: [place()] });
   const page = await drawn;
   expect(told).toEqual([{ cmd: "source", file: "engine.py" }]);
-  expect(texts(page, ".ak-lit code")).toEqual(["line_12 = 12"]);
-  expect(one(page, ".ak-lit").getAttribute("aria-current")).toBe("step");
+  expect(texts(page, ".ak-current-line code")).toEqual(["line_12 = 12"]);
+  expect(one(page, ".ak-current-line").getAttribute("aria-current")).toBe("step");
   expect(page.querySelectorAll(".ak-lines code").length).toBe(40);
 });
 
@@ -30,7 +30,7 @@ test("a step moves the light without asking for the source again", async () => {
   const page = await drawn;
   head({ where: [place({ line: 14 })] });
   await settled();
-  expect(texts(page, ".ak-lit code")).toEqual(["line_14 = 14"]);
+  expect(texts(page, ".ak-current-line code")).toEqual(["line_14 = 14"]);
   expect(told.length).toBe(1);
 });
 
@@ -64,31 +64,31 @@ test("nested engines are a way of frames for each lane, and each frame can be lo
     place({ function: "react", line: 10, lane: "[1.1]", locals: [["turn", "2"]] }),
   ];
   const page = await panel({ where }).drawn;
-  expect(texts(page, ".ak-crumbs")).toEqual(["plan:3", "lane [1.0]react:9around nudge:30", "lane [1.1]react:10"]);
-  expect(texts(page, ".ak-lit button")).toEqual(["3"]);
+  expect(texts(page, ".ak-breadcrumbs")).toEqual(["plan:3", "lane [1.0]react:9around nudge:30", "lane [1.1]react:10"]);
+  expect(texts(page, ".ak-current-line button")).toEqual(["3"]);
   await click(button(page, "react:10"));
-  expect(texts(page, ".ak-lit button")).toEqual(["10"]);
+  expect(texts(page, ".ak-current-line button")).toEqual(["10"]);
   expect(texts(page, ".ak-locals tr")).toEqual(["turn2"]);
   expect(texts(page, "[aria-current=true]")).toEqual(["react:10"]);
 });
 
 test("an around is not taken for the place of the engine", async () => {
   const page = await panel({ where: [place({ line: 5 }), place({ function: "retry", line: 30, around: true })] }).drawn;
-  expect(texts(page, ".ak-lit button")).toEqual(["5"]);
+  expect(texts(page, ".ak-current-line button")).toEqual(["5"]);
 });
 
 test("a run that is over shows its source as it was recorded, where nothing can be set", async () => {
   const page = await panel({ where: [] }, { ...SOURCE, file: "" }).drawn;
   expect(page.textContent).toContain("as it was recorded");
   expect((button(page, "Line 3") as HTMLButtonElement).disabled).toBe(true);
-  expect(page.querySelector(".ak-lit")).toBeNull();
+  expect(page.querySelector(".ak-current-line")).toBeNull();
 });
 
 test("of a long file the lines around the light are drawn", async () => {
   const text = Array.from({ length: 5_000 }, (_, n) => `x${n + 1}`).join("\n");
   const page = await panel({ where: [place({ line: 2_500 })] }, { ...SOURCE, text }).drawn;
   expect(page.querySelectorAll(".ak-lines code").length).toBeLessThan(1_000);
-  expect(texts(page, ".ak-lit code")).toEqual(["x2500"]);
+  expect(texts(page, ".ak-current-line code")).toEqual(["x2500"]);
   expect(texts(page, ".ak-gap").length).toBe(2);
 });
 
