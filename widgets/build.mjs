@@ -18,7 +18,9 @@ const options = {
   legalComments: "none",
   logLevel: "info",
   // elements in their short form: that of tsconfig.json, which needs no import in each file, is 4 kB longer
-  tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment", verbatimModuleSyntax: true } },
+  tsconfigRaw: {
+    compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment", verbatimModuleSyntax: true },
+  },
   inject: ["src/jsx.ts"],
 };
 const widget = {
@@ -37,9 +39,13 @@ if (mode === "--dev") {
   await (await context({ ...widget, sourcemap: "inline" })).watch();
 } else {
   const { outputFiles } = await build({ ...widget, minify: true, write: false });
-  const files = outputFiles.map(({ path, contents }) => ({ path, contents: path.endsWith(".js") ? packed(contents) : contents }));
+  const files = outputFiles.map(({ path, contents }) => ({
+    path,
+    contents: path.endsWith(".js") ? packed(contents) : contents,
+  }));
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0);
-  if (bytes > MOST_BYTES) throw new Error(`the widget would have ${bytes} bytes, and may have ${MOST_BYTES}: leave something out`);
+  if (bytes > MOST_BYTES)
+    throw new Error(`the widget would have ${bytes} bytes, and may have ${MOST_BYTES}: leave something out`);
   mkdirSync(widget.outdir, { recursive: true });
   for (const { path, contents } of files) writeFileSync(path, contents);
 }
