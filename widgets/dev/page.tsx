@@ -1,6 +1,6 @@
 /**
- * The widget without Jupyter: `?state=waiting&theme=dark&width=400`. `press` clicks what a selector matches, `type` sends
- * keys to the view, `views` is the number of views.
+ * The widget without Jupyter: `?state=waiting&theme=dark&width=400`. `press` clicks what a selector matches, `type`
+ * sends keys to the view, `views` is the number of views.
  */
 
 import widget from "../src/index";

@@ -53,7 +53,9 @@ function countOrZero(attempt: () => number): number {
 
 escapeAllTexts();
 
-/** Called once per model. Hosts may pass a different object for the same model at each call, so it cannot be the key. */
+/**
+ * Called once per model. Hosts may pass a different object for the same model at each call, so it cannot be the key.
+ */
 export default () => {
   let connected: Connected | undefined;
   return {

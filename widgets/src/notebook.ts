@@ -1,6 +1,6 @@
 /**
- * The notebook around a view, as far as it can be reached: JupyterLab 4 and Notebook 7 allow it through the widget manager.
- * None of this is a documented interface, so every step is checked before it is taken.
+ * The notebook around a view, as far as it can be reached: JupyterLab 4 and Notebook 7 allow it through the widget
+ * manager. None of this is a documented interface, so every step is checked before it is taken.
  */
 
 import type { NotebookCell } from "./protocol";
@@ -119,7 +119,9 @@ export class Notebook {
     };
   }
 
-  /** Return every output that shows the view: the position of its cell, the outputs of that cell, and the index in them. */
+  /**
+   * Return every output that shows the view: the position of its cell, the outputs of that cell, and the index in them.
+   */
   private viewOutputs(): [cell: number, outputs: Outputs, index: number][] {
     const cells = this.manager.context?.model?.cells;
     const found: [number, Outputs, number][] = [];

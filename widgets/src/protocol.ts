@@ -1,10 +1,10 @@
 /**
  * The messages between the kernel and the view, version 1: JSON, sent as custom messages of one widget model per run.
  *
- * The kernel is the source of truth. The view sends commands; each is answered by `ack` or `nak`, and its effects arrive
- * as events in every view. Messages from the kernel are numbered: a view that misses a number, or gets no answer, sends
- * `hello` and receives a `reset`. Both sides ignore message kinds that they do not know.
- * Any text here may come from a model or a tool. Render it as text, never as markup.
+ * The kernel is the source of truth. The view sends commands; each is answered by `ack` or `nak`, and its effects
+ * arrive as events in every view. Messages from the kernel are numbered: a view that misses a number, or gets no
+ * answer, sends `hello` and receives a `reset`. Both sides ignore message kinds that they do not know. Any text here
+ * may come from a model or a tool. Render it as text, never as markup.
  */
 
 export const VERSION = 1;
@@ -12,7 +12,9 @@ export const VERSION = 1;
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
 
-/** The synced traits: all that survives a reload. `uid` is the model's id, by which outputs of the notebook refer to it. */
+/**
+ * The synced traits: all that survives a reload. `uid` is the model's id, by which outputs of the notebook refer to it.
+ */
 export interface Traits {
   run_id: string;
   /** The status when the kernel last had nothing to send. */
@@ -66,7 +68,9 @@ export interface Usage {
   calls: number;
 }
 
-/** What all entries have in common. Texts of more than 20,000 characters are truncated; the command `text` loads them. */
+/**
+ * What all entries have in common. Texts of more than 20,000 characters are truncated; the command `text` loads them.
+ */
 interface Entry {
   /** The number of its row: stable, and unique in the tree of runs. */
   id: number;
@@ -148,7 +152,10 @@ export interface PendingStep {
   index: number;
   lane: string;
   call?: Call;
-  /** The engine makes this call by itself: no thought asked for it, so there is no thought in which to edit its arguments. */
+  /**
+   * The engine makes this call by itself: no thought asked for it, so there is no thought in which to edit its
+   * arguments.
+   */
   own?: boolean;
   effect?: string;
   /** The JSON schema of the tool's arguments, for a form. */
@@ -228,7 +235,10 @@ export interface Head {
   forecast: string;
 }
 
-/** Overviews that are drawn from roles and tags; sent whole whenever they have changed. A click on an item leads to `entry`. */
+/**
+ * Overviews that are drawn from roles and tags; sent whole whenever they have changed. A click on an item leads to
+ * `entry`.
+ */
 export interface Pictures {
   plan: { text: string; state: "todo" | "doing" | "done" | "failed" | "skipped"; entry: number }[];
   episodes: {
@@ -279,7 +289,10 @@ export type FromKernel =
       total: number;
       cards: Card[];
       pictures: Pictures;
-      /** One letter per entry, for the minimap: b begin, t think, a act, x failed act, q ask, c conclude; capital if edited. */
+      /**
+       * One letter per entry, for the minimap: b begin, t think, a act, x failed act, q ask, c conclude; capital if
+       * edited.
+       */
       map: string;
       streaming: { path: string; index: number; text: string; reasoning: string }[];
     }
@@ -287,11 +300,14 @@ export type FromKernel =
   | { t: "taken"; v: number; cid: string }
   | { t: "ack"; v: number; cid: string; result: Json }
   | { t: "nak"; v: number; cid: string; error: string; type: string }
-  /** Insert these cells below the view. Answered by `did` with the number of inserted cells, 0 if that is impossible here. */
+  /**
+   * Insert these cells below the view. Answered by `did` with the number of inserted cells, 0 if that is impossible
+   * here.
+   */
   | { t: "insert"; v: number; cid: string; cells: NotebookCell[] }
   /**
-   * Replace the view in the notebook by this output. Answered by `did` with the number of replaced outputs. Without `now`,
-   * the run has just ended and the view waits until nobody is using it.
+   * Replace the view in the notebook by this output. Answered by `did` with the number of replaced outputs. Without
+   * `now`, the run has just ended and the view waits until nobody is using it.
    */
   | { t: "freeze"; v: number; cid: string; now: boolean; data: { [mime: string]: string } };
 
@@ -306,7 +322,9 @@ export interface NotebookCell {
 
 export type FileFormat = "ipynb" | "markdown" | "html" | "json";
 
-/** What a person asks for. Answered by `ack` with a result, see `Results`, or by `nak`. Entries are identified by `id`. */
+/**
+ * What a person asks for. Answered by `ack` with a result, see `Results`, or by `nak`. Entries are identified by `id`.
+ */
 export type Command =
   | { cmd: "play" }
   | { cmd: "pause" }
@@ -318,9 +336,9 @@ export type Command =
   | { cmd: "redo" }
   | { cmd: "pace"; seconds: number }
   /**
-   * Edit `entry`; or, if that is null, the pending step at the position `step`. `base` is the id of the last entry that the
-   * view knew: an edit of something that has changed since is refused. Arguments that come back as they were shown keep
-   * their real value, which may be masked in the view.
+   * Edit `entry`; or, if that is null, the pending step at the position `step`. `base` is the id of the last entry that
+   * the view knew: an edit of something that has changed since is refused. Arguments that come back as they were shown
+   * keep their real value, which may be masked in the view.
    */
   | {
       cmd: "edit";

@@ -57,8 +57,8 @@ export function draftOf(fields: ArgumentField[], values: JsonObject): Draft {
 }
 
 /**
- * Return the arguments that a draft stands for, and what is wrong with its fields. A field that was not changed keeps its
- * value; an empty one that is not required leaves its argument out.
+ * Return the arguments that a draft stands for, and what is wrong with its fields. A field that was not changed keeps
+ * its value; an empty one that is not required leaves its argument out.
  */
 export function readDraft(
   schema: JsonObject | undefined,

@@ -45,12 +45,7 @@ function useDecision(store: Store): Decision {
 
 type Mode = "approve" | "edit" | "reject" | "respond";
 
-const LABELS: { [mode in Mode]: string } = {
-  approve: "Approve",
-  edit: "Approve with changes",
-  reject: "Reject",
-  respond: "Respond",
-};
+const VERBS: { [mode in Mode]: string } = { approve: "Approve", edit: "Approve", reject: "Reject", respond: "Respond" };
 const OTHER_MODES: [mode: Mode, label: string, title: string][] = [
   ["edit", "Edit…", "Edit the arguments, then approve"],
   ["reject", "Reject…", "Reject the call, with a comment for the model"],
@@ -95,7 +90,12 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
       )}
       {error && <ErrorMessage text={error} />}
       <div class="ak-buttons">
-        <DecisionButtons label={LABELS[mode]} disabled={isSending || isInvalid} onClick={send} />
+        <DecisionButtons
+          verb={VERBS[mode]}
+          suffix={mode === "edit" ? " with changes" : ""}
+          disabled={isSending || isInvalid}
+          onClick={send}
+        />
         {OTHER_MODES.map(
           ([other, label, title]) =>
             isOffered(other) && (
@@ -145,7 +145,7 @@ export function Answer({ store, step, which }: DecisionProps): JSX.Element {
       {error && <ErrorMessage text={error} />}
       <div class="ak-buttons">
         <DecisionButtons
-          label="Answer"
+          verb="Answer"
           disabled={isSending || !text.trim()}
           onClick={(andRun) => answer(text, andRun)}
         />
@@ -155,25 +155,26 @@ export function Answer({ store, step, which }: DecisionProps): JSX.Element {
 }
 
 interface DecisionButtonsProps {
-  label: string;
+  verb: string;
+  suffix?: string;
   disabled: boolean;
   onClick: (andRun: boolean) => void;
 }
 
 /** The button for a decision, and one that also lets the run continue. */
-function DecisionButtons({ label, disabled, onClick }: DecisionButtonsProps): JSX.Element {
+function DecisionButtons({ verb, suffix = "", disabled, onClick }: DecisionButtonsProps): JSX.Element {
   return (
     <>
       <ToolButton
-        label={label}
+        label={verb + suffix}
         class="ak-primary"
         shortcut="Ctrl+Enter"
         disabled={disabled}
         onClick={() => onClick(false)}
       />
       <ToolButton
-        label={`${label} and run`}
-        title={`${label}, then continue in the background`}
+        label={`${verb} and run`}
+        title={`${verb}${suffix}, then continue in the background`}
         disabled={disabled}
         onClick={() => onClick(true)}
       />

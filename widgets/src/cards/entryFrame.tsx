@@ -17,10 +17,13 @@ const ACTIONS: [action: EntryAction, label: string, title: string][] = [
   ["retry", "Retry", "Go back and run this step again; later entries are kept as a branch"],
   ["rewind", "Rewind", "Go back to this entry; later entries are kept as a branch"],
   ["fork", "Fork", "Start a second run from this entry"],
-  ["break", "Breakpoint", "Pause before every step with this tool or role"],
+  ["break", "Break", "Toggle a breakpoint: pause before every step with this tool or role"],
   ["request", "Request", "Show the request as it was sent, with token counts"],
   ["copy", "Copy", "Copy as text"],
 ];
+
+const DRIFTED =
+  "The engine would now ask for something else here: a prompt or a docstring has changed. This is the recorded result.";
 
 interface EntryFrameProps {
   store: Store;
@@ -112,10 +115,7 @@ function Tags({ card }: { card: Card }): JSX.Element {
         isByHand && <span class="ak-tag ak-tag-edit">entered by hand</span>
       )}
       {card.drifted && (
-        <span
-          class="ak-tag ak-tag-warning"
-          title="The engine would now ask for something else here, because a prompt or a docstring has changed. This is the recorded result."
-        >
+        <span class="ak-tag ak-tag-warning" title={DRIFTED}>
           drifted
         </span>
       )}

@@ -10,8 +10,8 @@ import { JsonTree } from "./jsonTree";
 const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp|bmp|svg\+xml)$/;
 
 /**
- * Put before every HTML page, which may then style itself and show what it contains, but load nothing. The kernel sets the
- * same policy; if there are two, both apply.
+ * Put before every HTML page, which may then style itself and show what it contains, but load nothing. The kernel sets
+ * the same policy; if there are two, both apply.
  */
 const POLICY = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:; form-action 'none'; base-uri 'none'">`;
 

@@ -123,10 +123,10 @@ function Actions({ store, view, step }: StepProps): JSX.Element | null {
         <Button
           class="ak-action"
           aria-pressed={hasBreakpoint}
-          title="Pause before every step with this tool or role"
+          title="Toggle a breakpoint: pause before every step with this tool or role"
           onClick={() => void view.execute(toggleBreakpoint(store, step))}
         >
-          Breakpoint
+          Break
         </Button>
       )}
     </span>

@@ -1,4 +1,4 @@
-/** Buttons, fields and other elements that can have the focus. Use only these: they keep JupyterLab's shortcuts away. */
+/** Buttons, fields and other focusable elements. Use only these: they keep JupyterLab's shortcuts away. */
 
 import type { ComponentChildren, JSX } from "preact";
 import { escapeInvisible } from "./escape";

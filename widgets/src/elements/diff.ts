@@ -50,7 +50,9 @@ function addDifferences<T>(hunks: Hunk<T>[], a: T[], b: T[]): void {
   add(hunks, "+", b.slice(y));
 }
 
-/** Return the furthest points that the search passed, from the start to the end; none if there are too many differences. */
+/**
+ * Return the furthest points that the search passed, from the start to the end; none if there are too many differences.
+ */
 function search<T>(a: T[], b: T[]): [number, number][] {
   const rows: Int32Array[] = [];
   const bound = Math.min(MAX_DIFFERENCES, a.length + b.length);

@@ -1,4 +1,7 @@
-/** Invisible characters, and those that reverse the text after them, are shown as escape sequences wherever they are drawn. */
+/**
+ * Invisible characters, and those that reverse the text after them, are shown as escape sequences wherever they are
+ * drawn.
+ */
 
 import { options } from "preact";
 
@@ -13,8 +16,8 @@ export function escapeInvisible(text: string): string {
 const LABELS = ["aria-label", "aria-valuetext", "title"];
 
 /**
- * Escape every text node and every label at the one place where Preact makes them, so that none is forgotten. The value of
- * a text field is left alone, since it is sent back; `TextArea` shows an escaped copy below it if necessary.
+ * Escape every text node and every label at the one place where Preact makes them, so that none is forgotten. The value
+ * of a text field is left alone, since it is sent back; `TextArea` shows an escaped copy below it if necessary.
  */
 export function escapeAllTexts(): void {
   options.vnode = (node: { props: string | { [name: string]: unknown } }) => {

@@ -28,7 +28,7 @@ export function BranchList({ store, onCompare }: BranchListProps): JSX.Element {
               <b>{branch ? `Branch ${branch}` : "Current"}</b>{" "}
               <Muted>
                 {count(steps, "step")}
-                {branch ? `, diverges at entry ${parts}` : ""}
+                {branch ? `, diverges at ${parts}` : ""}
               </Muted>
               <span class="ak-ellipsis">{last}</span>
             </span>

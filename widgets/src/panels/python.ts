@@ -4,9 +4,10 @@ export type TokenKind = "keyword" | "string" | "comment" | "number" | "";
 export type Token = [kind: TokenKind, text: string];
 
 const KEYWORDS = new Set(
-  "False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal not or pass raise return try while with yield".split(
-    " ",
-  ),
+  [
+    "False None True and as assert async await break case class continue def del elif else except finally for from",
+    "global if import in is lambda match nonlocal not or pass raise return try while with yield",
+  ].flatMap((line) => line.split(" ")),
 );
 
 /** Each alternative consumes at least one character, and none is tried twice at a position, so the time is linear. */

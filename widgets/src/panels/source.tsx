@@ -1,4 +1,7 @@
-/** The source of the engine while it runs: its frames, the current line, breakpoints, and the local variables of a frame. */
+/**
+ * The source of the engine while it runs: its frames, the current line, breakpoints, and the local variables of a
+ * frame.
+ */
 
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";

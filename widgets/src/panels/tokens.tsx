@@ -25,7 +25,7 @@ export function Tokens({ request }: { request: ModelRequest }): JSX.Element {
   const total = segments.reduce((sum, segment) => sum + segment.tokens, 0) || 1;
   const cachedShare = Math.min(1, cached.tokens / (tokens || total));
   return (
-    <figure class="ak-tokens">
+    <figure>
       <figcaption>
         <b>{formatNumber(tokens)} tokens</b>
         <Muted>{estimated ? " estimated from text length" : " counted by the provider, split by text length"}</Muted>

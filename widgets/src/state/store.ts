@@ -1,8 +1,8 @@
 /**
  * What a page knows of one run: one store per widget model, shared by all its views.
  *
- * The kernel numbers its messages. Whenever one is missing, or an answer is overdue, the store sends `hello` and receives
- * the whole state again; it never repairs anything by itself.
+ * The kernel numbers its messages. Whenever one is missing, or an answer is overdue, the store sends `hello` and
+ * receives the whole state again; it never repairs anything by itself.
  */
 
 import type {
@@ -151,7 +151,9 @@ export class Store {
     return this.replies.get(`${path} ${index}`);
   }
 
-  /** Register a view; `isInUse` tells whether the pointer or the focus is in it. Return the function that removes it. */
+  /**
+   * Register a view; `isInUse` tells whether the pointer or the focus is in it. Return the function that removes it.
+   */
   addView(isInUse: () => boolean): () => void {
     this.views.add(isInUse);
     return () => void this.views.delete(isInUse);

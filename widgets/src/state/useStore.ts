@@ -35,7 +35,9 @@ interface QueryResult<T> {
   error?: string;
 }
 
-/** Send a query, and again whenever `key` changes; null sends nothing. The last result stays until the next one arrives. */
+/**
+ * Send a query, and again whenever `key` changes; null sends nothing. The last result stays until the next one arrives.
+ */
 export function useQuery<C extends Command>(store: Store, key: string, query: C | null): QueryResult<ResultOf<C>> {
   const [result, setResult] = useState<QueryResult<ResultOf<C>>>({});
   useEffect(() => {

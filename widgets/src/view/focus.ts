@@ -10,8 +10,8 @@ type Root = RefObject<HTMLElement | null>;
 const LEAVE_DELAY = 300;
 
 /**
- * Keep the focus in the view when the focused element is removed, such as the button of a decision: otherwise the next key
- * press would go to the notebook.
+ * Keep the focus in the view when the focused element is removed, such as the button of a decision: otherwise the next
+ * key press would go to the notebook.
  */
 export function useKeptFocus(root: Root): void {
   useEffect(() => {
@@ -21,7 +21,7 @@ export function useKeptFocus(root: Root): void {
     const onFocusIn = (event: FocusEvent): void => {
       focused = event.target as Element;
     };
-    // an element that loses the focus but is not removed gives it to another one, by intention; removal shows a bit later
+    // a focused element that is still there after this has given the focus away on purpose
     const onFocusOut = ({ target }: FocusEvent): void =>
       queueMicrotask(() => {
         if (focused === target && view.contains(focused)) focused = null;

@@ -18,7 +18,7 @@ const KINDS: { [letter: string]: string } = {
 
 /** The most bins that are drawn: in a longer trace several entries share a bin. */
 const MAX_BINS = 400;
-/** The order in which the kinds in a bin decide its colour. */
+/** The order in which the kinds in a bin decide its color. */
 const PRIORITY = "qcbta";
 
 interface MinimapProps {
@@ -116,7 +116,7 @@ export function minimapImage(map: string): string {
   return `${gradient(kinds)},${gradient(edits)}`;
 }
 
-/** Return a colour that is visible for a single entry among many, and stronger for a larger share. */
+/** Return a color that is visible for a single entry among many, and stronger for a larger share. */
 function mix(letter: string, share: number, other: string): string {
   return `color-mix(in srgb,var(--ak-map-${letter}) ${Math.ceil(7 * share) * 10 + 30}%,${other})`;
 }

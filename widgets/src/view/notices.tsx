@@ -13,7 +13,7 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
   const head = useHead(store);
   const isFreezing = useStore(store, (s) => s.isFreezing);
   const notice = useStore(view, (v) => v.notice);
-  const problem = connectionProblem(connectionState, head);
+  const problem = connectionState === "lost" ? lostKernel(head) : CONNECTION_PROBLEMS[connectionState];
   return (
     <div class="ak-notices">
       {problem && (
@@ -24,9 +24,7 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
       {head.missing.length > 0 && (
         <p class="ak-notice ak-warning">This run is read-only. Missing here: {head.missing.join(", ")}.</p>
       )}
-      {head.hold && head.status !== "running" && !head.error && (
-        <p class="ak-notice ak-warning">Paused by {head.hold}</p>
-      )}
+      {head.hold && head.status !== "running" && !head.error && <p class="ak-notice ak-warning">Paused: {head.hold}</p>}
       {head.forecast && <p class="ak-notice">{head.forecast}</p>}
       {isFreezing && (
         <p class="ak-notice">
@@ -45,14 +43,14 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
   );
 }
 
-function connectionProblem(state: ConnectionState, { run }: Head): string {
-  if (state === "unanswered")
-    return "The kernel has not responded. If a cell is running, the kernel responds when that cell has finished. If the kernel was restarted, this view has nothing to show: run the cell again.";
-  if (state === "unresponsive")
-    return "The kernel is not responding. If it is busy with a cell, your command runs when that cell has finished; otherwise the kernel may have died.";
-  if (state === "lost") {
-    const advice = run ? ` To continue it from its journal in a new kernel, call agent.resume("${run}").` : "";
-    return `The kernel is gone, so this view can no longer control the run.${advice}`;
-  }
-  return "";
+const CONNECTION_PROBLEMS: { [state in ConnectionState]?: string } = {
+  unanswered:
+    "The kernel has not responded. If it is busy, wait until its cell has finished. If it was restarted, run the cell again.",
+  unresponsive:
+    "The kernel is not responding. If it is busy with a cell, your command runs after that cell; otherwise it may have died.",
+};
+
+function lostKernel({ run }: Head): string {
+  const advice = run ? ` What was recorded is safe: agent.resume("${run}") in a new kernel continues from there.` : "";
+  return `The kernel is gone, so this view can no longer control the run.${advice}`;
 }

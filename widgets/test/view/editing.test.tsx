@@ -314,7 +314,7 @@ test("after an error in the engine there is no step to retry", async () => {
 test("the actions on an entry are buttons, and shortcuts while it has the focus", async () => {
   const shown = await show("paused");
   const { id } = action(shown);
-  for (const name of ["Retry", "Rewind", "Fork", "Breakpoint"]) await shown.press(name, shown.entry(id));
+  for (const name of ["Retry", "Rewind", "Fork", "Break"]) await shown.press(name, shown.entry(id));
   shown.entry(id).focus();
   for (const key of ["t", "w", "f", "b"]) await shown.key(key, shown.entry(id));
   const commands = [
