@@ -72,7 +72,7 @@ def branching(task):
 
 
 class View:
-    """The view in the output of a cell: runs that cell, and before it the cells `after`, unless they have run already."""
+    """The view in the output of a cell; runs that cell, and before it the cells `after`, unless they have run."""
 
     def __init__(self, notebook: Notebook, cell: int, after: tuple[int, ...] = (0,)) -> None:
         self.notebook, self.page = notebook, notebook.page

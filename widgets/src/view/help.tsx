@@ -56,7 +56,7 @@ function HelpDialog({ view }: { view: ViewState }): JSX.Element {
         ))}
       </dl>
       <Note>
-        A striped edge marks the entries that follow a human edit. An <b>edit</b> keeps the original, <b>retry</b> and{" "}
+        A striped edge marks entries that follow a human edit. <b>Edit</b> keeps the original, <b>retry</b> and{" "}
         <b>rewind</b> keep the later entries as a branch, and <b>fork</b> starts a second run.
       </Note>
     </div>

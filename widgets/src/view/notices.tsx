@@ -45,9 +45,9 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
 
 const CONNECTION_PROBLEMS: { [state in ConnectionState]?: string } = {
   unanswered:
-    "The kernel has not responded. If it is busy, wait until its cell has finished. If it was restarted, run the cell again.",
+    "The kernel has not responded. If it is busy, wait for its cell to finish. If it was restarted, run the cell again.",
   unresponsive:
-    "The kernel is not responding. If it is busy with a cell, your command runs after that cell; otherwise it may have died.",
+    "The kernel is not responding. It may be busy with a cell, and run your command after it, or it may have died.",
 };
 
 function lostKernel({ run }: Head): string {

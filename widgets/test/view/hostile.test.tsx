@@ -106,7 +106,7 @@ test("hostile answers to questions are drawn as text", async () => {
   expect(shown.root.textContent).toContain(escapeInvisible(HOSTILE));
 });
 
-test("invisible characters, and those that reverse text, are escaped, so that a call reads as it will be made", async () => {
+test("invisible and text-reversing characters are escaped, so that a call reads as it will be made", async () => {
   const recording = state("waiting");
   const reset = recording.messages[0] as Extract<FromKernel, { t: "reset" }>;
   const [step] = reset.head.pending;
