@@ -54,6 +54,7 @@ def connection(lab: Notebook) -> Connection:
 
 def test_a_lost_message_is_noticed_at_the_next_one_and_repaired(lab: Notebook, connection: Connection) -> None:
     shop = View(lab.open(SHOP, "run"), 1)
+    expect(shop.card(0)).to_be_visible()  # what is sent from now on are events
     connection.drop(b'"seq"', 2)  # the step, and the trait with its number
     shop.do("next(run)")
     connection.wait(lab.page)
@@ -66,6 +67,7 @@ def test_a_lost_message_is_noticed_at_the_next_one_and_repaired(lab: Notebook, c
 
 def test_a_lost_last_message_is_noticed_too(lab: Notebook, connection: Connection) -> None:
     shop = View(lab.open(SHOP, "run"), 1)
+    expect(shop.card(0)).to_be_visible()  # what is sent from now on are events
     connection.drop(b'"events"', 1)
     shop.do("next(run)")
     connection.wait(lab.page)
@@ -76,6 +78,7 @@ def test_a_lost_last_message_is_noticed_too(lab: Notebook, connection: Connectio
 
 def test_a_lost_answer_does_not_lose_the_step(lab: Notebook, connection: Connection) -> None:
     shop = View(lab.open(SHOP, "run"), 1)
+    expect(shop.card(0)).to_be_visible()  # what is sent from now on are events
     connection.drop(b'"ack"', 1)
     shop.press("Step")
     expect(shop.card(1)).to_contain_text("I look at the tea.")
