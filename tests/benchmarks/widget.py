@@ -251,7 +251,7 @@ def streaming(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
             arg=f"w{TOKENS - 1}",
             timeout=60_000,
         )
-        streamed = "".join(notebook.page.locator(".ak-stream .ak-words").last.inner_text().split())
+        streamed = "".join(notebook.page.locator(".ak-stream .ak-text").last.inner_text().split())
         assert "".join(text.split()).endswith(streamed.lstrip("…")), "what is drawn is not what was said"
         deltas = "[(at, event['text']) for at, _, m in sent for event in m.get('ev', ()) if event['k'] == 'delta']"
         times = notebook.ask(f"[each[0] for each in {deltas}]")

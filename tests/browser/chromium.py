@@ -1,4 +1,4 @@
-"""The browser: Debian's Chromium without a screen, which can reach nothing but this machine."""
+"""The browser: headless Chromium, restricted to this machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLAGS = [
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Run the browser with a profile of its own. Raises `FileNotFoundError` where none is installed."""
+    """Yield the browser with a new profile. Raises `FileNotFoundError` if none is installed."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         raise FileNotFoundError(f"none of {', '.join(NAMES)} is on PATH: apt-get install chromium")

@@ -14,11 +14,11 @@ from jupyter_client.blocking import BlockingKernelClient
 from playwright.sync_api import Locator, Page
 
 LONG_ENOUGH = 60
-"""Seconds after which something is taken never to happen."""
+"""Seconds after which something that was waited for counts as failed."""
 
 
 class Notebook:
-    """A notebook that is open in JupyterLab ("lab") or in Notebook 7 ("notebook"), and its kernel."""
+    """A notebook that is open in JupyterLab ("lab") or Notebook 7 ("notebook"), and its kernel."""
 
     def __init__(self, page: Page, server: Jupyter, app: str, folder: Path) -> None:
         self.page, self.server, self.app, self.folder = page, server, app, folder
@@ -36,7 +36,7 @@ class Notebook:
         return self.visit(self.folder / name)
 
     def visit(self, path: Path) -> Notebook:
-        """Open a notebook that is there, and wait until its kernel is."""
+        """Open an existing notebook, and wait until its kernel is ready."""
         self.name = path.relative_to(self.server.root).as_posix()
         place = f"lab/tree/{self.name}?reset" if self.app == "lab" else f"notebooks/{self.name}?"
         self.page.goto(f"{self.server.url}/{place}&token={self.server.token}")
@@ -44,7 +44,7 @@ class Notebook:
         return self
 
     def reload(self) -> None:
-        """Load the page anew; the kernel goes on."""
+        """Reload the page; the kernel keeps running."""
         self.page.reload()
         self.ready()
 
@@ -58,29 +58,29 @@ class Notebook:
         return int(self.page.evaluate("() => jupyterapp.shell.currentWidget.content.model.cells.length"))
 
     def run(self, i: int) -> None:
-        """Run a cell; whoever wants its end waits for it."""
+        """Start a cell; see `done`."""
         self.page.evaluate(RUN, i)
 
     def done(self, i: int) -> None:
-        """Wait until a cell has ended."""
+        """Wait until a cell has finished."""
         self.page.wait_for_function(DONE, arg=i, timeout=LONG_ENOUGH * 1000)
 
     def executed(self, i: int) -> bool:
-        """Tell whether a cell has run."""
+        """Return whether a cell has run."""
         return bool(
             self.page.evaluate("(i) => jupyterapp.shell.currentWidget.content.widgets[i].model.executionCount", i)
         )
 
     def cell(self, i: int) -> Locator:
-        """Give a cell with its outputs."""
+        """Return a cell with its outputs."""
         return self.page.locator(".jp-Notebook .jp-Cell").nth(i)
 
     def output(self, i: int) -> Locator:
-        """Give what a cell shows."""
+        """Return the output of a cell."""
         return self.cell(i).locator(".jp-OutputArea").first
 
     def sources(self) -> list[str]:
-        """Give the text of all cells."""
+        """Return the text of all cells."""
         return list(
             self.page.evaluate(
                 "() => Array.from(jupyterapp.shell.currentWidget.content.model.cells, c => c.sharedModel.getSource())"
@@ -88,21 +88,21 @@ class Notebook:
         )
 
     def save(self) -> nbformat.NotebookNode:
-        """Save the notebook, and give it as it stands in its file."""
+        """Save the notebook, and return the contents of its file."""
         self.page.evaluate("() => jupyterapp.shell.currentWidget.context.save()")
         return nbformat.read(self.server.root / self.name, as_version=4)
 
-    # -- the kernel, beside the page ---------------------------------------------------------------------------------
+    # -- the kernel, without the page --------------------------------------------------------------------------------
 
     @property
     def kernel(self) -> str:
-        """Give the id of the kernel."""
+        """Return the id of the kernel."""
         return next(
             str(session["kernel"]["id"]) for session in self.server.api("sessions") if session["path"] == self.name
         )
 
     def ask(self, expression: str) -> Any:
-        """Give the value of a Python expression in the kernel; it waits for the cell that runs there."""
+        """Return the value of a Python expression in the kernel, after the running cell."""
         assert self._client is not None
         reply = self._client.execute(
             "", user_expressions={"value": expression}, store_history=False, reply=True, timeout=LONG_ENOUGH
@@ -112,7 +112,7 @@ class Notebook:
         return ast.literal_eval(value["data"]["text/plain"])
 
     def do(self, code: str) -> None:
-        """Let the kernel do something that no cell shows."""
+        """Run code in the kernel, without a cell."""
         assert self._client is not None
         reply = self._client.execute(code, store_history=False, silent=True, reply=True, timeout=LONG_ENOUGH)
         assert reply["content"]["status"] == "ok", reply["content"]
@@ -122,12 +122,12 @@ class Notebook:
         eventually(lambda: self.ask(f"bool({expression})"), expression)
 
     def restart(self) -> None:
-        """Restart the kernel as the page's own button does, and wait until it answers."""
+        """Restart the kernel as the button of the page does, and wait until it responds."""
         self.page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
         self._connect()
 
     def close(self) -> None:
-        """Let the kernel go."""
+        """Shut down the kernel."""
         if self._client is not None:
             self._client.stop_channels()
             self.server.api(f"kernels/{self.kernel}", "DELETE")

@@ -1,4 +1,4 @@
-"""The programs under test: a Jupyter server with JupyterLab and Notebook 7, and marimo, each on a loopback port of its own."""
+"""The programs under test: a Jupyter server with JupyterLab and Notebook 7, and marimo, each on a loopback port."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any
 
 WIDGETS = Path(__file__).parents[2] / "widgets"
 LONG_ENOUGH = 60
-"""Seconds after which a server is taken not to start."""
+"""Seconds after which a server that has not started counts as failed."""
 
 NOTHING_FROM_OUTSIDE = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -29,7 +29,7 @@ THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
 @dataclass
 class Jupyter:
-    """A server of notebooks; `root` is the folder that it shows."""
+    """A notebook server; `root` is the folder that it serves."""
 
     url: str
     token: str
@@ -37,21 +37,21 @@ class Jupyter:
 
     @property
     def root(self) -> Path:
-        """Give the folder of the notebooks."""
+        """Return the folder of the notebooks."""
         return self.folder / "root"
 
     def settings(self, plugin: str, **values: Any) -> None:
-        """Set what a person sets in a settings editor; a page that is opened next has it."""
+        """Change settings, as in the settings editor; they apply to pages that are opened afterwards."""
         path = self.folder / "settings" / f"{plugin}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values))
 
     def theme(self, name: str) -> None:
-        """Choose "light" or "dark"."""
+        """Select the theme "light" or "dark"."""
         self.settings("@jupyterlab/apputils-extension/themes", theme=THEMES[name], **{"adaptive-theme": False})
 
     def api(self, path: str, method: str = "GET") -> Any:
-        """Ask the server, as its pages do; gives the JSON of the answer, or None."""
+        """Call the REST API; return the JSON of the answer, or None."""
         request = urllib.request.Request(
             f"{self.url}/api/{path}", method=method, headers={"Authorization": f"token {self.token}"}
         )
@@ -60,13 +60,13 @@ class Jupyter:
         return json.loads(text) if text else None
 
     def connection(self, kernel: str) -> str:
-        """Give the file that says how to speak with a kernel."""
+        """Return the path of the connection file of a kernel."""
         return str(self.folder / "runtime" / f"kernel-{kernel}.json")
 
 
 @contextmanager
 def jupyter(folder: Path) -> Iterator[Jupyter]:
-    """Run a Jupyter server that has nothing of the machine's own settings."""
+    """Yield a Jupyter server that uses none of the machine's settings."""
     port, server = free_port(), Jupyter("", "a-token-for-tests", folder)
     server.url = f"http://127.0.0.1:{port}"
     server.root.mkdir(parents=True)
@@ -92,7 +92,7 @@ def jupyter(folder: Path) -> Iterator[Jupyter]:
 
 @contextmanager
 def marimo(notebook: Path) -> Iterator[str]:
-    """Run a marimo notebook as an app, and give its address."""
+    """Run a marimo notebook as an app, and yield its address."""
     port = free_port()
     command = [
         sys.executable,
@@ -112,7 +112,7 @@ def marimo(notebook: Path) -> Iterator[str]:
 
 @contextmanager
 def dev_page(folder: Path) -> Iterator[str]:
-    """Serve the page that runs the widget without Jupyter, and give its address."""
+    """Serve the page that runs the widget without Jupyter, and yield its address."""
     port, node = free_port(), shutil.which("node") or str(Path(sys.prefix) / "bin/node")
     with running([node, str(WIDGETS / "build.mjs"), "--dev", str(port)], folder, f"http://127.0.0.1:{port}/dev/"):
         yield f"http://127.0.0.1:{port}/dev/"
@@ -120,7 +120,7 @@ def dev_page(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def running(command: list[str], folder: Path, sign: str) -> Iterator[None]:
-    """Run a program until it is needed no more; `sign` is an address that answers as soon as it is ready."""
+    """Run a program in the meantime; `sign` is an address that answers as soon as it is ready."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "MARIMO", "XDG"))}
     own = {f"JUPYTER_{kind.upper()}_DIR": str(folder / kind) for kind in ("config", "data", "runtime")}
     own |= {f"JUPYTERLAB_{kind.upper()}_DIR": str(folder / kind) for kind in ("settings", "workspaces")}
@@ -150,7 +150,7 @@ def running(command: list[str], folder: Path, sign: str) -> Iterator[None]:
 
 
 def answers(url: str) -> bool:
-    """Tell whether a server is there."""
+    """Return whether a server responds."""
     try:
         with urllib.request.urlopen(url, timeout=5):
             return True
@@ -159,7 +159,7 @@ def answers(url: str) -> bool:
 
 
 def free_port() -> int:
-    """Give a port that nobody listens at."""
+    """Return a port that is not in use."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The live view is drawn, and steers the run, in every notebook that can draw it."""
+"""The live view is drawn, and controls the run, in every supported notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person does in the live view, in a real notebook: the Python object and the view are one thing."""
+"""What a person does in the live view, in a real notebook, where the view and the Python object show the same run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_person_steps_edits_injects_and_runs(shop: View) -> None:
     assert "5.5" in sent and "3.2" not in sent and "[USER INTERRUPT] Answer in euros." in sent
 
 
-def test_what_python_does_the_view_shows(shop: View) -> None:
+def test_the_view_shows_what_python_does(shop: View) -> None:
     shop.do("next(run); next(run)")
     expect(shop.card(2)).to_contain_text("3.2")
     shop.do("run.edit(2, text='9.9', reason='by hand'); run.break_at(tool='order')")
@@ -42,7 +42,7 @@ def test_what_python_does_the_view_shows(shop: View) -> None:
     expect(shop.card(2)).to_contain_text("3.2")
 
 
-def test_the_cell_is_over_and_others_run_while_a_tool_sleeps(shop: View) -> None:
+def test_the_cell_ends_and_others_run_while_a_tool_sleeps(shop: View) -> None:
     shop.do("run.edit(text='', calls=[Call('wait', {}, 'w')])")
     shop.press("Run")
     shop.status("running")
@@ -55,7 +55,7 @@ def test_the_cell_is_over_and_others_run_while_a_tool_sleeps(shop: View) -> None
     assert shop.ask("len(run)") == 3
 
 
-def test_a_click_is_acted_on_while_a_cell_burns_the_cpu(lab: Notebook) -> None:
+def test_a_click_takes_effect_while_a_cell_computes(lab: Notebook) -> None:
     shop = View(lab.open(SHOP, "run", "import time\nwhile len(run) < 2: pass\nprint('seen', len(run))"), 1)
     lab.run(2)
     shop.press("Step")
@@ -63,21 +63,21 @@ def test_a_click_is_acted_on_while_a_cell_burns_the_cpu(lab: Notebook) -> None:
     assert "seen 2" in lab.output(2).inner_text()
 
 
-def test_a_call_that_cannot_be_taken_back_waits_for_a_yes(shop: View) -> None:
+def test_an_irreversible_call_waits_for_approval(shop: View) -> None:
     shop.do("run.edit(text='', calls=[Call('order', {'item': 'tea'}, 'o')])")
     shop.press("Run")
     shop.status("waiting for you")
     form = shop.root.get_by_label("Approval")
-    form.get_by_role("button", name="Edit").click()
+    form.get_by_role("button", name="Edit…").click()
     form.get_by_role("textbox", name="item").fill("two teas")
-    form.get_by_role("button", name="Approve with these").click()
+    form.get_by_role("button", name="Approve with changes", exact=True).click()
     shop.status("paused")
     shop.press("Step")
     shop.until("len(run) > 2")
     assert "two teas" in shop.ask("str(run[2].result.text)")
 
 
-def test_keys_drive_the_view_and_none_reaches_the_notebook(shop: View) -> None:
+def test_shortcuts_work_in_the_view_and_do_not_reach_the_notebook(shop: View) -> None:
     cells = len(shop.notebook)
     shop.root.get_by_role("button", name="Step", exact=True).focus()
     shop.page.keyboard.press("Space")
@@ -98,7 +98,7 @@ def test_keys_drive_the_view_and_none_reaches_the_notebook(shop: View) -> None:
     assert shop.ask("get_ipython().execution_count") == 3
 
 
-def test_a_reload_and_a_lost_line_heal(shop: View) -> None:
+def test_the_view_recovers_from_a_reload_and_a_lost_connection(shop: View) -> None:
     shop.press("Step")
     expect(shop.card(1)).to_be_visible()
     shop.notebook.save()
@@ -114,15 +114,15 @@ def test_a_reload_and_a_lost_line_heal(shop: View) -> None:
     expect(shop.card(2)).to_contain_text("7.7")
 
 
-def test_a_dead_kernel_is_said_plainly(shop: View) -> None:
+def test_a_dead_kernel_is_reported(shop: View) -> None:
     shop.press("Step")
     expect(shop.card(1)).to_be_visible()
     shop.notebook.restart()
-    expect(shop.root).to_contain_text("kernel")
+    expect(shop.root).to_contain_text("The kernel is gone")
     expect(shop.root.get_by_role("button", name="Step", exact=True)).to_be_disabled()
 
 
-def test_two_views_of_a_run_stay_in_step(lab: Notebook) -> None:
+def test_two_views_of_a_run_stay_in_sync(lab: Notebook) -> None:
     lab.open(SHOP, "run", "run")
     first, second = View(lab, 1), View(lab, 2)
     first.press("Step")
@@ -131,7 +131,7 @@ def test_two_views_of_a_run_stay_in_step(lab: Notebook) -> None:
     expect(first.card(1)).to_contain_text("I guess.")
 
 
-def test_an_ended_run_is_a_picture_that_needs_no_kernel(any_notebook: Notebook, tmp_path: Path) -> None:
+def test_a_finished_run_becomes_a_snapshot_that_needs_no_kernel(any_notebook: Notebook, tmp_path: Path) -> None:
     any_notebook.open(SHOP, "run")
     shop = View(any_notebook, 1)
     shop.do("run.play().wait()")
@@ -141,7 +141,7 @@ def test_an_ended_run_is_a_picture_that_needs_no_kernel(any_notebook: Notebook, 
     assert set(output.data) == {"text/html", "text/markdown", "text/plain"} and "Run done" in output.data["text/html"]
 
 
-def test_a_view_is_not_taken_from_under_a_hand_but_a_saved_notebook_holds_the_picture(shop: View) -> None:
+def test_a_view_in_use_is_not_replaced_but_a_saved_notebook_contains_the_snapshot(shop: View) -> None:
     shop.press("Run")  # the pointer stays in the view
     shop.status("done")
     shop.page.wait_for_timeout(500)
@@ -151,13 +151,13 @@ def test_a_view_is_not_taken_from_under_a_hand_but_a_saved_notebook_holds_the_pi
     expect(shop.notebook.output(1)).to_contain_text("Run done")
 
 
-def test_an_undo_takes_the_end_back_and_the_view_stays(shop: View) -> None:
+def test_an_undo_after_the_end_keeps_the_view(shop: View) -> None:
     shop.press("Run")
     shop.status("done")
-    expect(shop.root).to_contain_text("This view becomes a static picture")
+    expect(shop.root).to_contain_text("static snapshot")
     shop.press("Undo")
     shop.status("paused")
-    expect(shop.root).not_to_contain_text("This view becomes a static picture")
+    expect(shop.root).not_to_contain_text("static snapshot")
     shop.notebook.cell(0).click()
     assert "application/vnd.jupyter.widget-view+json" in shop.notebook.save().cells[1].outputs[0].data
     shop.press("Run")
@@ -166,7 +166,7 @@ def test_an_undo_takes_the_end_back_and_the_view_stays(shop: View) -> None:
     expect(shop.notebook.output(1)).to_contain_text("Run done")
 
 
-def test_the_end_of_a_trace_is_followed_however_fast_it_grows(lab: Notebook) -> None:
+def test_the_view_follows_the_end_of_a_fast_growing_trace(lab: Notebook) -> None:
     many = "replies = [Reply('I look.', (Call('price', {'item': 'tea'}, '1'),)) for _ in range(500)] + ['Yes.']"
     model = "model = Scripted(replies, abilities=Abilities(tools=True))"
     start = "run = Agent(model, [price], max_iterations=600).start('Long.', paused=True)"
@@ -174,25 +174,25 @@ def test_the_end_of_a_trace_is_followed_however_fast_it_grows(lab: Notebook) -> 
     shop.press("Run")
     shop.status("done")
     expect(shop.card(1002)).to_be_visible()
-    expect(shop.root.get_by_role("button", name="latest")).to_have_count(0)
+    expect(shop.root.get_by_role("button", name="Latest")).to_have_count(0)
 
 
-def test_whoever_goes_to_the_start_of_a_trace_stays_there(lab: Notebook) -> None:
+def test_a_reader_who_goes_to_the_start_of_the_trace_stays_there(lab: Notebook) -> None:
     many = "replies = [Reply('I look.', (Call('price', {'item': 'tea'}, '1'),)) for _ in range(30)]"
     start = "run = Agent(Scripted(replies, abilities=Abilities(tools=True)), [price], max_iterations=30).start('x', paused=True)"
     shop = View(lab.open(SHOP, f"{many}\n{start}\n[next(run) for _ in range(50)]\nrun"), 1)
-    where = shop.root.get_by_role("slider", name="Map of the trace")
-    expect(where).not_to_have_attribute("aria-valuetext", "entry 0 of 50, task")  # it is at the end
-    where.click(position={"x": 2, "y": 4})
-    expect(where).to_have_attribute("aria-valuetext", "entry 0 of 50, task")
+    minimap = shop.root.get_by_role("slider", name="Minimap of the trace")
+    expect(minimap).not_to_have_attribute("aria-valuetext", "entry 0 of 50, task")  # it is at the end
+    minimap.click(position={"x": 2, "y": 4})
+    expect(minimap).to_have_attribute("aria-valuetext", "entry 0 of 50, task")
 
 
-def test_any_of_several_pending_calls_is_edited_and_the_focus_stays(lab: Notebook) -> None:
+def test_any_of_several_pending_calls_can_be_edited_and_the_focus_stays(lab: Notebook) -> None:
     calls = "Reply('Both.', (Call('price', {'item': 'tea'}, '1'), Call('price', {'item': 'cake'}, '2')))"
     start = f"run = Agent(Scripted([{calls}, 'Yes.'], abilities=Abilities(tools=True)), [price]).start('Both?', paused=True)"
     shop = View(lab.open(SHOP, f"{start}\nrun"), 1)
     shop.press("Step")
-    shop.root.locator("[data-pending='1']").get_by_role("button", name="edit").click()
+    shop.root.locator("[data-pending='1']").get_by_role("button", name="Edit").click()
     shop.page.keyboard.press("Control+a")
     shop.page.keyboard.type("tea")
     shop.page.keyboard.press("Control+Enter")
@@ -203,7 +203,7 @@ def test_any_of_several_pending_calls_is_edited_and_the_focus_stays(lab: Noteboo
     expect(shop.card(3)).to_contain_text("3.2")
 
 
-def test_cells_land_below_the_view_and_one_undo_takes_them_back(any_notebook: Notebook) -> None:
+def test_cells_are_inserted_below_the_view_and_one_undo_removes_them(any_notebook: Notebook) -> None:
     any_notebook.open(SHOP, "run", "'the end'")
     shop = View(any_notebook, 1)
     shop.press("Step")
@@ -211,22 +211,22 @@ def test_cells_land_below_the_view_and_one_undo_takes_them_back(any_notebook: No
     before = any_notebook.sources()
     shop.root.get_by_role("button", name="Export").click()
     shop.root.get_by_role("menuitem").first.click()
-    eventually(lambda: len(any_notebook) > len(before) + 2, "cells were added")
+    eventually(lambda: len(any_notebook) > len(before) + 2, "cells were inserted")
     assert any_notebook.sources()[2].startswith("# Trace") and any_notebook.sources()[-1] == "'the end'"
     any_notebook.page.evaluate("() => jupyterapp.commands.execute('notebook:undo-cell-action')")
-    eventually(lambda: any_notebook.sources() == before, "one undo takes all cells back")
+    eventually(lambda: any_notebook.sources() == before, "one undo removes all cells")
 
 
 def test_a_fork_is_a_second_view_below_and_a_run_in_python(shop: View) -> None:
     shop.press("Step")
     shop.press("Step")
     expect(shop.card(2)).to_be_visible()
-    shop.verb(1, "Fork")
+    shop.act(1, "Fork")
     expect(shop.notebook.cell(1).locator(".ak-root")).to_have_count(2)
     assert shop.ask("(agent_run is not run, len(agent_run))") == (True, 2)
 
 
-def test_hostile_text_stays_text(shop: View) -> None:
+def test_hostile_text_is_drawn_as_text(shop: View) -> None:
     bad = "<img src=x onerror='window.pwned=1'><script>window.pwned=2</script>[x](javascript:alert(1))"
     shop.do(f"run.edit(text={bad!r}, calls=[Call('price', {{'item': {bad!r}}}, 'p')])")
     expect(shop.card(1)).to_contain_text("onerror")
@@ -236,15 +236,15 @@ def test_hostile_text_stays_text(shop: View) -> None:
     assert shop.root.locator("img, script, a").count() == 0
 
 
-def test_branches_are_gone_between_and_compared(shop: View) -> None:
+def test_the_view_switches_between_branches(shop: View) -> None:
     shop.do("run.drive(); run.edit(2, text='5.5'); run.agent.model; run.undo(); run.redo()")
     expect(shop.card(2)).to_contain_text("5.5")
-    shop.card(2).get_by_role("button", name="before").click()
+    shop.card(2).get_by_role("button", name="Previous branch").click()
     expect(shop.card(2)).to_contain_text("3.2")
     assert shop.ask("run[2].result.text") == "3.2"
 
 
-def test_freezing_from_python_waits_for_no_hand(shop: View) -> None:
+def test_freezing_from_python_takes_effect_while_the_view_is_in_use(shop: View) -> None:
     shop.press("Step")
     expect(shop.card(1)).to_be_visible()
     shop.do("run.freeze()")

@@ -1,6 +1,6 @@
-"""What the live view looks like in every state, in both themes, wide and narrow: a picture of each, and what a picture cannot say.
+"""The appearance of the live view in every state, in both themes, wide and narrow: a screenshot of each, and checks.
 
-Nothing may reach over its edge, and axe finds nothing that a keyboard, a screen reader or weak eyes could not use.
+Nothing may overflow, and axe must find nothing that is inaccessible by keyboard, by screen reader or to weak eyes.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def test_every_state(lab: Notebook, jupyter_server: Jupyter, theme: str, shot: C
         view = View(lab, 2 * number + 1, after=())
         view.status(status)
         if name in ("plan", "tree", "episodes"):
-            view.root.get_by_role("tab", name="Pictures").click()
+            view.root.get_by_role("tab", name="Progress").click()
         for width in (1280, 620):
             lab.page.set_viewport_size({"width": width, "height": 1000})
             view.root.scroll_into_view_if_needed()
             lab.page.wait_for_timeout(150)
             shot(f"{name}-{width}")
-            assert fits(view), f"{name} reaches over its edge at {width}"
+            assert fits(view), f"{name} overflows at {width}"
         assert not problems(view), problems(view)
     lab.do("bell.set()")
 
@@ -70,7 +70,7 @@ def fits(view: View) -> bool:
 
 
 def problems(view: View) -> list[str]:
-    """What axe finds in the view; which of the page's own landmarks it lies in is not ours to say."""
+    """Return what axe finds in the view, apart from the landmarks of the page around it."""
     if not view.page.evaluate("() => 'axe' in window"):
         view.page.add_script_tag(path=AXE)
     return list(view.root.evaluate(PROBLEMS))
@@ -80,7 +80,7 @@ def test_the_help_and_the_forms(lab: Notebook, shot: Callable[[str], None]) -> N
     view = View(lab.open(SHOP, "run"), 1)
     view.press("Step")
     expect(view.card(1)).to_be_visible()
-    view.verb(1, "edit")
+    view.act(1, "Edit")
     shot("edit")
     assert not problems(view), problems(view)
     view.page.keyboard.press("Escape")
@@ -92,20 +92,20 @@ def test_the_help_and_the_forms(lab: Notebook, shot: Callable[[str], None]) -> N
 
 
 COVERED = """root => {
-  const bar = [...root.querySelectorAll('.ak-floating')].find((each) => getComputedStyle(each).opacity === '1');
+  const bar = [...root.querySelectorAll('.ak-floating')].find((bar) => getComputedStyle(bar).opacity === '1');
   const over = bar.getBoundingClientRect();
-  const lines = (words) => {
+  const lines = (element) => {
     const range = document.createRange();
-    range.selectNodeContents(words);
+    range.selectNodeContents(element);
     return [...range.getClientRects()];
   };
   const meets = (line) => line.bottom - 2 > over.top && line.top + 2 < over.bottom && line.right > over.left;
-  const texts = [...root.querySelectorAll('.ak-words, .ak-title, .ak-mark')];
-  return texts.filter((words) => lines(words).some(meets)).map((words) => words.textContent);
+  const texts = [...root.querySelectorAll('.ak-text, .ak-title, .ak-tag')];
+  return texts.filter((text) => lines(text).some(meets)).map((text) => text.textContent);
 }"""
 
 
-def test_the_verbs_of_an_entry_cover_no_text(lab: Notebook) -> None:
+def test_the_actions_of_an_entry_cover_no_text(lab: Notebook) -> None:
     long = "Reply('word ' * 80, (Call('price', {'item': 'tea'}, '1'),))"
     start = f"run = Agent(Scripted([{long}, 'word ' * 80], abilities=Abilities(tools=True)), [price]).start('q ' * 300)\nrun.wait()"
     view = View(lab.open(SHOP, f"{start}; run.undo()", "run"), 2, (0, 1))
@@ -114,7 +114,7 @@ def test_the_verbs_of_an_entry_cover_no_text(lab: Notebook) -> None:
         assert view.root.evaluate(COVERED) == []
 
 
-def test_every_tab_is_in_sight(lab: Notebook) -> None:
+def test_every_tab_is_visible(lab: Notebook) -> None:
     act = "run = pictured(branching); [next(run) for _ in range(5)]; run.edit(5, text='other'); run.break_at(tool='x')"
     view = View(lab.open(f"{SHOP}\n{PICTURES}\n{act}", "run"), 1)
     tabs = view.root.get_by_role("tablist")

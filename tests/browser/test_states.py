@@ -1,4 +1,4 @@
-"""Every state of the view, in both themes, narrow and wide: pictures to look at, and what can be told without looking."""
+"""Every state of the view, in both themes, narrow and wide: screenshots to look at, and what a program can check."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from playwright.sync_api import Page, expect
 
 NARROW, WIDE = 400, 1100
 A_WHILE = 5_000
-"""Milliseconds on the page's clock after which every state has come about, that of a kernel which does not answer too."""
-SAID = {"connecting": "no answer", "late": "disconnected", "gone": "kernel gone"}
-AMISS = Path(__file__).with_name("looks.js").read_text()
+"""Milliseconds on the page's clock after which every state is reached, even that of a kernel that does not respond."""
+STATUSES = {"unanswered": "no response", "unresponsive": "not responding", "lost": "kernel gone"}
+FIND_PROBLEMS = Path(__file__).with_name("looks.js").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("width", [NARROW, WIDE])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_state_fits_and_keeps_its_keys_to_itself(page: Page, states: str, theme: str, width: int) -> None:
+def test_every_state_fits_and_leaks_no_shortcut(page: Page, states: str, theme: str, width: int) -> None:
     SHOTS.mkdir(exist_ok=True)
     page.set_viewport_size({"width": width + 24, "height": 900})
     page.goto(states)
@@ -40,9 +40,9 @@ def test_every_state_fits_and_keeps_its_keys_to_itself(page: Page, states: str, 
         root = page.locator(".ak-root")
         root.wait_for()
         page.clock.run_for(A_WHILE)
-        expect(page.locator(".ak-status")).to_have_text(SAID.get(name, re.compile(".")))
+        expect(page.locator(".ak-status")).to_have_text(STATUSES.get(name, re.compile(".")))
         page.screenshot(path=SHOTS / f"state-{name}-{theme}-{width}.png", full_page=True)
         assert page.evaluate("window.hostile") is None
-        if amiss := root.evaluate(AMISS):
-            found[name] = amiss
+        if problems := root.evaluate(FIND_PROBLEMS):
+            found[name] = problems
     assert not found

@@ -1,4 +1,4 @@
-"""The live view on a page, so that a test reads like what a person does with it."""
+"""The live view on a page, so that a test reads like what a person does."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def branching(task):
 
 
 class View:
-    """The view that a cell of a notebook shows; making one runs that cell, and those that it comes after, if they have not run."""
+    """The view in the output of a cell; runs that cell, and before it the cells `after`, unless they have run."""
 
     def __init__(self, notebook: Notebook, cell: int, after: tuple[int, ...] = (0,)) -> None:
         self.notebook, self.page = notebook, notebook.page
@@ -87,22 +87,16 @@ class View:
         """Press a button of the toolbar."""
         self.root.get_by_role("toolbar").get_by_role("button", name=name, exact=True).click()
 
-    def press_if(self, name: str) -> None:
-        """Press a button of the toolbar where it can be pressed."""
-        button = self.root.get_by_role("toolbar").get_by_role("button", name=name, exact=True)
-        if button.is_enabled():
-            button.click()
-
     def status(self, status: str) -> None:
-        """Wait until the view says how the run stands."""
+        """Wait until the view shows a status."""
         expect(self.root.locator(".ak-status")).to_have_text(status)
 
     def card(self, number: int) -> Locator:
-        """Give the card of an entry by its place in the trace."""
+        """Return the entry at a position of the trace."""
         return self.root.locator(f"[aria-label^='Entry {number},']")
 
-    def verb(self, number: int, name: str) -> None:
-        """Press one of the small buttons of a card."""
+    def act(self, number: int, name: str) -> None:
+        """Press one of the small buttons of an entry."""
         card = self.card(number)
 
         def pressed() -> bool:
@@ -110,14 +104,14 @@ class View:
             try:
                 card.get_by_role("button", name=name).first.click(timeout=2_000)
             except TimeoutError:
-                return False  # the page moved under the hand: a person tries again
+                return False  # the page moved in the meantime: a person would try again
             return True
 
         eventually(pressed, f"{name} of entry {number} was pressed")
 
     def edit(self, number: int, text: str, reason: str = "") -> None:
-        """Write something else into a card."""
-        self.verb(number, "Edit")
+        """Replace the text of an entry."""
+        self.act(number, "Edit")
         form = self.root.get_by_label("Edit", exact=True)
         form.get_by_role("textbox").first.fill(text)
         if reason:
@@ -125,7 +119,7 @@ class View:
         self.page.keyboard.press("Control+Enter")
 
     def inject(self, text: str) -> None:
-        """Say something to the model."""
+        """Send a message to the model."""
         self.press("Inject")
         self.root.get_by_label("Message to the model").fill(text)
         self.page.keyboard.press("Control+Enter")

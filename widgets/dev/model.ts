@@ -1,63 +1,64 @@
-/** A widget model without a kernel: it plays what was recorded of a run, and answers commands from the record. */
+/** A widget model without a kernel: it replays a recorded run, and answers commands from the recording. */
 
 import type { AnyModel } from "@anywidget/types";
 import type { Command, FromKernel, Json, ToKernel, Traits } from "../src/protocol";
 
-export interface Recorded {
+export interface Recording {
   messages: FromKernel[];
   answers: { [command: string]: Json };
 }
 
-type Said = (message: FromKernel) => void;
+type Listener = (message: FromKernel) => void;
 
-export class RecordedModel {
+export class ReplayModel {
   readonly widget_manager = {};
-  readonly told: ToKernel[] = [];
-  /** What is answered to a command; undefined leaves it without an answer. */
+  readonly sent: ToKernel[] = [];
+  /** The answer to a command; undefined leaves it unanswered. */
   answer: (command: Command & { cid: string }) => FromKernel | undefined;
-  deaf = false;
-  private readonly listeners = new Map<string, Set<(message: FromKernel) => void>>();
+  /** Answer nothing at all. */
+  isDeaf = false;
+  private readonly listeners = new Map<string, Set<Listener>>();
   private seq = 0;
 
-  constructor(readonly recorded: Recorded) {
-    this.answer = ({ cmd, cid }) => ({ t: "ack", v: 1, cid, result: recorded.answers[cmd] ?? null });
+  constructor(readonly recording: Recording) {
+    this.answer = ({ cmd, cid }) => ({ t: "ack", v: 1, cid, result: recording.answers[cmd] ?? null });
   }
 
   get(name: keyof Traits): string | number {
     return { run_id: "recorded", status: "paused", seq: this.seq, uid: "recorded" }[name];
   }
 
-  on(name: string, listener: Said): void {
+  on(name: string, listener: Listener): void {
     this.listeners.set(name, (this.listeners.get(name) ?? new Set()).add(listener));
   }
 
-  off(name: string, listener: Said): void {
+  off(name: string, listener: Listener): void {
     this.listeners.get(name)?.delete(listener);
   }
 
   send(message: ToKernel): void {
-    this.told.push(message);
-    if (this.deaf) return;
+    this.sent.push(message);
+    if (this.isDeaf) return;
     if (message.t === "hello") queueMicrotask(() => this.replay());
     if (message.t === "cmd") {
       const answer = this.answer(message);
-      if (answer) queueMicrotask(() => this.say(answer));
+      if (answer) queueMicrotask(() => this.deliver(answer));
     }
   }
 
-  /** Say all that was recorded, from its reset on. */
+  /** Deliver the recording, from its reset on. */
   replay(): void {
-    for (const message of this.recorded.messages) {
+    for (const message of this.recording.messages) {
       if (message.t === "reset" || message.t === "events") this.seq = message.seq;
-      this.say(message);
+      this.deliver(message);
     }
   }
 
-  say(message: FromKernel): void {
+  deliver(message: FromKernel): void {
     for (const listener of [...(this.listeners.get("msg:custom") ?? [])]) listener(message);
   }
 
-  /** Something of the model itself has changed, such as its line to the kernel. */
+  /** Trigger an event of the model itself, such as the end of its channel. */
   trigger(name: string): void {
     for (const listener of [...(this.listeners.get(name) ?? [])]) (listener as () => void)();
   }

@@ -1,44 +1,49 @@
-/** Every panel with what was recorded of real runs, in both themes: `esbuild dev/panels.tsx --bundle --outfile=dev/built/panels.js`. */
+/** Every panel in both themes, with data of recorded runs: `?theme=dark&only=tree&press=button`. */
 
 import { type ComponentChildren, render } from "preact";
 import { useState } from "preact/hooks";
-import { BranchChips, BranchList } from "../src/panels/branches";
+import { BranchSwitcher } from "../src/cards/branchSwitcher";
+import { BranchList } from "../src/panels/branches";
 import { Breakpoints } from "../src/panels/breakpoints";
 import { Compare } from "../src/panels/compare";
-import { ExportMenu } from "../src/panels/export";
-import { Minimap } from "../src/panels/minimap";
-import { PicturesPanel } from "../src/panels/pictures";
+import { ProgressPanel } from "../src/panels/progress";
 import { RequestPanel } from "../src/panels/request";
 import { SourcePanel } from "../src/panels/source";
 import type { Pictures } from "../src/protocol";
-import type { Store } from "../src/store";
-import { fake, type Recorded } from "../test/panels/fake";
+import type { Store } from "../src/state/store";
+import { ExportMenu } from "../src/view/exportMenu";
+import { Minimap } from "../src/view/minimap";
+import { fakeKernel, type Recording } from "../test/support/fakeKernel";
 import edited from "./recorded/edited.json";
 import samples from "./samples";
 
-const record = edited as unknown as Recorded;
-const quiet = fake(record, samples.answers, samples.head).store;
+const recording = edited as unknown as Recording;
+const usual = fakeKernel(recording, samples.answers, samples.head).store;
 const refuse = (): never => {
   throw new Error("entry has no attribute 'res': write an expression of entry");
 };
-const refusing = fake(record, { break: refuse }, samples.head).store;
-const nested = fake(record, {}, { ...samples.head, where: samples.nested }).store;
-const over = fake(record, { source: samples.source }, { ...samples.head, where: [], status: "done" }).store;
-const go = (): void => undefined;
+const refusing = fakeKernel(recording, { break: refuse }, samples.head).store;
+const nested = fakeKernel(recording, {}, { ...samples.head, where: samples.nested }).store;
+const finished = fakeKernel(
+  recording,
+  { source: samples.source },
+  { ...samples.head, where: [], status: "done" },
+).store;
+const ignore = (): void => undefined;
 
-function drawn(pictures: Partial<Pictures>): Store {
-  const sample = fake(record);
-  sample.pictures({ plan: [], episodes: [], tree: [], ...pictures });
-  return sample.store;
+function withPictures(pictures: Partial<Pictures>): Store {
+  const kernel = fakeKernel(recording);
+  kernel.pictures({ plan: [], episodes: [], tree: [], ...pictures });
+  return kernel.store;
 }
 
-function mapped(map: string): Store {
-  const { store } = fake(record);
+function withMap(map: string): Store {
+  const { store } = fakeKernel(recording);
   store.trace.reset(0, map.length, [], map);
   return store;
 }
 
-function Shown({ name, children }: { name: string; children: ComponentChildren }) {
+function Sample({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <section>
       <h2>{name}</h2>
@@ -47,80 +52,80 @@ function Shown({ name, children }: { name: string; children: ComponentChildren }
   );
 }
 
-function Sketch({ store, span }: { store: Store; span: number }) {
+function MovableMinimap({ store, span }: { store: Store; span: number }) {
   const [first, setFirst] = useState(Math.floor(store.total / 3));
-  return <Minimap store={store} first={first} last={first + span} go={setFirst} />;
+  return <Minimap store={store} first={first} last={first + span} goTo={setFirst} />;
 }
 
-const maps = [4, 80, 10_000].map((length) => mapped(samples.map(length)));
-const pictures = drawn({ plan: samples.pictures.plan, episodes: samples.pictures.episodes });
-const trees = [samples.pictures.tree, samples.forest(500)].map((tree) => drawn({ tree }));
+const maps = [4, 80, 10_000].map((length) => withMap(samples.map(length)));
+const pictures = withPictures({ plan: samples.pictures.plan, episodes: samples.pictures.episodes });
+const trees = [samples.pictures.tree, samples.forest(500)].map((tree) => withPictures({ tree }));
 
 function Gallery() {
-  const card = quiet.cards.find((each) => each?.kind === "think");
+  const card = usual.cards.find((each) => each?.kind === "think");
   return (
     <main>
-      <Shown name="request">
-        <RequestPanel store={quiet} entry={{ id: samples.request.entry }} />
-      </Shown>
-      <Shown name="source">
-        <SourcePanel store={quiet} />
-      </Shown>
-      <Shown name="source, nested with lanes">
+      <Sample name="request">
+        <RequestPanel store={usual} entry={samples.request.entry} />
+      </Sample>
+      <Sample name="source">
+        <SourcePanel store={usual} />
+      </Sample>
+      <Sample name="source, nested with lanes">
         <SourcePanel store={nested} />
-      </Shown>
-      <Shown name="source of a run that is over">
-        <SourcePanel store={over} />
-      </Shown>
-      <Shown name="breakpoints">
-        <Breakpoints store={quiet} />
-      </Shown>
-      <Shown name="breakpoints, refused">
+      </Sample>
+      <Sample name="source of a finished run">
+        <SourcePanel store={finished} />
+      </Sample>
+      <Sample name="breakpoints">
+        <Breakpoints store={usual} />
+      </Sample>
+      <Sample name="breakpoints, refused">
         <Breakpoints store={refusing} />
-      </Shown>
-      <Shown name="branches">
-        {card && <BranchChips store={quiet} entry={{ ...card, siblings: [2, card.id, 99] }} />}
-        <BranchList store={quiet} onCompare={go} />
-      </Shown>
-      <Shown name="comparison">
-        <Compare store={quiet} branch={1} onClose={go} />
-      </Shown>
-      <Shown name="maps: 4, 80, 10,000">
+      </Sample>
+      <Sample name="branches">
+        {card && <BranchSwitcher store={usual} card={{ ...card, siblings: [2, card.id, 99] }} />}
+        <BranchList store={usual} onCompare={ignore} />
+      </Sample>
+      <Sample name="comparison">
+        <Compare store={usual} branch={1} onClose={ignore} />
+      </Sample>
+      <Sample name="minimaps: 4, 80, 10,000">
         {maps.map((store) => (
           <p key={store.total}>
-            <Sketch store={store} span={Math.ceil(store.total / 12)} />
+            <MovableMinimap store={store} span={Math.ceil(store.total / 12)} />
           </p>
         ))}
-      </Shown>
-      <Shown name="export">
-        <ExportMenu store={quiet} say={go} />
-      </Shown>
-      <Shown name="plan and episodes">
-        <PicturesPanel store={pictures} go={go} />
-      </Shown>
+      </Sample>
+      <Sample name="export">
+        <ExportMenu store={usual} onNotice={ignore} />
+      </Sample>
+      <Sample name="plan and episodes">
+        <ProgressPanel store={pictures} goTo={ignore} />
+      </Sample>
       {trees.map((store) => (
-        <Shown key={store} name={`tree of ${store.pictures.tree.length}`}>
-          <PicturesPanel store={store} go={go} />
-        </Shown>
+        <Sample key={store} name={`tree of ${store.pictures.tree.length}`}>
+          <ProgressPanel store={store} goTo={ignore} />
+        </Sample>
       ))}
     </main>
   );
 }
 
-const asked = new URLSearchParams(location.search);
-for (const theme of (asked.get("theme") ?? "light dark").split(" ")) {
+const query = new URLSearchParams(location.search);
+for (const theme of (query.get("theme") ?? "light dark").split(" ")) {
   const page = document.createElement("div");
   page.className = `ak-root ${theme}`;
   document.body.append(page);
   render(<Gallery />, page);
 }
-const only = asked.get("only");
+const only = query.get("only");
 if (only) {
   for (const section of document.querySelectorAll<HTMLElement>("main > section")) {
     if (!section.querySelector("h2")?.textContent?.startsWith(only)) section.remove();
   }
 }
-const press = asked.get("press");
+const press = query.get("press");
 if (press) {
   setTimeout(() => {
     for (const each of document.querySelectorAll<HTMLElement>(press)) each.click();

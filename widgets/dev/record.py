@@ -1,6 +1,6 @@
-"""Record what the kernel says of runs in each state, for the dev page: `python widgets/dev/record.py`.
+"""Record what the kernel sends for runs in each state, for the dev page: `python widgets/dev/record.py`.
 
-Each file in recorded/ is the list of messages that a view was sent, and `answers`: the results of its questions by command.
+Each file in recorded/ contains the messages that a view was sent, and `answers`: the results of its queries by command.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parent / "recorded"
 
 @tool(effect="pure")
 def weather(city: str, days: int = 1) -> list[dict[str, Any]]:
-    """Give the forecast of a city."""
+    """Return the forecast for a city."""
     return [
         {"day": day, "city": city, "sky": "clear" if day % 2 else "rain", "high": 18 + day, "low": 9 + day}
         for day in range(days)
@@ -42,7 +42,7 @@ def book_train(origin: str, destination: str, seats: int = 1) -> str:
 
 
 def script() -> list[Reply]:
-    """A trip, planned in five thoughts."""
+    """Return the replies of a model that plans a trip in five thoughts."""
     used = [
         Usage(input=640 + 260 * turn, output=48 + 5 * turn, cached=512 if turn else 0, cost=0.0021 + 0.0004 * turn)
         for turn in range(5)
@@ -71,7 +71,7 @@ def trip(*more: Reply, **options: Any) -> Run:
 
 
 def record(name: str, run: Run, act: Callable[[Viewed], None]) -> None:
-    """Act on a run while a screen looks on, and write down what the screen was sent."""
+    """Act on a run that a screen shows, and write what the screen was sent to a file."""
     viewed = Viewed(run)
     try:
         act(viewed)
@@ -106,7 +106,7 @@ def questions(viewed: Viewed) -> dict[str, Any]:
 
 
 def edited(viewed: Viewed) -> None:
-    """Approve both bookings, end the run, then edit what Basel's weather was and go on."""
+    """Approve both bookings, finish the run, then edit an observation and continue."""
     decided(viewed)
     observation = next(card for card in viewed.screen.cards if card["kind"] == "act")
     change = {"text": observation["text"].replace("rain", "snow")}

@@ -1,12 +1,12 @@
-/** What the recorded runs do not have: a long chat, nested engines, breakpoints of each kind, rich pictures. */
+/** What the recorded runs lack: a long chat, nested engines, breakpoints of each kind, plans, episodes and trees. */
 
-import type { Breakpoint, Json, Pictures, Place, RequestView } from "../src/protocol";
+import type { Breakpoint, EngineFrame, Json, ModelRequest, Pictures } from "../src/protocol";
 
 const system = "You plan trips. Think step by step, use the tools, and answer in one paragraph.";
-const call = (id: string, name: string, given: Json) => ({
+const call = (id: string, name: string, args: Json) => ({
   id,
   type: "function",
-  function: { name, arguments: JSON.stringify(given) },
+  function: { name, arguments: JSON.stringify(args) },
 });
 
 const before: Json[] = [
@@ -23,12 +23,22 @@ const before: Json[] = [
     content: "Wet until the third day. Let me try Chur.",
     tool_calls: [call("2", "weather", { city: "Chur", days: 2 })],
   },
-  { role: "tool", tool_call_id: "2", name: "weather", content: "Chur: rain on day 0, clear and 19 °C on day 1. No wind." },
+  {
+    role: "tool",
+    tool_call_id: "2",
+    name: "weather",
+    content: "Chur: rain on day 0, clear and 19 °C on day 1. No wind.",
+  },
   { role: "user", content: "Remember: the answer is one paragraph." },
 ];
 const now: Json[] = [
   ...before.slice(0, 5),
-  { role: "tool", tool_call_id: "2", name: "weather", content: "Chur: snow on day 0, clear and 12 °C on day 1. No wind." },
+  {
+    role: "tool",
+    tool_call_id: "2",
+    name: "weather",
+    content: "Chur: snow on day 0, clear and 12 °C on day 1. No wind.",
+  },
   {
     role: "assistant",
     content: "Day 1 in Chur is dry.",
@@ -50,7 +60,7 @@ const tools: Json = [
   },
 ];
 
-const request: RequestView = {
+const request: ModelRequest = {
   entry: 23,
   previous: 9,
   same: 5,
@@ -83,7 +93,7 @@ const breakpoints: Breakpoint[] = [
 ];
 
 const file = "/agentkit/engines/react.py";
-const place = (name: string, line: number, lane: string, around = false): Place => ({
+const frame = (name: string, line: number, lane: string, around = false): EngineFrame => ({
   function: name,
   file,
   line,
@@ -95,11 +105,11 @@ const place = (name: string, line: number, lane: string, around = false): Place 
   ],
 });
 const nested = [
-  place("plan_and_act", 18, "0"),
-  place("react", 22, "0"),
-  place("nudge", 40, "0", true),
-  place("plan_and_act", 18, "1"),
-  place("react", 25, "1"),
+  frame("plan_and_act", 18, "0"),
+  frame("react", 22, "0"),
+  frame("nudge", 40, "0", true),
+  frame("plan_and_act", 18, "1"),
+  frame("react", 25, "1"),
 ];
 
 const pictures: Pictures = {
@@ -140,10 +150,26 @@ const pictures: Pictures = {
     { node: "0", parent: "", text: "4 9 10 13", score: null, pruned: false, chosen: true, entry: 1 },
     { node: "0.1", parent: "0", text: "10 − 4 = 6 (left: 6 9 13)", score: 8, pruned: false, chosen: true, entry: 2 },
     { node: "0.2", parent: "0", text: "4 + 9 = 13 (left: 10 13 13)", score: 3, pruned: false, chosen: false, entry: 3 },
-    { node: "0.3", parent: "0", text: "13 × 10 = 130 (left: 4 9 130)", score: 0.4, pruned: true, chosen: false, entry: 4 },
+    {
+      node: "0.3",
+      parent: "0",
+      text: "13 × 10 = 130 (left: 4 9 130)",
+      score: 0.4,
+      pruned: true,
+      chosen: false,
+      entry: 4,
+    },
     { node: "0.1.1", parent: "0.1", text: "13 − 9 = 4 (left: 4 6)", score: 9.5, pruned: false, chosen: true, entry: 5 },
     { node: "0.1.2", parent: "0.1", text: "6 + 9 = 15 (left: 13 15)", score: 1, pruned: true, chosen: false, entry: 6 },
-    { node: "0.2.1", parent: "0.2", text: "13 − 10 = 3 (left: 3 13)", score: 1.5, pruned: true, chosen: false, entry: 7 },
+    {
+      node: "0.2.1",
+      parent: "0.2",
+      text: "13 − 10 = 3 (left: 3 13)",
+      score: 1.5,
+      pruned: true,
+      chosen: false,
+      entry: 7,
+    },
     { node: "0.1.1.1", parent: "0.1.1", text: "4 × 6 = 24", score: 10, pruned: false, chosen: true, entry: 8 },
   ],
 };

@@ -1,7 +1,7 @@
-/** Every state that a view can be in: recorded ones, and what no recording holds, made from them. */
+/** Every state that a view can be in: recorded runs, and variations of them. */
 
-import type { ActEntry, Card, FromKernel, Head, Pending, ThinkEntry } from "../src/protocol";
-import type { Recorded } from "./model";
+import type { ActEntry, Card, FromKernel, Head, PendingStep, ThinkEntry } from "../src/protocol";
+import type { Recording } from "./model";
 import done from "./recorded/done.json";
 import edited from "./recorded/edited.json";
 import episodes from "./recorded/episodes.json";
@@ -16,27 +16,28 @@ import waiting from "./recorded/waiting.json";
 type Reset = Extract<FromKernel, { t: "reset" }>;
 
 const RECORDED = { done, edited, episodes, failed, long, paused, plan, running, tree, waiting } as unknown as {
-  [name: string]: Recorded;
+  [name: string]: Recording;
 };
 
-/** What nobody should be able to do anything with. */
+/** Text that would do damage if it were taken for markup. */
 export const HOSTILE = `<img src=x onerror="window.hostile=1"><script>window.hostile=1</script><b class=hostile>b</b> [x](javascript:alert(1)) \u202e${"]]>"}`;
 
-/** A picture of one pixel, for observations that show one. */
+/** An image of one pixel. */
 export const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-function made(
+/** Return a recording with a changed head, a changed reset, and more messages after it. */
+function variation(
   from: string,
   head: Partial<Head>,
   change: (reset: Reset) => Partial<Reset> = () => ({}),
   after: FromKernel[] = [],
-): Recorded {
-  const { messages, answers } = RECORDED[from] as Recorded;
+): Recording {
+  const { messages, answers } = RECORDED[from] as Recording;
   const reset = messages.find((message) => message.t === "reset") as Reset;
   return { messages: [{ ...reset, ...change(reset), head: { ...reset.head, ...head } }, ...after], answers };
 }
 
-function thinking(more: Partial<Pending> = {}): Pending {
+function thinking(more: Partial<PendingStep> = {}): PendingStep {
   return { kind: "think", role: "thought", path: "", index: 40, lane: "", busy: true, ...more };
 }
 
@@ -47,7 +48,7 @@ const streaming = {
   text: "The train at 9:02 leaves enough time. I will look",
 };
 
-const question: Pending = {
+const question: PendingStep = {
   kind: "ask",
   role: "question",
   path: "",
@@ -59,7 +60,7 @@ const question: Pending = {
   which: "a",
 };
 
-/** Cards with everything that a card can have. */
+/** Cards with everything that a card can contain. */
 function full(cards: Card[]): Card[] {
   const thought = cards.find((card) => card.kind === "think") as ThinkEntry;
   const act = cards.find((card) => card.kind === "act") as ActEntry;
@@ -122,7 +123,12 @@ function full(cards: Card[]): Card[] {
     {
       ...act,
       ...of(5),
-      call: { name: "lookup", arguments: { query: "trains to Atlantis", limit: "ten" }, id: "r", coerced: ['limit: "ten" to 10'] },
+      call: {
+        name: "lookup",
+        arguments: { query: "trains to Atlantis", limit: "ten" },
+        id: "r",
+        coerced: ['limit: "ten" to 10'],
+      },
       ok: false,
       text: "LookupError: no train goes to Atlantis",
       items: [],
@@ -151,38 +157,42 @@ function full(cards: Card[]): Card[] {
 }
 
 function hostile(cards: Card[]): Card[] {
-  return full(cards).map((card) => poisoned(card) as Card);
+  return full(cards).map((card) => poison(card) as Card);
 }
 
-/** The same with every text replaced by a hostile one, names of fields and kinds apart. */
-function poisoned(value: unknown, name = ""): unknown {
-  if (typeof value === "string") return ["kind", "type", "path", "lane", "mime", "data", "id"].includes(name) ? value : HOSTILE;
-  if (Array.isArray(value)) return value.map((each) => poisoned(each, name));
+/** Replace every text by a hostile one, except names of fields and kinds. */
+function poison(value: unknown, name = ""): unknown {
+  if (typeof value === "string")
+    return ["kind", "type", "path", "lane", "mime", "data", "id"].includes(name) ? value : HOSTILE;
+  if (Array.isArray(value)) return value.map((each) => poison(each, name));
   if (value && typeof value === "object")
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key === "query" ? HOSTILE : key, poisoned(each, key)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key === "query" ? HOSTILE : key, poison(each, key)]),
+    );
   return value;
 }
 
-function cards(make: (cards: Card[]) => Card[]): (reset: Reset) => Partial<Reset> {
+/** Change the cards of a reset. */
+function withCards(make: (cards: Card[]) => Card[]): (reset: Reset) => Partial<Reset> {
   return (reset) => {
-    const made = make(reset.cards);
+    const cards = make(reset.cards);
     return {
-      cards: made,
-      total: made.length,
-      map: made.map((card) => ({ begin: "b", think: "t", act: "a", ask: "q", conclude: "c" })[card.kind]).join(""),
+      cards,
+      total: cards.length,
+      map: cards.map((card) => ({ begin: "b", think: "t", act: "a", ask: "q", conclude: "c" })[card.kind]).join(""),
     };
   };
 }
 
-export function state(name: string): Recorded {
-  const found = RECORDED[name] ?? MADE[name]?.();
-  if (!found) throw new Error(`there is no state ${name}: ${NAMES.join(", ")}`);
-  return found;
+export function state(name: string): Recording {
+  const recording = RECORDED[name] ?? VARIATIONS[name]?.();
+  if (!recording) throw new Error(`there is no state ${name}, only ${NAMES.join(", ")}`);
+  return recording;
 }
 
-const MADE: { [name: string]: () => Recorded } = {
+const VARIATIONS: { [name: string]: () => Recording } = {
   empty: () =>
-    made(
+    variation(
       "paused",
       {
         pending: [thinking({ busy: false })],
@@ -191,32 +201,42 @@ const MADE: { [name: string]: () => Recorded } = {
         tool_calls: 0,
         can: { undo: false, redo: false },
       },
-      cards((all) => all.slice(0, 1)),
+      withCards((all) => all.slice(0, 1)),
     ),
-  streaming: () => made("paused", { status: "running", pending: [thinking()] }, () => ({ streaming: [streaming] })),
-  pausing: () => made("running", { status: "pausing" }),
-  stopping: () => made("running", { status: "stopping" }),
-  stopped: () => made("paused", { status: "stopped" }),
+  streaming: () =>
+    variation("paused", { status: "running", pending: [thinking()] }, () => ({ streaming: [streaming] })),
+  pausing: () => variation("running", { status: "pausing" }),
+  stopping: () => variation("running", { status: "stopping" }),
+  stopped: () => variation("paused", { status: "stopped" }),
   held: () =>
-    made("paused", {
+    variation("paused", {
       hold: "breakpoint: tool weather",
       breakpoints: [{ id: 0, kind: "tool", value: "weather", enabled: true, hits: 2 }],
     }),
-  question: () => made("paused", { status: "waiting", pending: [question] }),
-  readonly: () => made("done", { status: "readonly", missing: ["tool book_train"], can: { undo: false, redo: false } }),
+  question: () => variation("paused", { status: "waiting", pending: [question] }),
+  readonly: () =>
+    variation("done", { status: "readonly", missing: ["tool book_train"], can: { undo: false, redo: false } }),
   injected: () =>
-    made("paused", {
+    variation("paused", {
       injections: [
         { id: "a", text: "Prefer the morning.", to: "", seen: true },
         { id: "b", text: "No buses, please.", to: "", seen: false },
       ],
     }),
-  full: () => made("edited", {}, cards(full)),
+  full: () => variation("edited", {}, withCards(full)),
   hostile: () =>
-    made(
+    variation(
       "edited",
       {
-        ...(poisoned({ task: "", hold: "", forecast: "", engine: "", model: "", variable: "", dialect: "" }) as Partial<Head>),
+        ...(poison({
+          task: "",
+          hold: "",
+          forecast: "",
+          engine: "",
+          model: "",
+          variable: "",
+          dialect: "",
+        }) as Partial<Head>),
         missing: [HOSTILE],
         injections: [{ id: "a", text: HOSTILE, to: HOSTILE, seen: false }],
         breakpoints: [{ id: 0, kind: "when", value: HOSTILE, enabled: true, hits: 1 }],
@@ -235,8 +255,11 @@ const MADE: { [name: string]: () => Recorded } = {
         ],
         where: [{ function: HOSTILE, file: HOSTILE, line: 3, lane: "", around: false, locals: [[HOSTILE, HOSTILE]] }],
       },
-      cards(hostile),
+      withCards(hostile),
     ),
 };
 
-export const NAMES = [...Object.keys(RECORDED), ...Object.keys(MADE), "connecting", "late", "gone"];
+/** States without a working connection to the kernel. */
+export const UNREACHABLE = ["unanswered", "unresponsive", "lost"];
+
+export const NAMES = [...Object.keys(RECORDED), ...Object.keys(VARIATIONS), ...UNREACHABLE];

@@ -1,71 +1,73 @@
-/** The widget: one store for each model, from which its views are drawn. */
+/** The widget: one store per model, from which its views are drawn. */
 
 import type { AnyModel } from "@anywidget/types";
 import { render } from "preact";
+import { escapeAllTexts } from "./elements/escape";
 import { type HostModel, Notebook } from "./notebook";
-import { drawPlainly } from "./plain";
 import type { FromKernel, Traits } from "./protocol";
-import { Store } from "./store";
-import { View } from "./view";
+import { Store } from "./state/store";
+import { View } from "./view/view";
 
 type Model = AnyModel<Traits & { [name: string]: unknown }>;
 
-interface Held {
+interface Connected {
   store: Store;
   notebook: Notebook;
   close: () => void;
 }
 
-/** Make the store of a model. Everything that may be missing in a host is looked for in `Notebook`. */
-function hold(model: Model): Held {
+/** Make the store of a model, and connect it to the kernel and to the notebook. */
+function connect(model: Model): Connected {
   const notebook = new Notebook(model as HostModel, () => String(model.get("uid")));
   const store = new Store({
     send: (message) => model.send(message),
     can: notebook.can,
-    insert: (cells) => attempt(() => notebook.insert(cells)),
-    freeze: (data) => attempt(() => notebook.freeze(data)),
+    insert: (cells) => countOrZero(() => notebook.insert(cells)),
+    freeze: (data) => countOrZero(() => notebook.freeze(data)),
   });
-  const taken = (message: FromKernel): void => store.take(message);
-  const sent = (): void => store.sent(Number(model.get("seq")));
-  const seen = (): void => void (document.visibilityState === "visible" && store.hello());
-  model.on("msg:custom", taken);
-  model.on("change:seq", sent);
-  document.addEventListener("visibilitychange", seen);
-  const undo = [notebook.onGone(() => store.gone()), notebook.onSave(() => store.settle(true))];
+  const onMessage = (message: FromKernel): void => store.receive(message);
+  const onSequence = (): void => store.checkSequence(Number(model.get("seq")));
+  const onVisible = (): void => void (document.visibilityState === "visible" && store.hello());
+  model.on("msg:custom", onMessage);
+  model.on("change:seq", onSequence);
+  document.addEventListener("visibilitychange", onVisible);
+  const stopWatching = [notebook.onKernelLost(() => store.lose()), notebook.onSave(() => store.freeze(true))];
   const close = (): void => {
-    model.off("msg:custom", taken);
-    model.off("change:seq", sent);
-    document.removeEventListener("visibilitychange", seen);
-    for (const each of undo) each();
+    model.off("msg:custom", onMessage);
+    model.off("change:seq", onSequence);
+    document.removeEventListener("visibilitychange", onVisible);
+    for (const stop of stopWatching) stop();
     store.close();
   };
   return { store, notebook, close };
 }
 
-/** A host that has another shape than was expected can do nothing, which is an answer too. */
-function attempt(act: () => number): number {
+/** Return 0 if a host differs so much from what we know that the attempt raises. */
+function countOrZero(attempt: () => number): number {
   try {
-    return act();
+    return attempt();
   } catch {
     return 0;
   }
 }
 
-drawPlainly();
+escapeAllTexts();
 
-/** Called once for each model; the objects that a host passes as its model differ from call to call. */
+/**
+ * Called once per model. Hosts may pass a different object for the same model at each call, so it cannot be the key.
+ */
 export default () => {
-  let held: Held | undefined;
+  let connected: Connected | undefined;
   return {
     initialize({ model }: { model: Model }): () => void {
-      held = hold(model);
-      held.store.hello();
-      return held.close;
+      connected = connect(model);
+      connected.store.hello();
+      return connected.close;
     },
     render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-      held ??= hold(model);
-      held.store.hello();
-      render(<View store={held.store} save={held.notebook.save} />, el);
+      connected ??= connect(model);
+      connected.store.hello();
+      render(<View store={connected.store} save={connected.notebook.save} />, el);
       return () => render(null, el);
     },
   };

@@ -1,11 +1,11 @@
 /**
- * The notebook around a view, as far as it lets itself be reached: JupyterLab 4 and Notebook 7 do, by way of the widget
- * manager. None of this is a documented interface, so every step is looked for before it is taken.
+ * The notebook around a view, as far as it can be reached: JupyterLab 4 and Notebook 7 allow it through the widget
+ * manager. None of this is a documented interface, so every step is checked before it is taken.
  */
 
 import type { NotebookCell } from "./protocol";
 
-const VIEW = "application/vnd.jupyter.widget-view+json";
+const VIEW_MIME = "application/vnd.jupyter.widget-view+json";
 
 interface Signal<T> {
   connect?: (slot: (sender: unknown, value: T) => void) => boolean;
@@ -34,7 +34,6 @@ interface Context {
 
 interface Kernel {
   statusChanged?: Signal<string>;
-  connectionStatusChanged?: Signal<string>;
   disposed?: Signal<unknown>;
 }
 
@@ -43,7 +42,7 @@ interface Manager {
   kernel?: Kernel | null;
 }
 
-/** A widget model as it may be: everything past anywidget's own interface is looked for. */
+/** A widget model with what hosts may offer beyond anywidget's own interface. */
 export interface HostModel {
   widget_manager?: unknown;
   comm_live?: boolean;
@@ -65,28 +64,28 @@ export class Notebook {
 
   get can(): { insert: boolean; freeze: boolean } {
     const model = this.manager.context?.model;
-    const cells = typeof model?.cells?.get === "function";
-    return { insert: cells && typeof model?.sharedModel?.insertCells === "function", freeze: cells };
+    const hasCells = typeof model?.cells?.get === "function";
+    return { insert: hasCells && typeof model?.sharedModel?.insertCells === "function", freeze: hasCells };
   }
 
-  /** Put cells below the one that shows the view, as one step of undo. Gives how many there are now. */
+  /** Insert cells below the one that shows the view, as a single undo step. Return how many were inserted. */
   insert(cells: NotebookCell[]): number {
     const model = this.manager.context?.model;
-    const [place] = this.outputs()[0] ?? [];
-    if (place === undefined || !model?.sharedModel?.insertCells) return 0;
-    // the notebook names its cells: the same ones may be put in twice
-    const fresh = cells.map(({ cell_type, source, metadata, outputs }) =>
+    const [position] = this.viewOutputs()[0] ?? [];
+    if (position === undefined || !model?.sharedModel?.insertCells) return 0;
+    // without their ids, since the same cells may be inserted twice: the notebook assigns new ones
+    const copies = cells.map(({ cell_type, source, metadata, outputs }) =>
       cell_type === "code"
         ? { cell_type, source, metadata, outputs: outputs ?? [], execution_count: null }
         : { cell_type, source, metadata },
     );
-    model.sharedModel.insertCells(place + 1, fresh);
-    return fresh.length;
+    model.sharedModel.insertCells(position + 1, copies);
+    return copies.length;
   }
 
-  /** Put a picture in the place of each output that shows the view. Gives how many were replaced. */
+  /** Replace each output that shows the view. Return how many were replaced. */
   freeze(data: { [mime: string]: string }): number {
-    const found = this.outputs();
+    const found = this.viewOutputs();
     for (const [, outputs, index] of found) outputs.set(index, { output_type: "display_data", data, metadata: {} });
     return found.length;
   }
@@ -96,50 +95,54 @@ export class Notebook {
     return typeof context?.save === "function" ? () => void context.save?.() : undefined;
   }
 
-  /** Call `saving` when the notebook is about to be written. Gives what undoes that. */
-  onSave(saving: () => void): () => void {
-    return connect(this.manager.context?.saveState, (state) => state === "started" && saving());
+  /** Call `onSave` when the notebook is about to be saved. Return the function that ends this. */
+  onSave(onSave: () => void): () => void {
+    return connect(this.manager.context?.saveState, (state) => state === "started" && onSave());
   }
 
-  /** Call `gone` when the kernel has ended, or this model's line to it. Gives what undoes that. */
-  onGone(gone: () => void): () => void {
+  /** Call `onLost` when the kernel, or this model's channel to it, is gone. Return the function that ends this. */
+  onKernelLost(onLost: () => void): () => void {
     const { kernel } = this.manager;
     const { model } = this;
-    const undo = [connect(kernel?.statusChanged, (status) => DEAD.includes(status) && gone()), connect(kernel?.disposed, gone)];
-    const closed = (): void => gone();
-    const names = ["comm:close", "comm_live_update"];
-    const live = (): void => void (model.comm_live === false && gone());
-    model.on?.(names[0] as string, closed);
-    model.on?.(names[1] as string, live);
+    const disconnect = [
+      connect(kernel?.statusChanged, (status) => DEAD.includes(status) && onLost()),
+      connect(kernel?.disposed, onLost),
+    ];
+    const onClose = (): void => onLost();
+    const onLiveChange = (): void => void (model.comm_live === false && onLost());
+    model.on?.("comm:close", onClose);
+    model.on?.("comm_live_update", onLiveChange);
     return () => {
-      for (const each of undo) each();
-      model.off?.(names[0] as string, closed);
-      model.off?.(names[1] as string, live);
+      for (const each of disconnect) each();
+      model.off?.("comm:close", onClose);
+      model.off?.("comm_live_update", onLiveChange);
     };
   }
 
-  /** Where the view is shown: the place of the cell, its outputs, and which of them. */
-  private outputs(): [cell: number, outputs: Outputs, index: number][] {
+  /**
+   * Return every output that shows the view: the position of its cell, the outputs of that cell, and the index in them.
+   */
+  private viewOutputs(): [cell: number, outputs: Outputs, index: number][] {
     const cells = this.manager.context?.model?.cells;
     const found: [number, Outputs, number][] = [];
-    for (let place = 0; place < (cells?.length ?? 0); place++) {
-      const outputs = cells?.get(place).outputs;
+    for (let position = 0; position < (cells?.length ?? 0); position++) {
+      const outputs = cells?.get(position).outputs;
       for (let index = 0; index < (outputs?.length ?? 0); index++) {
-        if (outputs && this.shows(outputs.get(index))) found.push([place, outputs, index]);
+        if (outputs && this.isView(outputs.get(index))) found.push([position, outputs, index]);
       }
     }
     return found;
   }
 
-  private shows(output: OutputModel): boolean {
+  private isView(output: OutputModel): boolean {
     const data = output.data ?? output.toJSON?.().data;
-    return (data?.[VIEW] as { model_id?: unknown } | undefined)?.model_id === this.uid();
+    return (data?.[VIEW_MIME] as { model_id?: unknown } | undefined)?.model_id === this.uid();
   }
 }
 
-function connect<T>(signal: Signal<T> | undefined, slot: (value: T) => unknown): () => void {
-  const called = (_: unknown, value: T): void => void slot(value);
+function connect<T>(signal: Signal<T> | undefined, listener: (value: T) => unknown): () => void {
+  const slot = (_: unknown, value: T): void => void listener(value);
   if (typeof signal?.connect !== "function") return () => undefined;
-  signal.connect(called);
-  return () => void signal.disconnect?.(called);
+  signal.connect(slot);
+  return () => void signal.disconnect?.(slot);
 }

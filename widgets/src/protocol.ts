@@ -1,42 +1,56 @@
 /**
- * What crosses between the kernel and the view: version 1. JSON, as custom messages of one widget model per run.
+ * The messages between the kernel and the view, version 1: JSON, sent as custom messages of one widget model per run.
  *
- * The kernel owns the truth. A command is a request: it is answered by `ack` or `nak`, and what came of it arrives as
- * events, for every view. Messages from the kernel are numbered: a view that misses a number, or gets no answer, says
- * `hello` and is sent a `reset`. Whoever meets a kind that it does not know ignores it.
- * Every text here may come from a model or a tool: it is drawn as text, never as markup.
+ * The kernel is the source of truth. The view sends commands; each is answered by `ack` or `nak`, and its effects
+ * arrive as events in every view. Messages from the kernel are numbered: a view that misses a number, or gets no
+ * answer, sends `hello` and receives a `reset`. Both sides ignore message kinds that they do not know. Any text here
+ * may come from a model or a tool. Render it as text, never as markup.
  */
 
 export const VERSION = 1;
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type JsonObject = { [name: string]: Json };
 
-/** What survives a reload: the only synced traits. `uid` is the model's own id, by which a notebook's outputs name it. */
+/**
+ * The synced traits: all that survives a reload. `uid` is the model's id, by which outputs of the notebook refer to it.
+ */
 export interface Traits {
   run_id: string;
-  /** The status at the last rest, and the number of the last message then: a view that has a smaller one has missed some. */
+  /** The status when the kernel last had nothing to send. */
   status: string;
+  /** The number of the last message sent by then; a view with a smaller number has missed some. */
   seq: number;
   uid: string;
 }
 
-// -- what is shown -----------------------------------------------------------------------------------------------------
+// -- what is shown ----------------------------------------------------------------------------------------------------
 
-/** How a run stands. `running` is said while somebody drives; `pausing` and `stopping` while a call is still out. */
-export type Status = "running" | "pausing" | "stopping" | "paused" | "waiting" | "failed" | "stopped" | "done" | "readonly";
+/** `running` while somebody drives the run; `pausing` and `stopping` while a call is still in progress. */
+export type Status =
+  | "running"
+  | "pausing"
+  | "stopping"
+  | "paused"
+  | "waiting"
+  | "failed"
+  | "stopped"
+  | "done"
+  | "readonly";
 
-/** A tool call. `problem` says why its arguments cannot be used; `coerced` what was changed to fit the tool. */
 export interface Call {
   name: string;
-  arguments: { [name: string]: Json };
+  arguments: JsonObject;
   id: string;
+  /** Why the arguments cannot be used. */
   problem?: string;
+  /** What was converted to match the tool's schema. */
   coerced?: string[];
-  /** The arguments as the model wrote them, where that is no JSON object. */
+  /** The arguments as the model wrote them, if they are not a JSON object. */
   raw?: string;
 }
 
-/** Something that an observation shows beside its text. A `page` is drawn in a sandboxed frame, from `srcdoc` only. */
+/** Something that an observation shows besides its text. A `page` is drawn in a sandboxed frame, from `srcdoc` only. */
 export type Item =
   | { type: "table"; header: string[]; rows: string[][]; more: number }
   | { type: "image"; mime: string; data: string }
@@ -49,32 +63,38 @@ export interface Usage {
   output: number;
   cached: number;
   reasoning: number;
-  /** US dollars; 0 where no price is known. */
+  /** US dollars; 0 if no price is known. */
   cost: number;
   calls: number;
 }
 
-/** What every entry has. Texts longer than 20,000 characters are cut; `long` gives their whole length, `text` fetches them. */
+/**
+ * What all entries have in common. Texts of more than 20,000 characters are truncated; the command `text` loads them.
+ */
 interface Entry {
   /** The number of its row: stable, and unique in the tree of runs. */
   id: number;
-  /** Its place in the trace: `run[n]` in Python. */
+  /** Its position in the trace: `run[n]` in Python. */
   n: number;
   role: string;
-  /** The engine frame and the how-manieth step of that frame; `lane` is "" outside parallel steps. */
+  /** The engine frame. */
   path: string;
+  /** The index of the step within its frame. */
   index: number;
+  /** "" outside parallel steps. */
   lane: string;
-  tags: { [name: string]: Json };
+  tags: JsonObject;
   author: string;
-  /** The entry that an edit replaces, or 0; `reason` is what its author gave. */
+  /** The entry that this edit replaces, or 0. */
   original: number;
+  /** The reason that the author of the edit gave. */
   reason: string;
   seconds: number;
-  /** All entries that stand at this place of the tree, oldest first; there is a choice of branches where there are several. */
+  /** All entries at this position of the tree, oldest first, itself included; absent if there is only one. */
   siblings?: number[];
-  /** The engine, replayed, asked for something else here: a new prompt, another docstring. */
+  /** The engine, replayed, now asks for something else here, because a prompt or a docstring has changed. */
   drifted?: boolean;
+  /** The full length of each truncated text, by field. */
   long?: { [field: string]: number };
 }
 
@@ -88,12 +108,12 @@ export interface ThinkEntry extends Entry {
   text: string;
   reasoning: string;
   calls: Call[];
-  /** The final answer that the thought gives, or null while it asks for tools. */
+  /** The final answer in this reply; null if the reply calls tools. */
   answer: string | null;
-  /** What was written after an invented observation: shown struck through, never believed. */
+  /** What the model wrote after an observation that it made up: shown struck through, never used. */
   cut: string;
   problems: string[];
-  /** Injected messages that its request carried: the receipts. */
+  /** The injected messages that its request included. */
   heard: string[];
   model: string;
   dialect: string;
@@ -124,44 +144,51 @@ export interface ConcludeEntry extends Entry {
 
 export type Card = TaskEntry | ThinkEntry | ActEntry | AskEntry | ConcludeEntry;
 
-/** A step that could be performed now. `why` is set where it waits for a person, whose decision names it by `which`: that is its place, and what it would do. */
-export interface Pending {
+/** A step that could be performed now. */
+export interface PendingStep {
   kind: "think" | "act" | "ask" | "conclude" | "all";
   role: string;
   path: string;
   index: number;
   lane: string;
   call?: Call;
-  /** The engine makes this call by itself: no thought asked for it, in which its arguments could be changed. */
+  /**
+   * The engine makes this call by itself: no thought asked for it, so there is no thought in which to edit its
+   * arguments.
+   */
   own?: boolean;
   effect?: string;
   /** The JSON schema of the tool's arguments, for a form. */
-  schema?: { [name: string]: Json };
+  schema?: JsonObject;
   question?: string;
   choices?: string[];
+  /** Why the step waits for a person; absent if it does not. */
   why?: string;
+  /** Identifies the step in the person's decision: its position and what it would do. */
   which?: string;
-  /** It is being performed just now. */
+  /** It is being performed now. */
   busy?: boolean;
 }
 
-/** One frame of the engine, outermost first; `file` is a name for `source`, `lane` is "" outside parallel steps. */
-export interface Place {
+/** A frame of the engine; the outermost comes first. */
+export interface EngineFrame {
   function: string;
+  /** The name by which the command `source` loads its source. */
   file: string;
   line: number;
+  /** "" outside parallel steps. */
   lane: string;
   around: boolean;
   locals: [name: string, repr: string][];
 }
 
 export interface Breakpoint {
-  /** Names it in commands. */
+  /** Identifies it in commands. */
   id: number;
   kind: "tool" | "role" | "line" | "error" | "repeat" | "when";
   /** The tool, the role, the line, or the Python expression; "" for `error` and `repeat`. */
   value: string;
-  /** The file of a `line`, or "" for any. */
+  /** The file of a `line`; "" for any file. */
   file?: string;
   enabled: boolean;
   hits: number;
@@ -170,12 +197,12 @@ export interface Breakpoint {
 export interface Injection {
   id: string;
   text: string;
-  /** The lane that it is for, or "" for all. */
+  /** The lane that it is addressed to; "" for all. */
   to: string;
   seen: boolean;
 }
 
-/** All that is not an entry: sent whole whenever something of it has changed. */
+/** The state of the run apart from its entries; sent whole whenever any of it has changed. */
 export interface Head {
   run: string;
   /** The variable that holds the run in Python, or "". */
@@ -185,30 +212,33 @@ export interface Head {
   model: string;
   dialect: string;
   status: Status;
-  /** Why the run does not go on by itself: a breakpoint, an error; "" when nothing is in the way. */
+  /** Why the run is held: a breakpoint or an error; "" if nothing holds it. */
   hold: string;
   error: { type: string; text: string } | null;
   missing: string[];
   answer: string | null;
-  pending: Pending[];
-  where: Place[];
+  pending: PendingStep[];
+  where: EngineFrame[];
   usage: Usage;
   model_calls: number;
   tool_calls: number;
   breakpoints: Breakpoint[];
   injections: Injection[];
   can: { undo: boolean; redo: boolean };
-  /** Seconds between two steps while it plays; 0 is as fast as it goes. */
+  /** Seconds between two steps while the run plays; 0 is full speed. */
   pace: number;
   tools: string[];
   roles: string[];
-  /** How many lines the tree has; more than one can be compared. */
+  /** How many branches the tree has. */
   branches: number;
-  /** What a run that was not begun will do; of one that is over, an answer that its last entry does not say. */
+  /** What a run that has not begun will do; or the answer of a finished run, if its last entry does not contain it. */
   forecast: string;
 }
 
-/** A picture drawn by role and tags, whole whenever it has changed. `entry` is where a click leads. */
+/**
+ * Overviews that are drawn from roles and tags; sent whole whenever they have changed. A click on an item leads to
+ * `entry`.
+ */
 export interface Pictures {
   plan: { text: string; state: "todo" | "doing" | "done" | "failed" | "skipped"; entry: number }[];
   episodes: {
@@ -220,27 +250,35 @@ export interface Pictures {
     entry: number;
     entries: number;
   }[];
-  tree: { node: string; parent: string; text: string; score: number | null; pruned: boolean; chosen: boolean; entry: number }[];
+  tree: {
+    node: string;
+    parent: string;
+    text: string;
+    score: number | null;
+    pruned: boolean;
+    chosen: boolean;
+    entry: number;
+  }[];
 }
 
-// -- kernel to view ----------------------------------------------------------------------------------------------------
+// -- kernel to view ---------------------------------------------------------------------------------------------------
 
 export type ViewEvent =
-  /** The trace, from place `keep` on, is `cards` now; a step that was taken only appends. */
+  /** From position `keep` on, the trace now consists of `cards`. A step that was performed only appends. */
   | { k: "line"; keep: number; cards: Card[]; total: number; map: string }
-  /** The siblings of entries have changed. */
+  /** The siblings of some entries have changed. */
   | { k: "siblings"; of: { [id: string]: number[] } }
   | { k: "head"; head: Head }
   | { k: "pictures"; pictures: Pictures }
-  /** What a model says just now, for the pending step of this place; it ends when the entry is there. */
+  /** The next piece of a reply, for the pending step at this position; superseded by the entry. */
   | { k: "delta"; path: string; index: number; text: string; reasoning: string }
-  /** What was streamed for this place counts no more: the call failed or was cancelled. */
+  /** Discard what was streamed for this position: the call failed or was cancelled. */
   | { k: "undelta"; path: string; index: number };
 
 export type FromKernel =
-  /** At most 25 a second and 1 MB each; `seq` goes up by one. */
+  /** At most 25 a second, of 1 MB each; `seq` increases by one. */
   | { t: "events"; v: number; run: string; seq: number; ev: ViewEvent[] }
-  /** The answer to `hello`: all anew, with the last cards. `first` is the place of the first of them. */
+  /** The answer to `hello`: the whole state, with the last cards. `first` is the position of the first of them. */
   | {
       t: "reset";
       v: number;
@@ -251,118 +289,190 @@ export type FromKernel =
       total: number;
       cards: Card[];
       pictures: Pictures;
-      /** One letter an entry, for the map: b begin, t think, a act, x act that failed, q ask, c conclude; capitals were edited. */
+      /**
+       * One letter per entry, for the minimap: b begin, t think, a act, x failed act, q ask, c conclude; capital if
+       * edited.
+       */
       map: string;
       streaming: { path: string; index: number; text: string; reasoning: string }[];
     }
-  /** A command has arrived and waits for its turn: an edit, for the call that is out. */
+  /** A command has arrived and is queued, for example an edit behind a call in progress. */
   | { t: "taken"; v: number; cid: string }
   | { t: "ack"; v: number; cid: string; result: Json }
   | { t: "nak"; v: number; cid: string; error: string; type: string }
-  /** Put these cells below the view; answered by `did`, with how many there are now (0: it cannot be done here). */
+  /**
+   * Insert these cells below the view. Answered by `did` with the number of inserted cells, 0 if that is impossible
+   * here.
+   */
   | { t: "insert"; v: number; cid: string; cells: NotebookCell[] }
   /**
-   * Put this in the place of the view in the notebook; answered by `did`, with how many outputs were replaced. Without
-   * `now` a run has just ended, and the view waits for a hand that is in it.
+   * Replace the view in the notebook by this output. Answered by `did` with the number of replaced outputs. Without
+   * `now`, the run has just ended and the view waits until nobody is using it.
    */
   | { t: "freeze"; v: number; cid: string; now: boolean; data: { [mime: string]: string } };
 
 export interface NotebookCell {
   cell_type: "markdown" | "code";
   source: string;
-  metadata: { [name: string]: Json };
-  outputs?: { [name: string]: Json }[];
+  metadata: JsonObject;
+  outputs?: JsonObject[];
 }
 
-// -- view to kernel ----------------------------------------------------------------------------------------------------
+// -- view to kernel ---------------------------------------------------------------------------------------------------
 
-/** What a person asks for; answered by `ack` with a result, or by `nak`. Entries are named by their `id`. */
+export type FileFormat = "ipynb" | "markdown" | "html" | "json";
+
+/**
+ * What a person asks for. Answered by `ack` with a result, see `Results`, or by `nak`. Entries are identified by `id`.
+ */
 export type Command =
   | { cmd: "play" }
   | { cmd: "pause" }
   | { cmd: "step" }
-  /** All that is pending now, side by side; in a nested engine until that engine returns. */
+  /** Perform all pending steps in parallel; in a nested engine, continue until it returns. */
   | { cmd: "step_over" }
   | { cmd: "stop" }
   | { cmd: "undo" }
   | { cmd: "redo" }
   | { cmd: "pace"; seconds: number }
   /**
-   * `entry` null is a pending step, the one at `step`. `base` is the id of the last entry that the view knew: an edit of what
-   * has moved is refused. An argument that is as it was shown is the call's own, which may be masked here.
+   * Edit `entry`; or, if that is null, the pending step at the position `step`. `base` is the id of the last entry that
+   * the view knew: an edit of something that has changed since is refused. Arguments that come back as they were shown
+   * keep their real value, which may be masked in the view.
    */
   | {
       cmd: "edit";
       entry: number | null;
       step?: { path: string; index: number };
       base: number;
-      change: { text?: string; answer?: string; arguments?: Json; calls?: Json };
+      change: { text?: string; answer?: string; arguments?: JsonObject; calls?: Call[] };
       reason: string;
     }
   /** Go back to before this entry and perform its step again. */
   | { cmd: "retry"; entry: number }
-  /** `entry` becomes the last performed step. */
+  /** Make `entry` the last performed step. */
   | { cmd: "rewind"; entry: number }
-  /** Go over to the branch of this sibling, as far as it came. */
+  /** Switch to the branch of this sibling, as far as it got. */
   | { cmd: "switch"; entry: number }
-  /** A second run after this entry, shown below this one; the result is `{run, forecast}`. */
+  /** Start a second run after this entry, shown below this one. */
   | { cmd: "fork"; entry: number }
   | { cmd: "inject"; text: string; to: string }
   | { cmd: "recall"; id: string }
-  | { cmd: "approve"; which: string; arguments: Json | null; remember: boolean }
+  | { cmd: "approve"; which: string; arguments: JsonObject | null; remember: boolean }
   | { cmd: "reject"; which: string; comment: string }
   | { cmd: "respond"; which: string; value: Json }
   | { cmd: "break"; kind: Breakpoint["kind"]; value: string; file?: string }
   | { cmd: "unbreak"; id: number }
   | { cmd: "enable"; id: number; enabled: boolean }
-  /** The result is `{name, mime, text}` for a file, or `{inserted: n}` for "cells" (0: `fallback` names the file that was written instead). */
-  | { cmd: "export"; format: "cells" | "ipynb" | "markdown" | "html" | "json" }
+  | { cmd: "export"; format: FileFormat }
+  | { cmd: "export"; format: "cells" }
   | { cmd: "freeze" }
-  // questions, which change nothing
-  | { cmd: "page"; before: number; count: number } // result: Page
-  | { cmd: "text"; entry: number; field: string } // result: {text}
-  | { cmd: "original"; entry: number } // result: Card, the entry that an edit replaced
-  | { cmd: "request"; entry: number } // result: RequestView
-  | { cmd: "source"; file: string } // result: Source
-  | { cmd: "branches" } // result: Branch[]
-  | { cmd: "compare"; branch: number }; // result: Comparison
+  // queries, which change nothing
+  | { cmd: "page"; before: number; count: number }
+  | { cmd: "text"; entry: number; field: string }
+  | { cmd: "original"; entry: number }
+  | { cmd: "request"; entry: number }
+  | { cmd: "source"; file: string }
+  | { cmd: "branches" }
+  | { cmd: "compare"; branch: number };
+
+export type CommandName = Command["cmd"];
+
+/** The result of each command, by its name. */
+interface Results {
+  play: null;
+  pause: null;
+  step: null;
+  step_over: null;
+  stop: null;
+  undo: null;
+  redo: null;
+  pace: null;
+  /** The id of the new entry. */
+  edit: number;
+  retry: null;
+  rewind: null;
+  switch: null;
+  fork: { run: string; forecast: string };
+  /** The id of the injection. */
+  inject: string;
+  recall: null;
+  approve: null;
+  reject: null;
+  respond: null;
+  break: Breakpoint;
+  unbreak: null;
+  enable: null;
+  /** A file, or for the format "cells" what came of them: see `ResultOf`. */
+  export: ExportedFile;
+  freeze: null;
+  page: Page;
+  text: { text: string };
+  /** The entry that the edit replaced. */
+  original: Card;
+  request: ModelRequest;
+  source: SourceFile;
+  branches: Branch[];
+  compare: Comparison;
+}
+
+export type ResultOf<C extends Command> = C extends { format: "cells" } ? InsertedCells : Results[C["cmd"]];
 
 export type ToKernel =
   | { t: "hello"; v: number; have: number; can: { insert: boolean; freeze: boolean } }
   | { t: "did"; v: number; cid: string; count: number }
   | ({ t: "cmd"; v: number; cid: string } & Command);
 
-/** Cards from place `first` on. */
+export interface ExportedFile {
+  name: string;
+  mime: string;
+  text: string;
+}
+
+/** How many cells were inserted; if none could be, `fallback` is the name of the notebook file written instead. */
+export interface InsertedCells {
+  inserted: number;
+  fallback?: string;
+}
+
+/** Cards from position `first` on. */
 export interface Page {
   first: number;
   cards: Card[];
 }
 
-/** A model call as it was sent. `same` messages at its beginning are those of the request before it (`previous`, or 0). */
-export interface RequestView {
+/** A model request as it was sent. Its first `same` messages equal those of the previous request. */
+export interface ModelRequest {
   entry: number;
+  /** The entry of the previous request, or 0. */
   previous: number;
   same: number;
-  /** The body as it was handed to the model: to a socket, for models with one. */
-  body: { [name: string]: Json };
-  previous_body: { [name: string]: Json } | null;
-  /** The request in pieces, in order. `tokens` are counted by the provider in sum, and shared out by length (`estimated`). */
-  segments: { label: string; kind: "system" | "tools" | "task" | "step" | "injected"; tokens: number; cached: boolean }[];
+  /** The body as it was handed to the model: what goes over the wire, for models behind an API. */
+  body: JsonObject;
+  previous_body: JsonObject | null;
+  /** The request in pieces, in order. The provider counts the total of `tokens`, which is split by text length. */
+  segments: {
+    label: string;
+    kind: "system" | "tools" | "task" | "step" | "injected";
+    tokens: number;
+    cached: boolean;
+  }[];
   tokens: number;
+  /** The total is an estimate too. */
   estimated: boolean;
-  /** Tokens that were read from a cache, and who says so: the provider, or the longest common prefix. */
+  /** Tokens read from a cache, according to the provider or, failing that, to the longest common prefix. */
   cached: { tokens: number; says: "provider" | "prefix" };
   usage: Usage | null;
 }
 
-export interface Source {
+export interface SourceFile {
   file: string;
   /** The line number of the first line of `text`. */
   first: number;
   text: string;
 }
 
-/** A line of the tree; 0 is the present one. `parts` is the place at which it leaves the present one. */
+/** A branch of the tree; 0 is the current one. `parts` is the position at which it diverges from the current branch. */
 export interface Branch {
   branch: number;
   steps: number;
@@ -371,7 +481,7 @@ export interface Branch {
   entry: number;
 }
 
-/** The present line (`here`) beside another, from the first difference on; `first` is the place of it. */
+/** The current branch (`here`) beside another one (`there`), from position `first` on, where they diverge. */
 export interface Comparison {
   branch: number;
   first: number;

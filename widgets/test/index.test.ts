@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import widget from "../src/index";
 
-test("the module gives a widget that can be drawn", () => {
+test("the module exports a widget", () => {
   expect(widget().render).toBeTypeOf("function");
 });

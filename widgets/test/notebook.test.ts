@@ -4,13 +4,16 @@ import type { NotebookCell } from "../src/protocol";
 
 const VIEW = "application/vnd.jupyter.widget-view+json";
 
-/** What the kernel writes beside what is asked of it. */
+/** A field that the kernel adds to cells. */
 const id = (name: string): object => ({ id: name });
 
-/** A notebook as JupyterLab has it, as far as a widget can see it. */
-function notebook(uids: string[][]) {
+/** The part of JupyterLab's notebook that a widget can reach. */
+function host(uids: string[][]) {
   const slots: ((sender: unknown, state: string) => void)[] = [];
-  const signal = { connect: (slot: (sender: unknown, state: string) => void) => !!slots.push(slot), disconnect: () => true };
+  const signal = {
+    connect: (slot: (sender: unknown, state: string) => void) => !!slots.push(slot),
+    disconnect: () => true,
+  };
   const outputs = uids.map((cell) => {
     const shown: object[] = cell.map((uid) => ({ data: { [VIEW]: { model_id: uid } } }));
     return {
@@ -22,7 +25,7 @@ function notebook(uids: string[][]) {
     };
   });
   const insertCells = vi.fn();
-  const cells = { length: uids.length + 1, get: (place: number) => (place ? { outputs: outputs[place - 1] } : {}) };
+  const cells = { length: uids.length + 1, get: (index: number) => (index ? { outputs: outputs[index - 1] } : {}) };
   const model = {
     widget_manager: {
       context: { saveState: signal, save: vi.fn(), model: { cells, sharedModel: { insertCells } } },
@@ -37,8 +40,8 @@ function notebook(uids: string[][]) {
   };
 }
 
-test("cells go below the one that shows the view, in one step, without names of their own", () => {
-  const { model, insertCells } = notebook([["other"], ["mine"]]);
+test("cells are inserted below the one that shows the view, in one step and without their ids", () => {
+  const { model, insertCells } = host([["other"], ["mine"]]);
   const cells: NotebookCell[] = [
     { ...id("x"), cell_type: "markdown", source: "a", metadata: { tags: ["t"] } },
     { ...id("y"), cell_type: "code", source: "b", metadata: {} },
@@ -51,8 +54,8 @@ test("cells go below the one that shows the view, in one step, without names of 
   ]);
 });
 
-test("every output that shows the view is replaced, and no other", () => {
-  const { model, outputs } = notebook([["mine", "other"], ["mine"]]);
+test("every output that shows the view is replaced, and no other output", () => {
+  const { model, outputs } = host([["mine", "other"], ["mine"]]);
   expect(new Notebook(model, () => "mine").freeze({ "text/html": "<p>" })).toBe(2);
   expect(outputs[0]?.set).toHaveBeenCalledExactlyOnceWith(0, {
     output_type: "display_data",
@@ -61,25 +64,25 @@ test("every output that shows the view is replaced, and no other", () => {
   });
 });
 
-test("where there is no such notebook, nothing can be done, and that is said", () => {
-  for (const host of [
+test("in an unknown host nothing can be inserted, replaced or saved", () => {
+  for (const model of [
     {},
     { widget_manager: {} },
     { widget_manager: { context: {} } },
     { widget_manager: { context: { model: { cells: {} } } } },
   ] as HostModel[]) {
-    const place = new Notebook(host, () => "mine");
-    expect(place.can).toEqual({ insert: false, freeze: false });
-    expect([place.insert([]), place.freeze({}), place.save]).toEqual([0, 0, undefined]);
+    const notebook = new Notebook(model, () => "mine");
+    expect(notebook.can).toEqual({ insert: false, freeze: false });
+    expect([notebook.insert([]), notebook.freeze({}), notebook.save]).toEqual([0, 0, undefined]);
   }
 });
 
-test("a save that begins, and a kernel that ends, are heard", () => {
-  const { model, signal } = notebook([]);
-  const heard: string[] = [];
-  const place = new Notebook(model, () => "mine");
-  place.onSave(() => heard.push("save"));
-  place.onGone(() => heard.push("gone"));
+test("the start of a save and the end of a kernel are reported", () => {
+  const { model, signal } = host([]);
+  const events: string[] = [];
+  const notebook = new Notebook(model, () => "mine");
+  notebook.onSave(() => events.push("save"));
+  notebook.onKernelLost(() => events.push("lost"));
   for (const state of ["started", "completed", "busy", "idle", "restarting"]) signal(state);
-  expect(heard).toEqual(["save", "gone"]);
+  expect(events).toEqual(["save", "lost"]);
 });

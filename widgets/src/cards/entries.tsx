@@ -1,71 +1,87 @@
-/** The inside of each kind of entry. */
+/** The content of each kind of entry. */
 
 import type { JSX } from "preact";
-import { Fold } from "../controls";
-import { Dim, Note, thousands } from "../panels/parts";
+import { Disclosure } from "../elements/controls";
+import { formatCost, formatNumber, formatSeconds } from "../elements/format";
+import { Muted, Note } from "../elements/text";
 import type { ActEntry, AskEntry, Call, Card, ConcludeEntry, TaskEntry, ThinkEntry } from "../protocol";
-import type { Store } from "../store";
-import type { Ui } from "../ui";
-import { Arguments } from "./args";
-import { Frame, seconds } from "./frame";
+import type { Store } from "../state/store";
+import type { ViewState } from "../state/viewState";
+import { Arguments } from "./arguments";
+import { EntryFrame } from "./entryFrame";
 import { ItemView } from "./items";
-import { LongText } from "./text";
+import { LongText } from "./longText";
 
 interface EntryProps<C extends Card> {
   store: Store;
-  ui: Ui;
+  view: ViewState;
   card: C;
-  after: boolean;
+  followsEdit: boolean;
 }
 
-export function Task(props: EntryProps<TaskEntry>): JSX.Element {
+/** Draw an entry; nothing for a kind that only a later kernel knows. */
+export function EntryView(props: EntryProps<Card>): JSX.Element | null {
+  const { card, ...rest } = props;
+  if (card.kind === "begin") return <Task {...rest} card={card} />;
+  if (card.kind === "think") return <Thought {...rest} card={card} />;
+  if (card.kind === "act") return <ToolCall {...rest} card={card} />;
+  if (card.kind === "ask") return <Question {...rest} card={card} />;
+  if (card.kind === "conclude") return <Conclusion {...rest} card={card} />;
+  return null;
+}
+
+function Task(props: EntryProps<TaskEntry>): JSX.Element {
   const { card, store } = props;
   return (
-    <Frame {...props} kind="task" title="Task" spent="">
+    <EntryFrame {...props} kind="task" name="task" title="Task" cost="">
       {card.messages.map((message, index) => (
-        <div key={index} class="ak-said">
-          {card.messages.length > 1 && <Dim>{message.role} </Dim>}
-          <LongText store={store} entry={card} field={`message${index}`} text={message.text} />
+        <div key={index}>
+          {card.messages.length > 1 && <Muted>{message.role} </Muted>}
+          <LongText store={store} card={card} field={`message${index}`} text={message.text} />
         </div>
       ))}
-    </Frame>
+    </EntryFrame>
   );
 }
 
-export function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
+function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
   const { card, store } = props;
   const role = card.role === "thought" ? "" : card.role;
-  // what an evaluator or a planner says ends its own part, as does what an engine within another one says: it is not the answer
-  const final = card.answer !== null && !role && !card.path;
-  const asks = card.calls.length > 0;
+  // a planner, an evaluator or a nested engine ends with an answer of its own, which is not the answer of the run
+  const isFinal = card.answer !== null && !role && !card.path;
+  const kind = isFinal ? "answer" : "thought";
   return (
-    <Frame
+    <EntryFrame
       {...props}
-      kind={final ? "answer" : "thought"}
-      title={role || (final ? "Answer" : "Thought")}
-      spent={spentOn(card, store.head.model)}
+      kind={kind}
+      name={kind}
+      title={role || (isFinal ? "Answer" : "Thought")}
+      cost={thoughtCost(card, store.head.model)}
     >
       {card.heard.map((text, index) => (
-        <p key={index} class="ak-heard">
-          <Dim>carried your message: </Dim>
+        <p key={index} class="ak-injected">
+          <Muted>Included your message: </Muted>
           {text}
         </p>
       ))}
       {card.reasoning && (
-        <Fold class="ak-reasoning" summary={`reasoning (${thousands(card.long?.reasoning ?? card.reasoning.length)} characters)`}>
-          <LongText store={store} entry={card} field="reasoning" text={card.reasoning} />
-        </Fold>
+        <Disclosure
+          class="ak-reasoning"
+          summary={`Reasoning (${formatNumber(card.long?.reasoning ?? card.reasoning.length)} characters)`}
+        >
+          <LongText store={store} card={card} field="reasoning" text={card.reasoning} />
+        </Disclosure>
       )}
-      {card.text && card.text !== card.answer && <LongText store={store} entry={card} field="text" text={card.text} />}
+      {card.text && card.text !== card.answer && <LongText store={store} card={card} field="text" text={card.text} />}
       {card.answer !== null && (
-        <LongText store={store} entry={card} field="answer" text={card.answer} class={final ? "ak-answer" : ""} />
+        <LongText store={store} card={card} field="answer" text={card.answer} class={isFinal ? "ak-answer" : ""} />
       )}
-      {!card.text && card.answer === null && !asks && <Note>It said nothing.</Note>}
+      {!card.text && card.answer === null && !card.calls.length && <Note>The reply was empty.</Note>}
       {card.cut && (
-        <div class="ak-cut">
-          <Note>The model went on and invented an observation. This was cut off and not believed:</Note>
+        <div class="ak-discarded">
+          <Note>The model made up an observation. The rest of its reply was discarded:</Note>
           <del>
-            <LongText store={store} entry={card} field="cut" text={card.cut} />
+            <LongText store={store} card={card} field="cut" text={card.cut} />
           </del>
         </div>
       )}
@@ -74,13 +90,13 @@ export function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
           {problem}
         </p>
       ))}
-      {card.calls.map((call, index) => call.problem && <CallProblem key={index} call={call} />)}
-    </Frame>
+      {card.calls.map((call, index) => call.problem && <InvalidCall key={index} call={call} />)}
+    </EntryFrame>
   );
 }
 
-/** A call that was asked for and cannot be made: no action shows it. */
-function CallProblem({ call }: { call: Call }): JSX.Element {
+/** A call that cannot be made, and so has no entry of its own. */
+function InvalidCall({ call }: { call: Call }): JSX.Element {
   return (
     <div class="ak-problem">
       <code>{call.name}</code> {call.problem}
@@ -89,80 +105,87 @@ function CallProblem({ call }: { call: Call }): JSX.Element {
   );
 }
 
-function spentOn({ usage, seconds: time, model }: ThinkEntry, usual: string): string {
-  const parts = model && model !== usual ? [model] : [];
+/** Return the tokens, price and time of a model call, and its model if that is not the usual one. */
+function thoughtCost({ usage, seconds, model }: ThinkEntry, usualModel: string): string {
+  const parts = model && model !== usualModel ? [model] : [];
   if (usage && usage.input + usage.output) {
-    const cached = usage.cached ? ` (${thousands(usage.cached)} cached)` : "";
-    parts.push(`${thousands(usage.input)} in${cached}, ${thousands(usage.output)} out`);
-    if (usage.cost > 0) parts.push(`$${usage.cost.toFixed(usage.cost < 0.1 ? 4 : 2)}`);
+    const cached = usage.cached ? ` (${formatNumber(usage.cached)} cached)` : "";
+    parts.push(`${formatNumber(usage.input)} in${cached}, ${formatNumber(usage.output)} out`);
+    if (usage.cost > 0) parts.push(formatCost(usage.cost));
   }
-  return [...parts, seconds(time)].join(" · ");
+  return [...parts, formatSeconds(seconds)].join(" · ");
 }
 
-export function Action(props: EntryProps<ActEntry>): JSX.Element {
+function ToolCall(props: EntryProps<ActEntry>): JSX.Element {
   const { card, store } = props;
   const { call, items, text, ok } = card;
-  const shown = items.length > 0;
   return (
-    <Frame
+    <EntryFrame
       {...props}
       kind={ok ? "action" : "failed"}
+      name={ok ? "tool call" : "failed tool call"}
       title={<code class="ak-tool-name">{call.name}</code>}
-      spent={seconds(card.seconds)}
+      cost={formatSeconds(card.seconds)}
     >
       <Arguments call={call} />
-      {call.coerced?.length ? <Note>changed to fit the tool: {call.coerced.join(", ")}</Note> : null}
+      {call.coerced?.length ? <Note>Converted to match the tool's schema: {call.coerced.join(", ")}</Note> : null}
       <div
         class={ok ? "ak-observation" : "ak-observation ak-error"}
         role="group"
-        aria-label={ok ? "Observation" : "Observation, an error"}
+        aria-label={ok ? "Observation" : "Observation: error"}
       >
-        {!ok && <span class="ak-error-word">failed</span>}
+        {!ok && <span class="ak-error-label">failed</span>}
         {items.map((item, index) => (
           <ItemView key={index} item={item} />
         ))}
-        {shown && text ? (
-          <Fold summary={`as the model sees it (${thousands(card.long?.text ?? text.length)} characters)`}>
-            <LongText store={store} entry={card} field="text" text={text} class="ak-mono" />
-          </Fold>
+        {items.length > 0 && text ? (
+          <Disclosure summary={`As the model sees it (${formatNumber(card.long?.text ?? text.length)} characters)`}>
+            <LongText store={store} card={card} field="text" text={text} class="ak-mono" />
+          </Disclosure>
         ) : (
-          <LongText store={store} entry={card} field="text" text={text || "(nothing)"} class="ak-mono" />
+          <LongText store={store} card={card} field="text" text={text || "(empty)"} class="ak-mono" />
         )}
       </div>
-    </Frame>
+    </EntryFrame>
   );
 }
 
-export function Question(props: EntryProps<AskEntry>): JSX.Element {
+function Question(props: EntryProps<AskEntry>): JSX.Element {
   const { card, store } = props;
   return (
-    <Frame {...props} kind="question" title="Question" spent="">
-      <LongText store={store} entry={card} field="question" text={card.question} />
-      <div class="ak-reply">
-        <Dim>answered </Dim>
-        <LongText store={store} entry={card} field="text" text={card.text} />
+    <EntryFrame {...props} kind="question" name="question" title="Question" cost="">
+      <LongText store={store} card={card} field="question" text={card.question} />
+      <div>
+        <Muted>Answer: </Muted>
+        <LongText store={store} card={card} field="text" text={card.text} />
       </div>
-    </Frame>
+    </EntryFrame>
   );
 }
 
-export function Conclusion(props: EntryProps<ConcludeEntry>): JSX.Element {
+function Conclusion(props: EntryProps<ConcludeEntry>): JSX.Element {
   const { card, store } = props;
   const before = store.cards[card.n - 1];
-  const same = before?.kind === "think" && before.answer === card.answer;
+  const isAnswerAbove = before?.kind === "think" && before.answer === card.answer && card.more === null;
   return (
-    <Frame {...props} kind="conclusion" title={card.more === null ? "Conclusion" : "Not over yet"} spent="">
-      {same && card.more === null ? (
-        <Note>The answer above stands.</Note>
+    <EntryFrame
+      {...props}
+      kind="conclusion"
+      name="conclusion"
+      title={card.more === null ? "Conclusion" : "Not finished yet"}
+      cost=""
+    >
+      {isAnswerAbove ? (
+        <Note>The answer above is final.</Note>
       ) : (
-        <LongText store={store} entry={card} field="answer" text={card.answer} class="ak-answer" />
+        <LongText store={store} card={card} field="answer" text={card.answer} class="ak-answer" />
       )}
       {card.more !== null && (
-        <p class="ak-heard">
-          <Dim>but your message had to be answered first: </Dim>
+        <p class="ak-injected">
+          <Muted>Your message had to be answered first: </Muted>
           {card.more}
         </p>
       )}
-    </Frame>
+    </EntryFrame>
   );
 }

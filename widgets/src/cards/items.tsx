@@ -1,16 +1,17 @@
-/** What an observation shows beside its text. Nothing here loads anything or runs anything. */
+/** What an observation shows besides its text. Nothing here loads or runs anything. */
 
 import type { JSX } from "preact";
-import { Fold, QUIET } from "../controls";
-import { count, Note } from "../panels/parts";
+import { Disclosure, SUPPRESS_SHORTCUTS } from "../elements/controls";
+import { count } from "../elements/format";
+import { Note } from "../elements/text";
 import type { Item } from "../protocol";
-import { JsonTree } from "./json";
+import { JsonTree } from "./jsonTree";
 
-const IMAGES = /^image\/(png|jpeg|gif|webp|bmp|svg\+xml)$/;
+const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp|bmp|svg\+xml)$/;
 
 /**
- * Put before every page: it may style itself and show what it holds, and fetch nothing. The kernel says so too; where two
- * policies stand, both hold.
+ * Put before every HTML page, which may then style itself and show what it contains, but load nothing. The kernel sets
+ * the same policy; if there are two, both apply.
  */
 const POLICY = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:; form-action 'none'; base-uri 'none'">`;
 
@@ -20,10 +21,10 @@ export function ItemView({ item }: { item: Item }): JSX.Element | null {
   if (item.type === "page") {
     return (
       <iframe
-        {...QUIET}
-        class="ak-page"
+        {...SUPPRESS_SHORTCUTS}
+        class="ak-html"
         sandbox=""
-        title="A page that the tool made"
+        title="HTML returned by the tool"
         srcdoc={POLICY + item.srcdoc}
         loading="lazy"
       />
@@ -32,24 +33,26 @@ export function ItemView({ item }: { item: Item }): JSX.Element | null {
   if (item.type === "json") return <JsonTree value={item.value} />;
   if (item.type === "source") {
     return (
-      <Fold summary={`source (${item.mime})`}>
+      <Disclosure summary={`Source (${item.mime})`}>
         <pre class="ak-code">{item.text}</pre>
-      </Fold>
+      </Disclosure>
     );
   }
   return null;
 }
 
+const NUMERIC = /^-?[\d.,]+%?$|^$/;
+
 function Table({ item }: { item: Extract<Item, { type: "table" }> }): JSX.Element {
-  const figures = item.header.map((_, column) => item.rows.every((row) => /^-?[\d.,]+%?$|^$/.test(row[column] ?? "")));
+  const isNumeric = item.header.map((_, column) => item.rows.every((row) => NUMERIC.test(row[column] ?? "")));
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by key
-    <div class="ak-table" role="region" aria-label="Table" tabIndex={0} {...QUIET}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard
+    <div class="ak-table" role="region" aria-label="Table" tabIndex={0} {...SUPPRESS_SHORTCUTS}>
       <table>
         <thead>
           <tr>
             {item.header.map((name, column) => (
-              <th key={column} scope="col" class={figures[column] ? "ak-figure" : ""}>
+              <th key={column} scope="col" class={isNumeric[column] ? "ak-numeric" : ""}>
                 {name}
               </th>
             ))}
@@ -59,7 +62,7 @@ function Table({ item }: { item: Extract<Item, { type: "table" }> }): JSX.Elemen
           {item.rows.map((row, index) => (
             <tr key={index}>
               {row.map((cell, column) => (
-                <td key={column} class={figures[column] ? "ak-figure" : ""}>
+                <td key={column} class={isNumeric[column] ? "ak-numeric" : ""}>
                   {cell}
                 </td>
               ))}
@@ -72,8 +75,8 @@ function Table({ item }: { item: Extract<Item, { type: "table" }> }): JSX.Elemen
   );
 }
 
-/** Only data: a picture from elsewhere would tell that elsewhere what was looked at. */
+/** Only inline data: loading an image from elsewhere would reveal what somebody is looking at. */
 function Image({ item }: { item: Extract<Item, { type: "image" }> }): JSX.Element {
-  if (!IMAGES.test(item.mime)) return <Note>A picture of a kind that is not shown: {item.mime}</Note>;
-  return <img class="ak-picture-shown" alt="Made by the tool" src={`data:${item.mime};base64,${item.data}`} />;
+  if (!IMAGE_TYPES.test(item.mime)) return <Note>Images of type {item.mime} are not shown.</Note>;
+  return <img class="ak-image" alt="Returned by the tool" src={`data:${item.mime};base64,${item.data}`} />;
 }

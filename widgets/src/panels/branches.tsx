@@ -1,62 +1,46 @@
-/** The lines of a tree of runs: chips where there is a choice, and a list of them all. */
+/** All branches of the tree of runs, to switch to one or to compare one with the current branch. */
 
 import type { JSX } from "preact";
-import type { Branch, Card } from "../protocol";
-import type { Store } from "../store";
-import { Button, count, Dim, Note, Panel, Refusal, useAsked, useHead, useTold } from "./parts";
+import { Button } from "../elements/controls";
+import { count } from "../elements/format";
+import { ErrorMessage, Muted, Note } from "../elements/text";
+import type { Store } from "../state/store";
+import { useCommand, useHead, useQuery } from "../state/useStore";
+import { Panel } from "./panel";
 
-export function BranchChips({ store, entry }: { store: Store; entry: Card }): JSX.Element | null {
-  const [tell, refused] = useTold(store);
-  const { siblings = [] } = entry;
-  const at = siblings.indexOf(entry.id);
-  if (siblings.length < 2 || at < 0) return null;
-  const chip = (sign: string, label: string, to: number | undefined): JSX.Element => (
-    <Button
-      aria-label={label}
-      title={label}
-      disabled={to === undefined}
-      onClick={() => to !== undefined && tell({ cmd: "switch", entry: to })}
-    >
-      {sign}
-    </Button>
-  );
-  return (
-    <span class="ak-chips" role="group" aria-label={`Branch ${at + 1} of ${siblings.length}`}>
-      {chip("‹", "Branch before", siblings[at - 1])}
-      <span>
-        {at + 1}/{siblings.length}
-      </span>
-      {chip("›", "Next branch", siblings[at + 1])}
-      <Refusal text={refused} />
-    </span>
-  );
+interface BranchListProps {
+  store: Store;
+  onCompare: (branch: number) => void;
 }
 
-export function BranchList({ store, onCompare }: { store: Store; onCompare: (branch: number) => void }): JSX.Element {
+export function BranchList({ store, onCompare }: BranchListProps): JSX.Element {
   const { branches, status } = useHead(store);
-  const [tell, refused] = useTold(store);
-  // asked again when a line came or the run came to rest, not at each step of one that plays
-  const key = `${branches} ${status} ${status === "running" ? "" : store.cards[store.cards.length - 1]?.id}`;
-  const { value = [], error } = useAsked<Branch[]>(store, key, { cmd: "branches" });
+  const [execute, refusal] = useCommand(store);
+  // query again when there is a new branch or the run has paused, but not at each step of a playing run
+  const lastEntry = status === "running" ? "" : store.cards[store.cards.length - 1]?.id;
+  const { value = [], error = refusal } = useQuery(store, `${branches} ${status} ${lastEntry}`, { cmd: "branches" });
   return (
     <Panel name="branches" label="Branches">
       <ul class="ak-list">
-        {value.map((each) => (
-          <li key={each.branch} aria-current={each.branch ? undefined : "true"}>
-            <span class="ak-branch-what">
-              <b>{each.branch ? `Branch ${each.branch}` : "Here"}</b>{" "}
-              <Dim>
-                {count(each.steps, "step")}
-                {each.branch ? `, leaves at ${each.parts}` : ""}
-              </Dim>
-              <span class="ak-line">{each.last}</span>
+        {value.map(({ branch, steps, parts, last, entry }) => (
+          <li key={branch} aria-current={branch ? undefined : "true"}>
+            <span>
+              <b>{branch ? `Branch ${branch}` : "Current"}</b>{" "}
+              <Muted>
+                {count(steps, "step")}
+                {branch ? `, diverges at ${parts}` : ""}
+              </Muted>
+              <span class="ak-ellipsis">{last}</span>
             </span>
-            {each.branch > 0 && (
+            {branch > 0 && (
               <>
-                <Button aria-label={`Compare with branch ${each.branch}`} onClick={() => onCompare(each.branch)}>
+                <Button aria-label={`Compare with branch ${branch}`} onClick={() => onCompare(branch)}>
                   Compare
                 </Button>
-                <Button aria-label={`Switch to branch ${each.branch}`} onClick={() => tell({ cmd: "switch", entry: each.entry })}>
+                <Button
+                  aria-label={`Switch to branch ${branch}`}
+                  onClick={() => void execute({ cmd: "switch", entry })}
+                >
                   Switch
                 </Button>
               </>
@@ -64,8 +48,8 @@ export function BranchList({ store, onCompare }: { store: Store; onCompare: (bra
           </li>
         ))}
       </ul>
-      {value.length === 1 && <Note>One line so far. An edit, a retry or a step back begins another.</Note>}
-      <Refusal text={error ?? refused} />
+      {value.length === 1 && <Note>Only one branch so far. An edit, a retry or a rewind creates another.</Note>}
+      <ErrorMessage text={error} />
     </Panel>
   );
 }

@@ -1,50 +1,55 @@
-/** The breakpoints of a run, with how often each was hit, and a form for another one. */
+/** The breakpoints of a run with their hit counts, and a form to add one. */
 
 import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
+import { Button, Checkbox, SUPPRESS_SHORTCUTS } from "../elements/controls";
+import { count } from "../elements/format";
+import { ErrorMessage, Muted, Note } from "../elements/text";
 import type { Breakpoint } from "../protocol";
-import type { Store } from "../store";
-import { Button, count, Dim, Note, Panel, QUIET, Refusal, useHead, useTold } from "./parts";
+import type { Store } from "../state/store";
+import { useCommand, useHead } from "../state/useStore";
+import { Panel } from "./panel";
 
 type Kind = Breakpoint["kind"];
 
-/** What each kind is called, and what it asks for: nothing where the label is empty. */
-const KINDS: { [kind in Kind]: [name: string, label: string] } = {
-  tool: ["a tool is called", "Tool"],
-  role: ["a step has a role", "Role"],
-  line: ["the engine is at a line", "Line"],
-  error: ["a tool fails", ""],
-  repeat: ["a call is repeated", ""],
-  when: ["a Python condition holds", "Condition of entry"],
+interface KindText {
+  name: string;
+  /** Completes "Pause when …". */
+  event: string;
+  /** What the field for the value is called; absent if a breakpoint of this kind has no value. */
+  value?: string;
+}
+
+const KINDS: { [kind in Kind]: KindText } = {
+  tool: { name: "Tool", event: "a tool is called", value: "Tool" },
+  role: { name: "Role", event: "a step has a role", value: "Role" },
+  line: { name: "Line", event: "the engine reaches a line", value: "Line number" },
+  error: { name: "Tool failure", event: "a tool fails" },
+  repeat: { name: "Repeated call", event: "a call is repeated" },
+  when: { name: "Condition", event: "a condition is true", value: "Python expression of entry" },
 };
-const EXAMPLE = 'entry.kind == "act" and not entry.result[0].ok';
+const EXAMPLE_CONDITION = 'entry.kind == "act" and not entry.result[0].ok';
 
 export function Breakpoints({ store }: { store: Store }): JSX.Element {
   const { breakpoints } = useHead(store);
-  const [tell, refused] = useTold(store);
+  const [execute, error] = useCommand(store);
   return (
     <Panel name="breakpoints" label="Breakpoints">
       {breakpoints.length ? (
         <ul class="ak-list">
-          {breakpoints.map((point) => (
-            <li key={point.id}>
-              <label>
-                <input
-                  type="checkbox"
-                  {...QUIET}
-                  checked={point.enabled}
-                  onChange={() => tell({ cmd: "enable", id: point.id, enabled: !point.enabled })}
-                />
+          {breakpoints.map(({ id, kind, value, file, enabled, hits }) => (
+            <li key={id}>
+              <Checkbox checked={enabled} onChange={() => void execute({ cmd: "enable", id, enabled: !enabled })}>
                 <span>
-                  {KINDS[point.kind][0]} {point.value && <code>{point.value}</code>}
-                  {point.file && <Dim> of {point.file.replace(/.*[\\/]/, "")}</Dim>}
+                  {KINDS[kind].name} {value && <code>{value}</code>}
+                  {file && <Muted> in {file.replace(/.*[\\/]/, "")}</Muted>}
                 </span>
-              </label>
-              <Dim>{count(point.hits, "hit")}</Dim>
+              </Checkbox>
+              <Muted>{count(hits, "hit")}</Muted>
               <Button
-                aria-label={`Remove: ${KINDS[point.kind][0]} ${point.value}`}
-                title="Remove"
-                onClick={() => tell({ cmd: "unbreak", id: point.id })}
+                aria-label={`Remove breakpoint: ${KINDS[kind].name} ${value}`.trim()}
+                title="Remove breakpoint"
+                onClick={() => void execute({ cmd: "unbreak", id })}
               >
                 ×
               </Button>
@@ -52,49 +57,49 @@ export function Breakpoints({ store }: { store: Store }): JSX.Element {
           ))}
         </ul>
       ) : (
-        <Note>No breakpoints yet. The run pauses before a step that meets one.</Note>
+        <Note>No breakpoints. The run pauses before a step that matches one.</Note>
       )}
-      <Refusal text={refused} />
-      <Form store={store} />
+      <ErrorMessage text={error} />
+      <BreakpointForm store={store} />
     </Panel>
   );
 }
 
-function Form({ store }: { store: Store }): JSX.Element {
+function BreakpointForm({ store }: { store: Store }): JSX.Element {
   const { tools, roles } = useHead(store);
-  const [tell, refused] = useTold(store);
+  const [execute, error] = useCommand(store);
   const [kind, setKind] = useState<Kind>("tool");
-  const [value, setValue] = useState("");
+  const [text, setText] = useState("");
   const id = useId();
-  const [, label] = KINDS[kind];
-  // a select shows its first option before anything was chosen, or when the chosen one is gone
-  const chosen = kind === "tool" && tools.length && !tools.includes(value) ? (tools[0] as string) : value;
+  const label = KINDS[kind].value;
+  // a select shows its first option if nothing was chosen yet, or if the chosen tool is gone
+  const value = kind === "tool" && tools.length && !tools.includes(text) ? (tools[0] as string) : text;
   const onSubmit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if ((await tell({ cmd: "break", kind, value: label ? chosen : "" })) !== undefined) setValue("");
+    if (await execute({ cmd: "break", kind, value: label ? value : "" })) setText("");
   };
-  const onInput = (event: Event): void => setValue((event.currentTarget as HTMLInputElement).value);
-  const field = { ...QUIET, id, value: chosen, onInput, "aria-describedby": `${id}-refused` };
+  const onInput = (event: Event): void => setText((event.currentTarget as HTMLInputElement).value);
+  const field = { ...SUPPRESS_SHORTCUTS, id, value, onInput, "aria-describedby": `${id}-error` };
   return (
-    <form class="ak-form" onSubmit={onSubmit}>
+    <form class="ak-breakpoint-form" onSubmit={onSubmit}>
       <label for={`${id}-kind`}>Pause when</label>
       <select
-        {...QUIET}
+        {...SUPPRESS_SHORTCUTS}
         id={`${id}-kind`}
         value={kind}
         onChange={(event) => {
           setKind(event.currentTarget.value as Kind);
-          setValue("");
+          setText("");
         }}
       >
-        {Object.entries(KINDS).map(([name, [text]]) => (
+        {Object.entries(KINDS).map(([name, { event }]) => (
           <option key={name} value={name}>
-            {text}
+            {event}
           </option>
         ))}
       </select>
       {label && (
-        <label for={id} class="ak-only-read">
+        <label for={id} class="ak-sr-only">
           {label}
         </label>
       )}
@@ -113,7 +118,7 @@ function Form({ store }: { store: Store }): JSX.Element {
           min="1"
           class={kind === "when" ? "ak-code" : undefined}
           list={`${id}-${kind}`}
-          placeholder={kind === "when" ? EXAMPLE : label}
+          placeholder={kind === "when" ? EXAMPLE_CONDITION : label}
           spellcheck={false}
           autocomplete="off"
           required
@@ -126,11 +131,9 @@ function Form({ store }: { store: Store }): JSX.Element {
           ))}
         </datalist>
       )}
-      <button type="submit" {...QUIET}>
-        Add
-      </button>
-      <div id={`${id}-refused`}>
-        <Refusal text={refused} />
+      <Button type="submit">Add</Button>
+      <div id={`${id}-error`}>
+        <ErrorMessage text={error} />
       </div>
     </form>
   );

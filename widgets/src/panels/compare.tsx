@@ -1,89 +1,110 @@
-/** The present line beside another one, from the first difference on. */
+/** The current branch beside another one, from the entry on at which they diverge. */
 
 import type { JSX } from "preact";
+import { Button, ScrollArea } from "../elements/controls";
+import { count, formatUsage, truncate } from "../elements/format";
+import { ErrorMessage, Note } from "../elements/text";
+import { WordDiff } from "../elements/wordDiff";
 import type { Card, Comparison, Usage } from "../protocol";
-import type { Store } from "../store";
-import { Button, count, cut, Note, Panel, Refusal, Scrolled, spent, textOf, titleOf, useAsked, WordDiff } from "./parts";
+import { entryText, entryTitle } from "../state/entryText";
+import type { Store } from "../state/store";
+import { useQuery } from "../state/useStore";
+import { Panel } from "./panel";
 
-export function Compare({ store, branch, onClose }: { store: Store; branch: number; onClose: () => void }): JSX.Element {
-  const { value, error } = useAsked<Comparison>(store, String(branch), { cmd: "compare", branch });
+interface CompareProps {
+  store: Store;
+  branch: number;
+  onClose: () => void;
+}
+
+export function Compare({ store, branch, onClose }: CompareProps): JSX.Element {
+  const { value, error } = useQuery(store, String(branch), { cmd: "compare", branch });
   return (
     <Panel name="compare" label={`Comparison with branch ${branch}`}>
       <header>
-        <h3>Here and branch {branch}</h3>
-        <Button aria-label="Close the comparison" onClick={onClose}>
+        <h3>Current branch and branch {branch}</h3>
+        <Button aria-label="Close comparison" onClick={onClose}>
           ×
         </Button>
       </header>
-      {error ? <Refusal text={error} /> : value?.branch === branch ? <Columns found={value} /> : <Note>Asking…</Note>}
+      {error ? (
+        <ErrorMessage text={error} />
+      ) : value?.branch === branch ? (
+        <Columns comparison={value} />
+      ) : (
+        <Note>Loading…</Note>
+      )}
     </Panel>
   );
 }
 
-function Columns({ found }: { found: Comparison }): JSX.Element {
-  const { first, here, there, branch, totals } = found;
-  const places = Array.from({ length: Math.max(here.length, there.length) }, (_, index) => index);
-  // the lines part where a step was taken again, which may have given the same
-  const differs = places.find((index) => told(here[index]) !== told(there[index]));
-  if (!places.length) return <Note>Both lines are the same.</Note>;
+function Columns({ comparison }: { comparison: Comparison }): JSX.Element {
+  const { first, here, there, branch, totals } = comparison;
+  const rows = Array.from({ length: Math.max(here.length, there.length) }, (_, index) => index);
+  // the branches diverge where a step was taken again, which may have had the same result
+  const firstDifference = rows.find((row) => content(here[row]) !== content(there[row]));
+  if (!rows.length) return <Note>Both branches are identical.</Note>;
   return (
     <ol class="ak-columns" aria-label="Entries side by side">
-      <li aria-hidden="true" class="ak-column-names">
-        <b>Here</b>
+      <li aria-hidden="true" class="ak-column-headings">
+        <b>Current</b>
         <b>Branch {branch}</b>
       </li>
-      {places.map((index) => (
-        <li key={index}>
-          <h4 class={index === differs ? "ak-first" : undefined}>
-            {first + index}
-            {index === differs && <span class="ak-badge">first difference</span>}
+      {rows.map((row) => (
+        <li key={row}>
+          <h4 class={row === firstDifference ? "ak-first-difference" : undefined}>
+            {first + row}
+            {row === firstDifference && <span class="ak-badge">first difference</span>}
           </h4>
-          <Cell card={here[index]} other={there[index]} side="-" name="here" />
-          <Cell card={there[index]} other={here[index]} side="+" name={`branch ${branch}`} />
+          <Cell card={here[row]} other={there[row]} side="-" column="current" />
+          <Cell card={there[row]} other={here[row]} side="+" column={`branch ${branch}`} />
         </li>
       ))}
       <li class="ak-totals">
-        <Total name="here" length={first + here.length} usage={totals.here} />
-        <Total name={`branch ${branch}`} length={first + there.length} usage={totals.there} />
+        <Total column="current" steps={first + here.length - 1} usage={totals.here} />
+        <Total column={`branch ${branch}`} steps={first + there.length - 1} usage={totals.there} />
       </li>
     </ol>
   );
 }
 
-/** What tells an entry from another one at its place. */
-function told(card: Card | undefined): string {
-  return card ? `${titleOf(card)} ${textOf(card)}` : "";
+function content(card: Card | undefined): string {
+  return card ? `${entryTitle(card)} ${entryText(card)}` : "";
 }
 
-function Cell(props: { card: Card | undefined; other: Card | undefined; side: "-" | "+"; name: string }): JSX.Element {
-  const { card, other, side, name } = props;
-  if (!card)
-    return (
-      <div class="ak-cell ak-dim">
-        <span class="ak-whose">{name}: </span>ends before
-      </div>
-    );
-  const text = cut(textOf(card));
-  const others = other?.kind === card.kind ? cut(textOf(other)) : undefined;
-  const [from, to] = side === "-" ? [text, others] : [others, text];
+interface CellProps {
+  card: Card | undefined;
+  other: Card | undefined;
+  side: "-" | "+";
+  column: string;
+}
+
+function Cell({ card, other, side, column }: CellProps): JSX.Element {
+  const label = <span class="ak-column-label">{column}: </span>;
+  if (!card) return <div class="ak-cell ak-muted">{label}no entry</div>;
+  const text = truncate(entryText(card));
+  const otherText = other?.kind === card.kind ? truncate(entryText(other)) : undefined;
+  const [from, to] = side === "-" ? [text, otherText] : [otherText, text];
   return (
-    <Scrolled class="ak-cell">
+    <ScrollArea class="ak-cell">
       <div class="ak-message-head">
-        <span class="ak-whose ak-dim">{name}: </span>
-        <b>{titleOf(card)}</b>
+        {label}
+        <b>{entryTitle(card)}</b>
         {card.original > 0 && <span class="ak-badge">edited</span>}
       </div>
-      <div class="ak-text">{others === undefined ? text : <WordDiff from={from ?? ""} to={to ?? ""} side={side} mark />}</div>
-    </Scrolled>
+      <div class="ak-text">
+        {otherText === undefined ? text : <WordDiff from={from ?? ""} to={to ?? ""} side={side} highlight />}
+      </div>
+    </ScrollArea>
   );
 }
 
-function Total({ name, length, usage }: { name: string; length: number; usage: Usage | null }): JSX.Element {
+function Total({ column, steps, usage }: { column: string; steps: number; usage: Usage | null }): JSX.Element {
   return (
-    <div class="ak-cell ak-dim">
-      <span class="ak-whose">{name}: </span>
-      {count(length - 1, "step")}
-      {usage?.input ? ` · ${spent(usage)}` : ""}
+    <div class="ak-cell ak-muted">
+      <span class="ak-column-label">{column}: </span>
+      {count(steps, "step")}
+      {usage?.input ? ` · ${formatUsage(usage)}` : ""}
     </div>
   );
 }

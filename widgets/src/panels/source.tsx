@@ -1,64 +1,80 @@
-/** The engine's own source while it runs: the current line lit, its breakpoints, and the local variables of a frame. */
+/**
+ * The source of the engine while it runs: its frames, the current line, breakpoints, and the local variables of a
+ * frame.
+ */
 
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Breakpoint, Place, Source } from "../protocol";
-import type { Store } from "../store";
-import { Button, count, Dim, moved, Note, Panel, QUIET, Refusal, useAsked, useHead, useTold } from "./parts";
-import { lines, type Token } from "./python";
+import { Button, SUPPRESS_SHORTCUTS } from "../elements/controls";
+import { count } from "../elements/format";
+import { indexAfterKey } from "../elements/tabs";
+import { ErrorMessage, Muted, Note } from "../elements/text";
+import type { Breakpoint, EngineFrame, SourceFile } from "../protocol";
+import type { Store } from "../state/store";
+import { useCommand, useHead, useQuery } from "../state/useStore";
+import { Panel } from "./panel";
+import { type Token, tokenizeLines } from "./python";
 
-/** Lines drawn around the lit one; a file may have thousands. */
-const AROUND = 250;
+/** How many lines to draw before and after the current one; a file may have thousands. */
+const CONTEXT = 250;
 
 export function SourcePanel({ store }: { store: Store }): JSX.Element {
   const { where, breakpoints } = useHead(store);
-  const [picked, setPicked] = useState("");
-  const place = where.find((each, index) => keyOf(each, index) === picked) ?? innermost(where);
-  // without a frame the engine stands nowhere: its source as it was recorded is still worth reading
-  const file = place?.file ?? "";
-  const known = useRef(new Map<string, Source>()).current;
-  const { value, error } = useAsked<Source>(store, file, known.has(file) ? null : { cmd: "source", file });
-  if (value) known.set(value.file, value);
-  const source = known.get(file);
+  const [selected, setSelected] = useState("");
+  const frame = where.find((each, index) => frameKey(each, index) === selected) ?? innermost(where);
+  // an engine that is not running has no frame: the empty name stands for its source as recorded
+  const file = frame?.file ?? "";
+  const loaded = useRef(new Map<string, SourceFile>()).current;
+  const { value, error } = useQuery(store, file, loaded.has(file) ? null : { cmd: "source", file });
+  if (value) loaded.set(value.file, value);
+  const source = loaded.get(file);
   return (
     <Panel name="source" label="Engine source">
-      <Frames where={where} place={place} pick={setPicked} />
-      <Refusal text={source ? "" : error} />
+      <Frames frames={where} current={frame} onSelect={setSelected} />
+      <ErrorMessage text={source ? "" : error} />
       {source?.text ? (
-        <Lines store={store} source={source} place={place} breakpoints={breakpoints} />
+        <Lines store={store} source={source} frame={frame} breakpoints={breakpoints} />
       ) : (
-        !error && <Note>{source ? "No source was recorded." : "Asking for the source…"}</Note>
+        !error && <Note>{source ? "No source was recorded." : "Loading the source…"}</Note>
       )}
-      {place ? <Locals place={place} /> : <Note>The engine does not run; this is its source as it was recorded.</Note>}
+      {frame ? <Locals frame={frame} /> : <Note>The engine is not running. This is its source as recorded.</Note>}
     </Panel>
   );
 }
 
-/** Where a step was made: the last frame of the first lane that is the engine's own, no around. */
-function innermost(where: Place[]): Place | undefined {
-  const lane = where[0]?.lane;
-  return where.filter((place) => place.lane === lane && !place.around).pop() ?? where[where.length - 1];
+/** Return the last frame of the first lane that belongs to an engine and not to an around. */
+function innermost(frames: EngineFrame[]): EngineFrame | undefined {
+  const lane = frames[0]?.lane;
+  return frames.filter((frame) => frame.lane === lane && !frame.around).pop() ?? frames[frames.length - 1];
 }
 
-function keyOf(place: Place, index: number): string {
-  return `${index} ${place.lane} ${place.function}`;
+function frameKey(frame: EngineFrame, index: number): string {
+  return `${index} ${frame.lane} ${frame.function}`;
 }
 
-function Frames(props: { where: Place[]; place: Place | undefined; pick: (key: string) => void }): JSX.Element {
-  const { where, place, pick } = props;
-  const lanes = [...new Set(where.map((each) => each.lane))];
+interface FramesProps {
+  frames: EngineFrame[];
+  current: EngineFrame | undefined;
+  onSelect: (key: string) => void;
+}
+
+function Frames({ frames, current, onSelect }: FramesProps): JSX.Element {
+  const lanes = [...new Set(frames.map(({ lane }) => lane))];
   return (
-    <nav aria-label="Frames of the engine, outermost first">
+    <nav aria-label="Call stack of the engine, outermost frame first">
       {lanes.map((lane) => (
-        <ol key={lane} class="ak-crumbs">
-          {lane && <li class="ak-dim">lane {lane}</li>}
-          {where.map((each, index) =>
-            each.lane === lane ? (
-              <li key={index} class={each.around ? "ak-around" : ""}>
-                <Button aria-current={each === place ? "true" : undefined} onClick={() => pick(keyOf(each, index))}>
-                  {each.around && <Dim>around </Dim>}
-                  {each.function}
-                  <Dim>:{each.line}</Dim>
+        <ol key={lane} class="ak-breadcrumbs">
+          {lane && <li class="ak-muted">lane {lane}</li>}
+          {frames.map((frame, index) =>
+            frame.lane === lane ? (
+              <li key={index} class={frame.around ? "ak-around" : ""}>
+                <Button
+                  aria-current={frame === current ? "true" : undefined}
+                  onClick={() => onSelect(frameKey(frame, index))}
+                >
+                  {frame.around && <Muted>around </Muted>}
+                  {frame.function}
+                  <Muted>:{frame.line}</Muted>
                 </Button>
               </li>
             ) : null,
@@ -71,57 +87,66 @@ function Frames(props: { where: Place[]; place: Place | undefined; pick: (key: s
 
 interface LinesProps {
   store: Store;
-  source: Source;
-  place: Place | undefined;
+  source: SourceFile;
+  frame: EngineFrame | undefined;
   breakpoints: Breakpoint[];
 }
 
-function Lines({ store, source, place, breakpoints }: LinesProps): JSX.Element {
-  const [tell, refused] = useTold(store);
-  const [focus, setFocus] = useState(0);
+function Lines({ store, source, frame, breakpoints }: LinesProps): JSX.Element {
+  const [execute, error] = useCommand(store);
+  const [focused, setFocused] = useState(0);
   const box = useRef<HTMLDivElement>(null);
-  const all = useMemo(() => lines(source.text.replace(/\n$/, "")), [source]);
-  const lit = (place?.line ?? 0) - source.first;
-  const from = Math.max(0, Math.min(lit, all.length - AROUND) - AROUND);
-  const drawn = all.slice(from, Math.max(lit, 0) + 2 * AROUND);
-  const stop = focus >= from && focus < from + drawn.length ? focus : Math.max(lit, from);
+  const lines = useMemo(() => tokenizeLines(source.text.replace(/\n$/, "")), [source]);
+  const current = (frame?.line ?? 0) - source.first;
+  const from = Math.max(0, Math.min(current, lines.length - CONTEXT) - CONTEXT);
+  const drawn = lines.slice(from, Math.max(current, 0) + 2 * CONTEXT);
+  const below = lines.length - from - drawn.length;
+  const tabStop = focused >= from && focused < from + drawn.length ? focused : Math.max(current, from);
   useLayoutEffect(() => {
-    setFocus(Math.max(0, lit));
-    const row = box.current?.querySelector<HTMLElement>(".ak-lit");
-    if (row) show(box.current as HTMLElement, row);
-  }, [source, lit]);
+    setFocused(Math.max(0, current));
+    const row = box.current?.querySelector<HTMLElement>(".ak-current-line");
+    if (row) scrollTo(box.current as HTMLElement, row);
+  }, [source, current]);
 
   const toggle = (line: number): void => {
-    setFocus(line - source.first);
-    const known = pointAt(breakpoints, source.file, line);
-    tell(known ? { cmd: "unbreak", id: known.id } : { cmd: "break", kind: "line", value: String(line), file: source.file });
+    setFocused(line - source.first);
+    const breakpoint = breakpointAt(breakpoints, source.file, line);
+    if (breakpoint) void execute({ cmd: "unbreak", id: breakpoint.id });
+    else void execute({ cmd: "break", kind: "line", value: String(line), file: source.file });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const to = moved(event.key, stop - from, drawn.length, "ArrowUp", "ArrowDown");
-    if (to === undefined) return;
+    const index = indexAfterKey(event.key, tabStop - from, drawn.length, "ArrowUp", "ArrowDown");
+    if (index === undefined) return;
     event.preventDefault();
-    setFocus(from + to);
-    const row = box.current?.children[to + (from ? 1 : 0)] as HTMLElement;
+    setFocused(from + index);
+    const row = box.current?.children[index + (from ? 1 : 0)] as HTMLElement;
     row.querySelector("button")?.focus({ preventScroll: true });
-    show(box.current as HTMLElement, row);
+    scrollTo(box.current as HTMLElement, row);
   };
   return (
     <>
-      <Refusal text={refused} />
-      <div class="ak-lines" {...QUIET} role="group" aria-label={source.file || "Source"} ref={box} onKeyDown={onKeyDown}>
+      <ErrorMessage text={error} />
+      <div
+        class="ak-lines"
+        {...SUPPRESS_SHORTCUTS}
+        role="group"
+        aria-label={source.file || "Source"}
+        ref={box}
+        onKeyDown={onKeyDown}
+      >
         {from > 0 && <div class="ak-gap">{count(from, "line")} above</div>}
         {drawn.map((tokens, index) => (
           <Line
             key={from + index}
             tokens={tokens}
             number={source.first + from + index}
-            isLit={from + index === lit}
-            isStop={from + index === stop}
-            point={pointAt(breakpoints, source.file, source.first + from + index)}
-            toggle={place && toggle}
+            isCurrent={from + index === current}
+            isTabStop={from + index === tabStop}
+            breakpoint={breakpointAt(breakpoints, source.file, source.first + from + index)}
+            onToggle={frame && toggle}
           />
         ))}
-        {from + drawn.length < all.length && <div class="ak-gap">{count(all.length - from - drawn.length, "line")} below</div>}
+        {below > 0 && <div class="ak-gap">{count(below, "line")} below</div>}
       </div>
     </>
   );
@@ -130,14 +155,14 @@ function Lines({ store, source, place, breakpoints }: LinesProps): JSX.Element {
 interface LineProps {
   tokens: Token[];
   number: number;
-  isLit: boolean;
-  isStop: boolean;
-  point: Breakpoint | undefined;
-  toggle: ((line: number) => void) | undefined;
+  isCurrent: boolean;
+  isTabStop: boolean;
+  breakpoint: Breakpoint | undefined;
+  onToggle: ((line: number) => void) | undefined;
 }
 
-function Line({ tokens, number, isLit, isStop, point, toggle }: LineProps): JSX.Element {
-  // made once: a run that plays draws its head many times a second, and nothing of the text changes
+function Line({ tokens, number, isCurrent, isTabStop, breakpoint, onToggle }: LineProps): JSX.Element {
+  // the text never changes, while the state of a playing run changes many times a second
   const code = useMemo(
     () => (
       <code>
@@ -154,19 +179,18 @@ function Line({ tokens, number, isLit, isStop, point, toggle }: LineProps): JSX.
     ),
     [tokens],
   );
-  const hits = point ? `, breakpoint${point.enabled ? "" : " switched off"}, ${count(point.hits, "hit")}` : "";
   return (
-    <div class={isLit ? "ak-lit" : undefined} aria-current={isLit ? "step" : undefined}>
+    <div class={isCurrent ? "ak-current-line" : undefined} aria-current={isCurrent ? "step" : undefined}>
       <Button
-        class={point ? `ak-point${point.enabled ? "" : " ak-off"}` : undefined}
-        aria-label={`Line ${number}${hits}`}
-        aria-pressed={point !== undefined}
-        title={point ? count(point.hits, "hit") : "Pause here"}
-        tabIndex={isStop ? 0 : -1}
-        disabled={!toggle}
-        onClick={() => toggle?.(number)}
+        class={breakpoint && (breakpoint.enabled ? "ak-breakpoint" : "ak-breakpoint ak-disabled")}
+        aria-label={lineLabel(number, breakpoint)}
+        aria-pressed={breakpoint !== undefined}
+        title={breakpoint ? `Remove breakpoint (${count(breakpoint.hits, "hit")})` : "Add breakpoint"}
+        tabIndex={isTabStop ? 0 : -1}
+        disabled={!onToggle}
+        onClick={() => onToggle?.(number)}
       >
-        {point && point.hits > 0 && <span class="ak-hits">{point.hits}</span>}
+        {breakpoint && breakpoint.hits > 0 && <span class="ak-hits">{breakpoint.hits}</span>}
         {number}
       </Button>
       {code}
@@ -174,23 +198,28 @@ function Line({ tokens, number, isLit, isStop, point, toggle }: LineProps): JSX.
   );
 }
 
-/** Scrolls the box and nothing around it: `scrollIntoView` would move the notebook. */
-function show(box: HTMLElement, row: HTMLElement): void {
+function lineLabel(number: number, breakpoint: Breakpoint | undefined): string {
+  if (!breakpoint) return `Line ${number}`;
+  return `Line ${number}, ${breakpoint.enabled ? "" : "disabled "}breakpoint, ${count(breakpoint.hits, "hit")}`;
+}
+
+/** Scroll a row into view within its box only: `scrollIntoView` would scroll the notebook too. */
+function scrollTo(box: HTMLElement, row: HTMLElement): void {
   const top = row.offsetTop;
   if (top >= box.scrollTop && top + row.offsetHeight <= box.scrollTop + box.clientHeight) return;
   box.scrollTop = top - box.clientHeight / 2;
 }
 
-function Locals({ place }: { place: Place }): JSX.Element {
+function Locals({ frame }: { frame: EngineFrame }): JSX.Element {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
-    <div class="ak-locals" tabIndex={0} role="region" aria-label="Local variables" {...QUIET}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard
+    <div class="ak-locals" tabIndex={0} role="region" aria-label="Local variables" {...SUPPRESS_SHORTCUTS}>
       <table>
         <caption>
-          Local variables of <code>{place.function}</code>
+          Local variables of <code>{frame.function}</code>
         </caption>
         <tbody>
-          {place.locals.map(([name, repr]) => (
+          {frame.locals.map(([name, repr]) => (
             <tr key={name}>
               <th scope="row">{name}</th>
               <td>{repr}</td>
@@ -198,11 +227,13 @@ function Locals({ place }: { place: Place }): JSX.Element {
           ))}
         </tbody>
       </table>
-      {!place.locals.length && <Note>None yet.</Note>}
+      {!frame.locals.length && <Note>None yet.</Note>}
     </div>
   );
 }
 
-function pointAt(points: Breakpoint[], file: string, line: number): Breakpoint | undefined {
-  return points.find((point) => point.kind === "line" && point.value === String(line) && file.endsWith(point.file ?? ""));
+function breakpointAt(breakpoints: Breakpoint[], file: string, line: number): Breakpoint | undefined {
+  return breakpoints.find(
+    (point) => point.kind === "line" && point.value === String(line) && file.endsWith(point.file ?? ""),
+  );
 }

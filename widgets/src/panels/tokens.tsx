@@ -1,29 +1,34 @@
-/** What a request is made of, in tokens: a bar for the eye, a table for the figures. */
+/** The tokens of a request by segment: as a bar, and as a table with the figures. */
 
 import type { JSX } from "preact";
-import type { RequestView } from "../protocol";
-import { Dim, Note, QUIET, spent, thousands } from "./parts";
+import { Summary } from "../elements/controls";
+import { formatNumber, formatUsage } from "../elements/format";
+import { Muted, Note } from "../elements/text";
+import type { ModelRequest } from "../protocol";
 
-type Segment = RequestView["segments"][number];
+type Segment = ModelRequest["segments"][number];
 
-const KINDS: [Segment["kind"], string][] = [
+const KINDS: [kind: Segment["kind"], label: string][] = [
   ["system", "system"],
   ["tools", "tools"],
   ["task", "task"],
   ["step", "steps"],
   ["injected", "injected"],
 ];
+const CACHE_SOURCES: { [source in ModelRequest["cached"]["says"]]: string } = {
+  provider: "cached, as reported by the provider",
+  prefix: "in the same prefix as the previous request",
+};
 
-export function Tokens({ request }: { request: RequestView }): JSX.Element {
+export function Tokens({ request }: { request: ModelRequest }): JSX.Element {
   const { segments, tokens, estimated, cached, usage } = request;
   const total = segments.reduce((sum, segment) => sum + segment.tokens, 0) || 1;
-  const share = Math.min(1, cached.tokens / (tokens || total));
-  const who = cached.says === "provider" ? "read from the cache, says the provider" : "the same beginning as the request before";
+  const cachedShare = Math.min(1, cached.tokens / (tokens || total));
   return (
-    <figure class="ak-tokens">
+    <figure>
       <figcaption>
-        <b>{thousands(tokens)} tokens</b>
-        <Dim>{estimated ? " estimated from the length" : " counted by the provider, shared out by length"}</Dim>
+        <b>{formatNumber(tokens)} tokens</b>
+        <Muted>{estimated ? " estimated from text length" : " counted by the provider, split by text length"}</Muted>
       </figcaption>
       <div class="ak-bar" aria-hidden="true">
         {segments.map((segment, index) => (
@@ -31,31 +36,31 @@ export function Tokens({ request }: { request: RequestView }): JSX.Element {
             key={index}
             class={`ak-kind-${segment.kind}`}
             style={{ flexGrow: segment.tokens }}
-            title={`${segment.label}: ${thousands(segment.tokens)}`}
+            title={`${segment.label}: ${formatNumber(segment.tokens)}`}
           />
         ))}
-        {share > 0 && <span class="ak-hatch" style={{ width: `${share * 100}%` }} />}
+        {cachedShare > 0 && <span class="ak-cached" style={{ width: `${cachedShare * 100}%` }} />}
       </div>
       <ul class="ak-legend">
-        {KINDS.map(([kind, name]) => {
-          const sum = segments.reduce((all, segment) => all + (segment.kind === kind ? segment.tokens : 0), 0);
+        {KINDS.map(([kind, label]) => {
+          const sum = segments.reduce((sum, segment) => sum + (segment.kind === kind ? segment.tokens : 0), 0);
           return sum ? (
             <li key={kind}>
-              <i class={`ak-kind-${kind}`} /> {name} <Dim>{thousands(sum)}</Dim>
+              <i class={`ak-kind-${kind}`} /> {label} <Muted>{formatNumber(sum)}</Muted>
             </li>
           ) : null;
         })}
-        {share > 0 && (
+        {cachedShare > 0 && (
           <li>
-            <i class="ak-hatch" /> {thousands(cached.tokens)} <Dim>{who}</Dim>
+            <i class="ak-cached" /> {formatNumber(cached.tokens)} <Muted>{CACHE_SOURCES[cached.says]}</Muted>
           </li>
         )}
       </ul>
-      <details class="ak-figures">
-        <summary {...QUIET}>Tokens by segment</summary>
+      <details class="ak-details">
+        <Summary>Tokens by segment</Summary>
         <Table segments={segments} total={total} />
       </details>
-      {usage && <Note>{spent(usage)}</Note>}
+      {usage && <Note>{formatUsage(usage)}</Note>}
     </figure>
   );
 }
@@ -65,18 +70,18 @@ function Table({ segments, total }: { segments: Segment[]; total: number }): JSX
     <table>
       <thead>
         <tr>
-          <th scope="col">segment</th>
-          <th scope="col">tokens</th>
-          <th scope="col">share</th>
-          <th scope="col">as before</th>
+          <th scope="col">Segment</th>
+          <th scope="col">Tokens</th>
+          <th scope="col">Share</th>
+          <th scope="col">Unchanged</th>
         </tr>
       </thead>
       <tbody>
         {segments.map((segment, index) => (
           <tr key={index}>
             <th scope="row">{segment.label}</th>
-            <td>{thousands(segment.tokens)}</td>
-            <td>{Math.round((segment.tokens / total) * 100)} %</td>
+            <td>{formatNumber(segment.tokens)}</td>
+            <td>{Math.round((segment.tokens / total) * 100)}%</td>
             <td>{segment.cached ? "yes" : ""}</td>
           </tr>
         ))}

@@ -1,111 +1,123 @@
-/** A tree of thoughts: scores, what was pruned, and the path that was chosen. */
+/** A tree of thoughts: scores, pruned thoughts, and the chosen path. */
 
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { layout, type Placed, type Thought } from "./layout";
-import { Button, count, Dim, Meter, Note, QUIET } from "./parts";
+import { Button, Checkbox, SUPPRESS_SHORTCUTS } from "../elements/controls";
+import { count } from "../elements/format";
+import { Meter, Muted, Note } from "../elements/text";
+import { layout, type Thought, type TreeNode } from "./treeLayout";
 
-/** How places become pixels. */
-interface Shape {
-  isOutline: boolean;
-  left: (node: Placed) => number;
-  top: (node: Placed) => number;
-  width: string;
-  height: number;
-  whole: string;
+/** The most thoughts that are drawn. */
+const MAX_THOUGHTS = 1_000;
+/** In a tree with more thoughts than this, the pruned ones are hidden at first. */
+const HIDE_PRUNED_ABOVE = 80;
+
+/** A tree with more rows than this, or wider than the panel, is drawn as an outline. */
+const MAX_ROWS = 14;
+const MIN_WIDTH = 118;
+const MAX_WIDTH = 210;
+const COLUMN_GAP = 30;
+const NODE_HEIGHT = 62;
+const ROW_HEIGHT = 72;
+const OUTLINE_NODE_HEIGHT = 28;
+const OUTLINE_ROW_HEIGHT = 32;
+const OUTLINE_INDENT = 18;
+const MAX_INDENTS = 12;
+/** The padding of the panel, left and right. */
+const PADDING = 24;
+
+interface TreeProps {
+  tree: Thought[];
+  goTo: (entry: number) => void;
 }
 
-/** Thoughts drawn at most, and from how many on the pruned ones begin hidden. */
-const MOST = 1_000;
-const MANY = 80;
-
-/** What is wider or longer than this is an outline: a drawing is for what one sees at a glance. */
-const ROWS = 14;
-const NARROWEST = 118;
-const WIDEST = 210;
-const GAP = 30;
-
-export function Tree({ tree, go }: { tree: Thought[]; go: (entry: number) => void }): JSX.Element {
+export function Tree({ tree, goTo }: TreeProps): JSX.Element {
   const pruned = tree.filter((thought) => thought.pruned).length;
-  const [chosen, setShown] = useState<boolean>();
-  const shown = chosen ?? tree.length <= MANY;
-  const kept = useMemo(() => (shown ? tree : tree.filter((thought) => !thought.pruned)).slice(0, MOST), [tree, shown]);
-  const left = tree.length - (shown ? 0 : pruned) - MOST;
+  const [choice, setChoice] = useState<boolean>();
+  const showPruned = choice ?? tree.length <= HIDE_PRUNED_ABOVE;
+  const drawn = useMemo(
+    () => tree.filter((thought) => showPruned || !thought.pruned).slice(0, MAX_THOUGHTS),
+    [tree, showPruned],
+  );
+  const omitted = tree.length - (showPruned ? 0 : pruned) - drawn.length;
   return (
-    <section class="ak-picture" aria-label="Tree of thoughts">
+    <section class="ak-progress-section" aria-label="Tree of thoughts">
       <h3>
-        Thoughts <Dim>{`${tree.length}${pruned ? `, ${pruned} pruned` : ""}`}</Dim>
+        Thoughts <Muted>{`${tree.length}${pruned ? `, ${pruned} pruned` : ""}`}</Muted>
       </h3>
       {pruned > 0 && (
-        <label class="ak-dim">
-          <input type="checkbox" {...QUIET} checked={shown} onChange={() => setShown(!shown)} /> show the pruned ones
-        </label>
+        <Checkbox checked={showPruned} onChange={setChoice}>
+          Show pruned thoughts
+        </Checkbox>
       )}
-      <Drawing tree={kept} go={go} />
-      {left > 0 && <Note>{count(left, "more thought")} not drawn.</Note>}
+      <Drawing tree={drawn} goTo={goTo} />
+      {omitted > 0 && <Note>{count(omitted, "more thought")} not shown.</Note>}
     </section>
   );
 }
 
-function Drawing({ tree, go }: { tree: Thought[]; go: (entry: number) => void }): JSX.Element {
+function Drawing({ tree, goTo }: TreeProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
-  const [room, setRoom] = useState(0);
-  const [at, setAt] = useState("");
-  const { placed, rows, columns } = useMemo(() => layout(tree), [tree]);
+  const [width, setWidth] = useState(0);
+  const [focused, setFocused] = useState("");
+  const { nodes, rows, columns } = useMemo(() => layout(tree), [tree]);
   useLayoutEffect(() => {
-    // the whole width and not what a scroll bar leaves of it: that would change with the shape, and the shape with it
-    const measure = (): void => setRoom(box.current?.offsetWidth ?? 0);
+    // measure with the scroll bar: its presence depends on the layout, which depends on this width
+    const measure = (): void => setWidth(box.current?.offsetWidth ?? 0);
     measure();
     const observer = new ResizeObserver(() => requestAnimationFrame(measure));
     observer.observe(box.current as HTMLElement);
     return () => observer.disconnect();
   }, []);
-  const shape = shapeOf(placed, rows, columns, room - 24);
-  const best = Math.max(...tree.map((thought) => thought.score ?? 0), 1e-9);
-  const stop = Math.max(
-    0,
-    placed.findIndex((node) => node.thought.node === at),
-  );
-  const last = placed.findIndex((node) => isChosen(node) && node.parent && !node.children.some(isChosen));
+  const geometry = geometryOf(nodes, rows, columns, width - PADDING);
+  const bestScore = Math.max(...tree.map(({ score }) => score ?? 0), 1e-9);
+  const focusedIndex = nodes.findIndex((node) => node.thought.node === focused);
+  const tabStop = Math.max(0, focusedIndex);
+  const chosenLeaf = nodes.findIndex((node) => isChosen(node) && node.parent && !node.children.some(isChosen));
   const focus = (index: number): void => {
-    setAt((placed[index] as Placed).thought.node);
+    setFocused((nodes[index] as TreeNode).thought.node);
     box.current?.querySelectorAll<HTMLElement>("[role=treeitem]")[index]?.focus();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const node = placed[stop] as Placed;
-    const to = {
-      ArrowDown: placed[stop + 1],
-      ArrowUp: placed[stop - 1],
+    const node = nodes[tabStop] as TreeNode;
+    const target = {
+      ArrowDown: nodes[tabStop + 1],
+      ArrowUp: nodes[tabStop - 1],
       ArrowLeft: node.parent,
       ArrowRight: node.children[0],
-      Home: placed[0],
-      End: placed[placed.length - 1],
+      Home: nodes[0],
+      End: nodes[nodes.length - 1],
     }[event.key];
-    if (!to) return;
+    if (!target) return;
     event.preventDefault();
-    focus(placed.indexOf(to));
+    focus(nodes.indexOf(target));
   };
-  const edges = placed.filter((node) => node.parent).sort((a, b) => Number(isChosen(a)) - Number(isChosen(b)));
+  // the chosen path is drawn last, on top
+  const children = nodes.filter((node) => node.parent).sort((a, b) => Number(isChosen(a)) - Number(isChosen(b)));
   return (
     <>
-      {last > ROWS && <Button onClick={() => focus(last)}>Go to the chosen one</Button>}
-      <div class={`ak-tree ${shape.isOutline ? "ak-outline" : ""}`} {...QUIET} ref={box}>
-        <div role="tree" aria-label="Thoughts" style={shape.whole} onKeyDown={onKeyDown}>
+      {chosenLeaf > MAX_ROWS && <Button onClick={() => focus(chosenLeaf)}>Go to chosen thought</Button>}
+      <div class={`ak-tree ${geometry.isOutline ? "ak-outline" : ""}`} {...SUPPRESS_SHORTCUTS} ref={box}>
+        <div role="tree" aria-label="Thoughts" style={geometry.size} onKeyDown={onKeyDown}>
           <svg aria-hidden="true" width="100%" height="100%">
-            {edges.map((node) => (
-              <path key={node.thought.node} class={markOf(node.thought)} d={edge(shape, node.parent as Placed, node)} />
+            {children.map((node) => (
+              <path
+                key={node.thought.node}
+                class={stateClass(node.thought)}
+                d={edgePath(geometry, node.parent as TreeNode, node)}
+              />
             ))}
           </svg>
-          {placed.map((node, index) => (
+          {nodes.map((node, index) => (
             <Node
               key={node.thought.node}
               node={node}
-              shape={shape}
-              best={best}
-              isStop={index === stop}
-              go={() => {
-                setAt(node.thought.node);
-                go(node.thought.entry);
+              geometry={geometry}
+              bestScore={bestScore}
+              isTabStop={index === tabStop}
+              onClick={() => {
+                setFocused(node.thought.node);
+                goTo(node.thought.entry);
               }}
             />
           ))}
@@ -115,62 +127,93 @@ function Drawing({ tree, go }: { tree: Thought[]; go: (entry: number) => void })
   );
 }
 
-/** Columns as wide as there is room for; one line a thought where that is too little, or the tree too long. */
-function shapeOf(placed: Placed[], rows: number, columns: number, room: number): Shape {
-  const width = Math.floor(Math.min(WIDEST, Math.max(NARROWEST, room / columns - GAP)));
-  const wide = columns * (width + GAP) - GAP;
-  if (rows <= ROWS && (room <= 0 || wide <= room)) {
-    const top = (node: Placed): number => node.row * 72;
-    const left = (node: Placed): number => node.depth * (width + GAP);
-    return { isOutline: false, left, top, width: `${width}px`, height: 62, whole: `width:${wide}px;height:${rows * 72}px` };
+/** Where nodes are drawn, in pixels. */
+interface Geometry {
+  isOutline: boolean;
+  left: (node: TreeNode) => number;
+  top: (node: TreeNode) => number;
+  /** The width of a node; 0 if it extends to the right edge. */
+  nodeWidth: number;
+  nodeHeight: number;
+  /** The size of the whole drawing, as CSS. */
+  size: string;
+}
+
+/** Choose columns as wide as fit; or an outline with a line per thought, if the tree is too wide or too long. */
+function geometryOf(nodes: TreeNode[], rows: number, columns: number, available: number): Geometry {
+  const nodeWidth = Math.floor(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, available / columns - COLUMN_GAP)));
+  const width = columns * (nodeWidth + COLUMN_GAP) - COLUMN_GAP;
+  if (rows <= MAX_ROWS && (available <= 0 || width <= available)) {
+    return {
+      isOutline: false,
+      left: (node) => node.depth * (nodeWidth + COLUMN_GAP),
+      top: (node) => node.row * ROW_HEIGHT,
+      nodeWidth,
+      nodeHeight: NODE_HEIGHT,
+      size: `width:${width}px;height:${rows * ROW_HEIGHT}px`,
+    };
   }
-  const line = new Map(placed.map((node, index) => [node, index * 32]));
-  const left = (node: Placed): number => Math.min(node.depth, 12) * 18;
-  const top = (node: Placed): number => line.get(node) ?? 0;
-  return { isOutline: true, left, top, width: "", height: 28, whole: `min-width:300px;height:${placed.length * 32}px` };
+  const tops = new Map(nodes.map((node, index) => [node, index * OUTLINE_ROW_HEIGHT]));
+  return {
+    isOutline: true,
+    left: (node) => Math.min(node.depth, MAX_INDENTS) * OUTLINE_INDENT,
+    top: (node) => tops.get(node) ?? 0,
+    nodeWidth: 0,
+    nodeHeight: OUTLINE_NODE_HEIGHT,
+    size: `min-width:300px;height:${nodes.length * OUTLINE_ROW_HEIGHT}px`,
+  };
 }
 
-function edge({ isOutline, left, top, width, height }: Shape, from: Placed, to: Placed): string {
-  const y = top(to) + height / 2;
-  if (isOutline) return `M${left(from) + 9} ${top(from) + height}V${y}H${left(to)}`;
-  const [x1, y1, x2] = [left(from) + Number.parseInt(width, 10), top(from) + height / 2, left(to)];
-  const half = (x1 + x2) / 2;
-  return `M${x1} ${y1}C${half} ${y1} ${half} ${y} ${x2} ${y}`;
+/** Return the line from a parent to its child: a curve between columns, an elbow in an outline. */
+function edgePath({ isOutline, left, top, nodeWidth, nodeHeight }: Geometry, from: TreeNode, to: TreeNode): string {
+  const y = top(to) + nodeHeight / 2;
+  if (isOutline) return `M${left(from) + OUTLINE_INDENT / 2} ${top(from) + nodeHeight}V${y}H${left(to)}`;
+  const [x1, y1, x2] = [left(from) + nodeWidth, top(from) + nodeHeight / 2, left(to)];
+  const middle = (x1 + x2) / 2;
+  return `M${x1} ${y1}C${middle} ${y1} ${middle} ${y} ${x2} ${y}`;
 }
 
-function isChosen(node: Placed): boolean {
+function isChosen(node: TreeNode): boolean {
   return node.thought.chosen;
 }
 
-function markOf(thought: Thought): string {
+function stateClass(thought: Thought): string {
   return thought.chosen ? "ak-chosen" : thought.pruned ? "ak-pruned" : "";
 }
 
-function Node(props: { node: Placed; shape: Shape; best: number; isStop: boolean; go: () => void }): JSX.Element {
-  const { node, shape, best, isStop, go } = props;
+interface NodeProps {
+  node: TreeNode;
+  geometry: Geometry;
+  bestScore: number;
+  isTabStop: boolean;
+  onClick: () => void;
+}
+
+function Node({ node, geometry, bestScore, isTabStop, onClick }: NodeProps): JSX.Element {
   const { thought, parent } = node;
-  const family = parent?.children ?? [node];
+  const siblings = parent?.children ?? [node];
   const text = thought.text || thought.node;
   const state = thought.chosen ? "chosen" : thought.pruned ? "pruned" : "";
   const score = thought.score === null ? "" : String(+thought.score.toFixed(2));
-  const [left, top] = [shape.left(node), shape.top(node)];
+  const [left, top] = [geometry.left(node), geometry.top(node)];
+  const width = geometry.nodeWidth ? `${geometry.nodeWidth}px` : `calc(100% - ${left}px)`;
   return (
     <Button
       role="treeitem"
-      class={`ak-node ${markOf(thought)}`}
+      class={`ak-node ${stateClass(thought)}`}
       aria-level={node.depth + 1}
-      aria-posinset={family.indexOf(node) + 1}
-      aria-setsize={family.length}
+      aria-posinset={siblings.indexOf(node) + 1}
+      aria-setsize={siblings.length}
       aria-selected={thought.chosen}
       aria-label={[text, score && `score ${score}`, state].filter(Boolean).join(", ")}
       title={text}
-      tabIndex={isStop ? 0 : -1}
-      style={`left:${left}px;top:${top}px;width:${shape.width || `calc(100% - ${left}px)`};height:${shape.height}px`}
-      onClick={go}
+      tabIndex={isTabStop ? 0 : -1}
+      style={`left:${left}px;top:${top}px;width:${width};height:${geometry.nodeHeight}px`}
+      onClick={onClick}
     >
       <span class="ak-node-text">{text}</span>
       <span class="ak-node-foot">
-        {score && <Meter part={(thought.score ?? 0) / best} />}
+        {score && <Meter value={(thought.score ?? 0) / bestScore} />}
         <b>{score}</b> {state && <em>{thought.chosen ? "✓ chosen" : "pruned"}</em>}
       </span>
     </Button>

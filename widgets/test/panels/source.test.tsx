@@ -1,54 +1,62 @@
 import { expect, test } from "vitest";
 import { SourcePanel } from "../../src/panels/source";
-import type { Head, Place, Source } from "../../src/protocol";
-import { button, click, draw, HOSTILE, harmless, one, press, record, settled, texts } from "./draw";
-import { fake } from "./fake";
+import type { EngineFrame, Head, SourceFile } from "../../src/protocol";
+import { fakeKernel } from "../support/fakeKernel";
+import { button, click, draw, expectHarmless, HOSTILE, one, press, recording, settled, texts } from "../support/render";
 
 const TEXT = Array.from({ length: 40 }, (_, n) => `line_${n + 1} = ${n + 1}`).join("\n");
 const SOURCE = { file: "engine.py", first: 1, text: `${TEXT}\n` };
 
-function place(changes: Partial<Place> = {}): Place {
-  return { function: "engine", file: "engine.py", line: 12, lane: "", around: false, locals: [["task", "'go'"]], ...changes };
+function frame(changes: Partial<EngineFrame> = {}): EngineFrame {
+  return {
+    function: "engine",
+    file: "engine.py",
+    line: 12,
+    lane: "",
+    around: false,
+    locals: [["task", "'go'"]],
+    ...changes,
+  };
 }
 
-function panel(head: Partial<Head>, source: Source = SOURCE) {
-  const kernel = fake(record, { source: { ...source } }, { breakpoints: [], ...head });
+function panel(head: Partial<Head>, source: SourceFile = SOURCE) {
+  const kernel = fakeKernel(recording, { source: { ...source } }, { breakpoints: [], ...head });
   return { ...kernel, drawn: draw(<SourcePanel store={kernel.store} />) };
 }
 
-test("the current line is lit, and said to be current", async () => {
-  const { drawn, told } = panel({ where: [place()] });
+test("the current line is highlighted, and labelled as current", async () => {
+  const { drawn, commands } = panel({ where: [frame()] });
   const page = await drawn;
-  expect(told).toEqual([{ cmd: "source", file: "engine.py" }]);
-  expect(texts(page, ".ak-lit code")).toEqual(["line_12 = 12"]);
-  expect(one(page, ".ak-lit").getAttribute("aria-current")).toBe("step");
+  expect(commands).toEqual([{ cmd: "source", file: "engine.py" }]);
+  expect(texts(page, ".ak-current-line code")).toEqual(["line_12 = 12"]);
+  expect(one(page, ".ak-current-line").getAttribute("aria-current")).toBe("step");
   expect(page.querySelectorAll(".ak-lines code").length).toBe(40);
 });
 
-test("a step moves the light without asking for the source again", async () => {
-  const { drawn, told, head } = panel({ where: [place()] });
+test("a step moves the highlight without loading the source again", async () => {
+  const { drawn, commands, head } = panel({ where: [frame()] });
   const page = await drawn;
-  head({ where: [place({ line: 14 })] });
+  head({ where: [frame({ line: 14 })] });
   await settled();
-  expect(texts(page, ".ak-lit code")).toEqual(["line_14 = 14"]);
-  expect(told.length).toBe(1);
+  expect(texts(page, ".ak-current-line code")).toEqual(["line_14 = 14"]);
+  expect(commands.length).toBe(1);
 });
 
-test("a click on a line number sets a breakpoint, and another takes it away", async () => {
-  const { drawn, told, head } = panel({ where: [place()] });
+test("a click on a line number adds a breakpoint, and another removes it", async () => {
+  const { drawn, commands, head } = panel({ where: [frame()] });
   const page = await drawn;
   await click(button(page, "Line 20"));
-  expect(told.pop()).toEqual({ cmd: "break", kind: "line", value: "20", file: "engine.py" });
+  expect(commands.pop()).toEqual({ cmd: "break", kind: "line", value: "20", file: "engine.py" });
   head({ breakpoints: [{ id: 7, kind: "line", value: "20", enabled: true, hits: 3 }] });
   await settled();
-  const dot = button(page, "Line 20, breakpoint, 3 hits");
-  expect(dot.getAttribute("aria-pressed")).toBe("true");
-  await click(dot);
-  expect(told.pop()).toEqual({ cmd: "unbreak", id: 7 });
+  const line = button(page, "Line 20, breakpoint, 3 hits");
+  expect(line.getAttribute("aria-pressed")).toBe("true");
+  await click(line);
+  expect(commands.pop()).toEqual({ cmd: "unbreak", id: 7 });
 });
 
-test("the numbers are one stop for Tab, and arrow keys go through them", async () => {
-  const page = await panel({ where: [place()] }).drawn;
+test("the line numbers are a single tab stop, and the arrow keys move between them", async () => {
+  const page = await panel({ where: [frame()] }).drawn;
   expect(texts(page, ".ak-lines button[tabindex='0']")).toEqual(["12"]);
   await press(button(page, "Line 12"), "ArrowDown");
   expect(document.activeElement).toBe(button(page, "Line 13"));
@@ -56,68 +64,76 @@ test("the numbers are one stop for Tab, and arrow keys go through them", async (
   expect(document.activeElement).toBe(button(page, "Line 40"));
 });
 
-test("nested engines are a way of frames for each lane, and each frame can be looked at", async () => {
+test("nested engines show a call stack per lane, and each frame can be selected", async () => {
   const where = [
-    place({ function: "plan", line: 3 }),
-    place({ function: "react", line: 9, lane: "[1.0]" }),
-    place({ function: "nudge", line: 30, lane: "[1.0]", around: true }),
-    place({ function: "react", line: 10, lane: "[1.1]", locals: [["turn", "2"]] }),
+    frame({ function: "plan", line: 3 }),
+    frame({ function: "react", line: 9, lane: "[1.0]" }),
+    frame({ function: "nudge", line: 30, lane: "[1.0]", around: true }),
+    frame({ function: "react", line: 10, lane: "[1.1]", locals: [["turn", "2"]] }),
   ];
   const page = await panel({ where }).drawn;
-  expect(texts(page, ".ak-crumbs")).toEqual(["plan:3", "lane [1.0]react:9around nudge:30", "lane [1.1]react:10"]);
-  expect(texts(page, ".ak-lit button")).toEqual(["3"]);
+  expect(texts(page, ".ak-breadcrumbs")).toEqual(["plan:3", "lane [1.0]react:9around nudge:30", "lane [1.1]react:10"]);
+  expect(texts(page, ".ak-current-line button")).toEqual(["3"]);
   await click(button(page, "react:10"));
-  expect(texts(page, ".ak-lit button")).toEqual(["10"]);
+  expect(texts(page, ".ak-current-line button")).toEqual(["10"]);
   expect(texts(page, ".ak-locals tr")).toEqual(["turn2"]);
   expect(texts(page, "[aria-current=true]")).toEqual(["react:10"]);
 });
 
-test("an around is not taken for the place of the engine", async () => {
-  const page = await panel({ where: [place({ line: 5 }), place({ function: "retry", line: 30, around: true })] }).drawn;
-  expect(texts(page, ".ak-lit button")).toEqual(["5"]);
+test("an around is not the current frame of the engine", async () => {
+  const page = await panel({ where: [frame({ line: 5 }), frame({ function: "retry", line: 30, around: true })] }).drawn;
+  expect(texts(page, ".ak-current-line button")).toEqual(["5"]);
 });
 
-test("a run that is over shows its source as it was recorded, where nothing can be set", async () => {
+test("a finished run shows its source as recorded, without breakpoints", async () => {
   const page = await panel({ where: [] }, { ...SOURCE, file: "" }).drawn;
-  expect(page.textContent).toContain("as it was recorded");
+  expect(page.textContent).toContain("its source as recorded");
   expect((button(page, "Line 3") as HTMLButtonElement).disabled).toBe(true);
-  expect(page.querySelector(".ak-lit")).toBeNull();
+  expect(page.querySelector(".ak-current-line")).toBeNull();
 });
 
-test("of a long file the lines around the light are drawn", async () => {
+test("of a long file, only the lines around the current one are drawn", async () => {
   const text = Array.from({ length: 5_000 }, (_, n) => `x${n + 1}`).join("\n");
-  const page = await panel({ where: [place({ line: 2_500 })] }, { ...SOURCE, text }).drawn;
+  const page = await panel({ where: [frame({ line: 2_500 })] }, { ...SOURCE, text }).drawn;
   expect(page.querySelectorAll(".ak-lines code").length).toBeLessThan(1_000);
-  expect(texts(page, ".ak-lit code")).toEqual(["x2500"]);
+  expect(texts(page, ".ak-current-line code")).toEqual(["x2500"]);
   expect(texts(page, ".ak-gap").length).toBe(2);
 });
 
-test("a refused breakpoint and a source that is gone say why", async () => {
+test("a refused breakpoint and a missing source show the error", async () => {
   const refuse = (why: string) => () => {
     throw new Error(why);
   };
-  const set = fake(record, { source: SOURCE, break: refuse("the run is read-only") }, { where: [place()], breakpoints: [] });
+  const set = fakeKernel(
+    recording,
+    { source: SOURCE, break: refuse("the run is read-only") },
+    { where: [frame()], breakpoints: [] },
+  );
   const page = await draw(<SourcePanel store={set.store} />);
   await click(button(page, "Line 4"));
   expect(texts(page, "[role=alert]")).toEqual(["", "the run is read-only"]);
-  const gone = fake(record, { source: refuse("the source is not there any more") }, { where: [place()] });
+  const gone = fakeKernel(recording, { source: refuse("the source no longer exists") }, { where: [frame()] });
   const other = await draw(<SourcePanel store={gone.store} />);
-  expect(other.textContent).toContain("the source is not there any more");
+  expect(other.textContent).toContain("the source no longer exists");
 });
 
-test("hostile text in source, names and variables is text", async () => {
-  const where = [place({ function: HOSTILE, lane: HOSTILE, line: 1, locals: [[HOSTILE, HOSTILE]] })];
-  harmless(await panel({ where }, { ...SOURCE, text: `"${HOSTILE.replaceAll('"', "'")}" # ${HOSTILE}` }).drawn);
+test("hostile text in source, names and variables is drawn as text", async () => {
+  const where = [frame({ function: HOSTILE, lane: HOSTILE, line: 1, locals: [[HOSTILE, HOSTILE]] })];
+  expectHarmless(await panel({ where }, { ...SOURCE, text: `"${HOSTILE.replaceAll('"', "'")}" # ${HOSTILE}` }).drawn);
 });
 
-test("a source that was seen before is not asked for again", async () => {
+test("a source is loaded only once", async () => {
   const answer = (command: { cmd: string; file?: string }) => ({ ...SOURCE, file: command.file ?? "" });
-  const { store, told, head } = fake(record, { source: answer as never }, { where: [place()], breakpoints: [] });
+  const { store, commands, head } = fakeKernel(
+    recording,
+    { source: answer as never },
+    { where: [frame()], breakpoints: [] },
+  );
   const page = await draw(<SourcePanel store={store} />);
   for (const file of ["nested.py", "engine.py", "nested.py"]) {
-    head({ where: [place({ file })] });
+    head({ where: [frame({ file })] });
     await settled();
     expect(one(page, ".ak-lines").getAttribute("aria-label")).toBe(file);
   }
-  expect(told.map((command) => "file" in command && command.file)).toEqual(["engine.py", "nested.py"]);
+  expect(commands.map((command) => "file" in command && command.file)).toEqual(["engine.py", "nested.py"]);
 });

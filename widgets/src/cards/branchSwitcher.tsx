@@ -1,0 +1,35 @@
+/** ‹ 2/3 › on an entry that has siblings: go to the previous or the next branch. */
+
+import type { JSX } from "preact";
+import { Button } from "../elements/controls";
+import { ErrorMessage } from "../elements/text";
+import type { Card } from "../protocol";
+import type { Store } from "../state/store";
+import { useCommand } from "../state/useStore";
+
+export function BranchSwitcher({ store, card }: { store: Store; card: Card }): JSX.Element | null {
+  const [execute, error] = useCommand(store);
+  const { siblings = [] } = card;
+  const index = siblings.indexOf(card.id);
+  if (siblings.length < 2 || index < 0) return null;
+  const button = (sign: string, label: string, entry: number | undefined): JSX.Element => (
+    <Button
+      aria-label={label}
+      title={label}
+      disabled={entry === undefined}
+      onClick={() => entry !== undefined && void execute({ cmd: "switch", entry })}
+    >
+      {sign}
+    </Button>
+  );
+  return (
+    <span class="ak-branch-switcher" role="group" aria-label={`Branch ${index + 1} of ${siblings.length}`}>
+      {button("‹", "Previous branch", siblings[index - 1])}
+      <span>
+        {index + 1}/{siblings.length}
+      </span>
+      {button("›", "Next branch", siblings[index + 1])}
+      <ErrorMessage text={error} />
+    </span>
+  );
+}

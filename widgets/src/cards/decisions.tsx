@@ -1,0 +1,183 @@
+/** A person's decisions: whether a call may be made, and the answer to a question. */
+
+import type { JSX } from "preact";
+import { useId, useState } from "preact/hooks";
+import { Button, Checkbox, TextArea, ToolButton } from "../elements/controls";
+import { Form } from "../elements/form";
+import { errorText } from "../elements/format";
+import { ErrorMessage } from "../elements/text";
+import type { Command, Json, PendingStep } from "../protocol";
+import type { Store } from "../state/store";
+import { type Draft, readDraft } from "./argumentFields";
+import { Arguments } from "./arguments";
+import { ArgumentsForm } from "./argumentsForm";
+
+interface DecisionProps {
+  store: Store;
+  step: PendingStep;
+  which: string;
+}
+
+interface Decision {
+  /** Send a decision, unless one is on its way; with `andRun`, let the run continue afterwards. */
+  decide: (command: Command, andRun: boolean) => void;
+  isSending: boolean;
+  error: string;
+}
+
+function useDecision(store: Store): Decision {
+  const [isSending, setSending] = useState(false);
+  const [error, setError] = useState("");
+  const decide = async (command: Command, andRun: boolean): Promise<void> => {
+    if (isSending) return;
+    setSending(true);
+    setError("");
+    try {
+      await store.execute(command);
+      if (andRun) await store.execute({ cmd: "play" });
+    } catch (error) {
+      setError(errorText(error));
+    }
+    setSending(false);
+  };
+  return { decide, isSending, error };
+}
+
+type Mode = "approve" | "edit" | "reject" | "respond";
+
+const VERBS: { [mode in Mode]: string } = { approve: "Approve", edit: "Approve", reject: "Reject", respond: "Respond" };
+const OTHER_MODES: [mode: Mode, label: string, title: string][] = [
+  ["edit", "Edit…", "Edit the arguments, then approve"],
+  ["reject", "Reject…", "Reject the call, with a comment for the model"],
+  ["respond", "Respond…", "Enter the result yourself; the tool is not called"],
+];
+
+export function Approval({ store, step, which }: DecisionProps): JSX.Element {
+  const [mode, setMode] = useState<Mode>("approve");
+  const [remember, setRemember] = useState(false);
+  const [draft, setDraft] = useState<Draft>({});
+  const [text, setText] = useState("");
+  const { decide, isSending, error } = useDecision(store);
+  const id = useId();
+  const { call, schema, own } = step;
+  const values = call?.arguments ?? {};
+  const { value, problems } = readDraft(schema, values, draft);
+  const isInvalid = mode === "edit" && Object.keys(problems).length > 0;
+  const send = (andRun: boolean): void => {
+    if (isInvalid) return;
+    if (mode === "reject") decide({ cmd: "reject", which, comment: text }, andRun);
+    else if (mode === "respond") decide({ cmd: "respond", which, value: text }, andRun);
+    else decide({ cmd: "approve", which, arguments: mode === "edit" ? value : null, remember }, andRun);
+  };
+  const isOffered = (mode: Mode): boolean => mode === "reject" || (!!call && !(mode === "edit" && own));
+  return (
+    <Form
+      label="Approval"
+      focusKey={mode === "approve" ? "" : mode}
+      onSubmit={() => send(false)}
+      onCancel={mode === "approve" ? undefined : () => setMode("approve")}
+    >
+      {mode === "edit" ? (
+        <ArgumentsForm id={id} schema={schema} values={values} draft={draft} onDraft={setDraft} />
+      ) : (
+        call && <Arguments call={call} />
+      )}
+      {mode === "reject" && (
+        <TextArea label="Comment" placeholder="Why? The model will read this." value={text} onInput={setText} />
+      )}
+      {mode === "respond" && (
+        <TextArea label="Observation" placeholder="What the tool would return" value={text} onInput={setText} />
+      )}
+      {error && <ErrorMessage text={error} />}
+      <div class="ak-buttons">
+        <DecisionButtons
+          verb={VERBS[mode]}
+          suffix={mode === "edit" ? " with changes" : ""}
+          disabled={isSending || isInvalid}
+          onClick={send}
+        />
+        {OTHER_MODES.map(
+          ([other, label, title]) =>
+            isOffered(other) && (
+              <ToolButton
+                key={other}
+                label={label}
+                title={title}
+                pressed={mode === other}
+                onClick={() => setMode(mode === other ? "approve" : other)}
+              />
+            ),
+        )}
+        {call && (mode === "approve" || mode === "edit") && (
+          <Checkbox checked={remember} onChange={setRemember}>
+            Don't ask again for this tool
+          </Checkbox>
+        )}
+      </div>
+    </Form>
+  );
+}
+
+/** A question of the engine, with its choices or a field for the answer. */
+export function Answer({ store, step, which }: DecisionProps): JSX.Element {
+  const [text, setText] = useState("");
+  const { decide, isSending, error } = useDecision(store);
+  const answer = (value: Json, andRun: boolean): void => decide({ cmd: "respond", which, value }, andRun);
+  const { choices = [] } = step;
+  return (
+    <Form label="Answer" onSubmit={() => text.trim() && answer(text, false)}>
+      <p class="ak-text">{step.question}</p>
+      {choices.length > 0 && (
+        <div class="ak-buttons" role="group" aria-label="Choices">
+          {choices.map((choice, index) => (
+            <Button key={index} class="ak-tool-button" aria-disabled={isSending} onClick={() => answer(choice, false)}>
+              {choice}
+            </Button>
+          ))}
+        </div>
+      )}
+      <TextArea
+        label="Answer"
+        placeholder={choices.length ? "Or type your own answer" : "Your answer"}
+        value={text}
+        onInput={setText}
+      />
+      {error && <ErrorMessage text={error} />}
+      <div class="ak-buttons">
+        <DecisionButtons
+          verb="Answer"
+          disabled={isSending || !text.trim()}
+          onClick={(andRun) => answer(text, andRun)}
+        />
+      </div>
+    </Form>
+  );
+}
+
+interface DecisionButtonsProps {
+  verb: string;
+  suffix?: string;
+  disabled: boolean;
+  onClick: (andRun: boolean) => void;
+}
+
+/** The button for a decision, and one that also lets the run continue. */
+function DecisionButtons({ verb, suffix = "", disabled, onClick }: DecisionButtonsProps): JSX.Element {
+  return (
+    <>
+      <ToolButton
+        label={verb + suffix}
+        class="ak-primary"
+        shortcut="Ctrl+Enter"
+        disabled={disabled}
+        onClick={() => onClick(false)}
+      />
+      <ToolButton
+        label={`${verb} and run`}
+        title={`${verb}${suffix}, then continue in the background`}
+        disabled={disabled}
+        onClick={() => onClick(true)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,164 @@
+/** Editing an entry, or a pending step: its text, its answer, or the arguments of its calls. */
+
+import type { JSX } from "preact";
+import { useId, useState } from "preact/hooks";
+import { Button, TextArea, TextField, ToolButton } from "../elements/controls";
+import { Form } from "../elements/form";
+import { errorText } from "../elements/format";
+import { ErrorMessage, Muted } from "../elements/text";
+import type { Call, Command, Json } from "../protocol";
+import type { Store } from "../state/store";
+import type { Edit, ViewState } from "../state/viewState";
+import { type Draft, readDraft } from "./argumentFields";
+import { ArgumentsForm } from "./argumentsForm";
+
+type Change = Extract<Command, { cmd: "edit" }>["change"];
+
+interface EditedText {
+  field: "text" | "answer";
+  label: string;
+  original: string;
+}
+
+export function EditForm({ store, view, edit }: { store: Store; view: ViewState; edit: Edit }): JSX.Element {
+  const [draft, setDraft] = useState<Draft>(edit.draft);
+  const [error, setError] = useState("");
+  const [isSaving, setSaving] = useState(false);
+  const id = useId();
+  const { card, step, target } = edit;
+  const calls = editedCalls(edit);
+  const texts = editedTexts(edit);
+  const { change, problem } = changeOf(edit, texts, calls, draft);
+  const set = (fields: Draft): void => {
+    edit.draft = { ...edit.draft, ...fields }; // outlives this form
+    setDraft(edit.draft);
+  };
+  const cancel = (): void => view.set({ edit: null });
+  const save = async (): Promise<void> => {
+    if (problem || isSaving) return setError(problem);
+    setSaving(true);
+    try {
+      const position = step && { step: { path: step.path, index: step.index } };
+      const reason = draft.reason ?? "";
+      await store.execute({ cmd: "edit", entry: card?.id ?? null, ...position, base: edit.base, change, reason });
+      view.set({ edit: null });
+    } catch (error) {
+      setError(errorText(error));
+      setSaving(false);
+    }
+  };
+  const saveLabel = card ? "Save edit" : target === "arguments" ? "Use these arguments" : "Use this result";
+  return (
+    <Form label="Edit" focusKey={target} onSubmit={save} onCancel={cancel}>
+      {(card ?? step)?.kind === "act" && !step?.own && <TargetButtons view={view} edit={edit} />}
+      {texts.map(({ field, label, original }) => (
+        <div class="ak-form-row" key={field}>
+          <span aria-hidden="true">{label}</span>
+          <TextArea label={label} value={draft[field] ?? original} onInput={(text) => set({ [field]: text })} />
+        </div>
+      ))}
+      {calls.map((call, index) => (
+        <fieldset key={call.id || index}>
+          <legend>
+            Arguments of <code>{call.name}</code>
+          </legend>
+          <ArgumentsForm
+            id={`${id}-${index}`}
+            schema={step?.schema}
+            values={call.arguments}
+            draft={callDraft(draft, index)}
+            onDraft={(fields) => set({ [`call${index}`]: JSON.stringify(fields) })}
+          />
+        </fieldset>
+      ))}
+      <TextField
+        aria-label="Reason"
+        placeholder="Reason (optional, kept with the edit)"
+        value={draft.reason ?? ""}
+        onInput={(event) => set({ reason: event.currentTarget.value })}
+      />
+      {error && <ErrorMessage text={error} />}
+      <div class="ak-buttons">
+        <ToolButton
+          label={isSaving ? "Saving…" : saveLabel}
+          class="ak-primary"
+          shortcut="Ctrl+Enter"
+          disabled={isSaving || !!problem}
+          onClick={save}
+        />
+        <ToolButton label="Cancel" shortcut="Escape" onClick={cancel} />
+        {problem && <Muted>{problem}</Muted>}
+      </div>
+    </Form>
+  );
+}
+
+const TARGETS: [target: Edit["target"], label: string][] = [
+  ["arguments", "Arguments"],
+  ["result", "Observation"],
+];
+
+/** A tool call has two sides to edit: its arguments and its result. */
+function TargetButtons({ view, edit }: { view: ViewState; edit: Edit }): JSX.Element {
+  return (
+    <div class="ak-edit-target" role="group" aria-label="What to edit">
+      {TARGETS.map(([target, label]) => (
+        <Button
+          key={target}
+          aria-pressed={edit.target === target}
+          onClick={() => view.set({ edit: { ...edit, target } })}
+        >
+          {label}
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+function editedCalls({ card, step, target }: Edit): Call[] {
+  if (card?.kind === "think") return card.calls;
+  const call = card?.kind === "act" ? card.call : step?.call;
+  return call && target === "arguments" ? [call] : [];
+}
+
+function editedTexts({ card, step, target }: Edit): EditedText[] {
+  if (target === "arguments") return [];
+  if (card?.kind === "think") {
+    const { text, answer } = card;
+    const texts: EditedText[] = [];
+    if (answer === null || text !== answer) texts.push({ field: "text", label: "Thought", original: text });
+    if (answer !== null) texts.push({ field: "answer", label: "Answer", original: answer });
+    return texts;
+  }
+  if (card?.kind === "act") return [{ field: "text", label: "Observation", original: card.text }];
+  if (card?.kind === "ask") return [{ field: "text", label: "Answer", original: card.text }];
+  if (step?.kind === "think")
+    return [{ field: "text", label: "Final answer, instead of calling the model", original: "" }];
+  if (step?.kind === "ask") return [{ field: "text", label: "Answer to the question", original: "" }];
+  return [{ field: "text", label: "Observation, instead of calling the tool", original: "" }];
+}
+
+/** Return the changed fields of the arguments of a call: their draft is kept as JSON in the draft of the whole edit. */
+function callDraft(draft: Draft, index: number): Draft {
+  return JSON.parse(draft[`call${index}`] || "{}") as Draft;
+}
+
+function changeOf(edit: Edit, texts: EditedText[], calls: Call[], draft: Draft): { change: Change; problem: string } {
+  const change: Change = {};
+  for (const { field, original } of texts) {
+    const text = draft[field];
+    if (text !== undefined && text !== original) change[field] = text;
+  }
+  const drafts = calls.map((call, index) => readDraft(edit.step?.schema, call.arguments, callDraft(draft, index)));
+  if (drafts.some(({ value }, index) => !isSameJson(value, calls[index]?.arguments ?? {}))) {
+    if (calls.length === 1) change.arguments = drafts[0]?.value ?? {};
+    else change.calls = calls.map((call, index) => ({ ...call, arguments: drafts[index]?.value ?? {} }));
+  }
+  if (drafts.some(({ problems }) => Object.keys(problems).length))
+    return { change, problem: "Some arguments are not valid." };
+  return { change, problem: Object.keys(change).length ? "" : "No changes yet." };
+}
+
+function isSameJson(a: Json, b: Json): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,133 @@
+/** What every entry has around its content: its number, tags and actions, and the edit in progress. */
+
+import type { ComponentChildren, JSX } from "preact";
+import { Button, SUPPRESS_SHORTCUTS, withShortcut } from "../elements/controls";
+import type { Card, Json } from "../protocol";
+import { appliesTo, breakpointOn, type EntryAction, isEnabled } from "../state/actions";
+import { shortcutLabel } from "../state/shortcuts";
+import type { Store } from "../state/store";
+import { useStore } from "../state/useStore";
+import type { ViewState } from "../state/viewState";
+import { BranchSwitcher } from "./branchSwitcher";
+import { EditForm } from "./editForm";
+import { Original } from "./original";
+
+const ACTIONS: [action: EntryAction, label: string, title: string][] = [
+  ["edit", "Edit", "Edit this entry; the original is kept"],
+  ["retry", "Retry", "Go back and run this step again; later entries are kept as a branch"],
+  ["rewind", "Rewind", "Go back to this entry; later entries are kept as a branch"],
+  ["fork", "Fork", "Start a second run from this entry"],
+  ["break", "Break", "Toggle a breakpoint: pause before every step with this tool or role"],
+  ["request", "Request", "Show the request as it was sent, with token counts"],
+  ["copy", "Copy", "Copy as text"],
+];
+
+const DRIFTED =
+  "The engine would now ask for something else here: a prompt or a docstring has changed. This is the recorded result.";
+
+interface EntryFrameProps {
+  store: Store;
+  view: ViewState;
+  card: Card;
+  followsEdit: boolean;
+  /** Selects the style. */
+  kind: string;
+  /** The kind in words, for screen readers. */
+  name: string;
+  title: ComponentChildren;
+  /** The time and tokens that it took. */
+  cost: string;
+  children: ComponentChildren;
+}
+
+export function EntryFrame(props: EntryFrameProps): JSX.Element {
+  const { store, view, card, followsEdit, kind, name, title, cost, children } = props;
+  const isSelected = useStore(view, ({ selected }) => selected === card.id);
+  const edit = useStore(view, ({ edit }) => (edit?.card?.id === card.id ? edit : null));
+  const isEdited = card.original > 0;
+  const classes = [
+    "ak-entry",
+    `ak-is-${kind}`,
+    isSelected && "ak-current",
+    isEdited && "ak-edited",
+    followsEdit && "ak-follows-edit",
+  ];
+  return (
+    <article
+      {...SUPPRESS_SHORTCUTS}
+      class={classes.filter(Boolean).join(" ")}
+      tabIndex={isSelected ? 0 : -1}
+      data-entry={card.id}
+      data-n={card.n}
+      aria-label={`Entry ${card.n}, ${name}${isEdited ? ", edited" : followsEdit ? ", follows an edit" : ""}`}
+      onFocus={() => !isSelected && view.set({ selected: card.id })}
+    >
+      <span class="ak-gutter">{card.n}</span>
+      <div class="ak-entry-body">
+        <div class="ak-entry-head">
+          <span class="ak-title">{title}</span>
+          <Tags card={card} />
+          <BranchSwitcher store={store} card={card} />
+          <span class="ak-cost">{cost}</span>
+          <Actions store={store} view={view} card={card} />
+        </div>
+        {edit ? <EditForm store={store} view={view} edit={edit} /> : children}
+        {isEdited && !edit && <Original store={store} card={card} />}
+      </div>
+      {followsEdit && <span class="ak-stripe" title="Follows a human edit" />}
+    </article>
+  );
+}
+
+function Actions({ store, view, card }: { store: Store; view: ViewState; card: Card }): JSX.Element {
+  const hasBreakpoint = useStore(store, (s) => breakpointOn(s, card) !== undefined);
+  const canChange = useStore(store, (s) => isEnabled(s, "edit"));
+  return (
+    <span class="ak-actions ak-floating" role="group" aria-label={`Entry ${card.n}`}>
+      {ACTIONS.filter(([action]) => appliesTo(action, card)).map(([action, label, title]) => (
+        <Button
+          key={action}
+          tabIndex={-1}
+          class="ak-action"
+          title={withShortcut(title, shortcutLabel(action))}
+          aria-pressed={action === "break" ? hasBreakpoint : undefined}
+          aria-disabled={!canChange && action !== "copy" && action !== "request"}
+          onClick={() => {
+            view.set({ selected: card.id });
+            view.perform(action, card);
+          }}
+        >
+          {label}
+        </Button>
+      ))}
+    </span>
+  );
+}
+
+function Tags({ card }: { card: Card }): JSX.Element {
+  const isByHand = card.author === "human" && (card.kind === "think" || card.kind === "act");
+  return (
+    <>
+      {card.lane && <span class="ak-tag" title={`Frame ${card.path}`}>{`lane ${card.lane}`}</span>}
+      {card.original > 0 ? (
+        <span class="ak-tag ak-tag-edit">edited{card.author ? ` by ${card.author}` : ""}</span>
+      ) : (
+        isByHand && <span class="ak-tag ak-tag-edit">entered by hand</span>
+      )}
+      {card.drifted && (
+        <span class="ak-tag ak-tag-warning" title={DRIFTED}>
+          drifted
+        </span>
+      )}
+      {Object.entries(card.tags).map(([name, value]) => (
+        <span key={name} class="ak-tag" title={`${name}: ${tagText(value)}`}>
+          {(typeof value === "object" ? name : `${name} ${value}`).slice(0, 40)}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function tagText(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,158 @@
+/** The next steps: each can be edited before it runs, is being performed, or waits for a person. */
+
+import type { JSX } from "preact";
+import { Button, withShortcut } from "../elements/controls";
+import { formatNumber } from "../elements/format";
+import { Muted } from "../elements/text";
+import type { PendingStep, Status } from "../protocol";
+import { breakpointOn, isEditable, isEnabled, toggleBreakpoint } from "../state/actions";
+import { shortcutLabel } from "../state/shortcuts";
+import { isRunning } from "../state/status";
+import type { Store } from "../state/store";
+import { useStore } from "../state/useStore";
+import { isSameStep, type ViewState } from "../state/viewState";
+import { Arguments } from "./arguments";
+import { Answer, Approval } from "./decisions";
+import { EditForm } from "./editForm";
+
+interface StepProps {
+  store: Store;
+  view: ViewState;
+  step: PendingStep;
+}
+
+export function PendingSteps({ store, view }: { store: Store; view: ViewState }): JSX.Element | null {
+  const pending = useStore(store, (s) => s.head.pending);
+  const status = useStore(store, (s) => s.head.status);
+  const edit = useStore(view, (v) => v.edit);
+  if (!store.ready || !pending.length || status === "done") return null;
+  return (
+    <section class="ak-card ak-next-steps" aria-label="Next steps">
+      {pending.map((step, index) => {
+        const stepEdit = edit?.step && isSameStep(edit.step, step) ? edit : null;
+        return (
+          <div
+            key={`${step.path} ${step.index}`}
+            class={`ak-entry ak-pending ${step.why ? "ak-waiting" : ""} ${step.busy ? "ak-busy" : ""}`}
+            data-pending={index}
+          >
+            <span class="ak-gutter" aria-hidden="true">
+              {step.why ? "?" : step.busy || index ? "" : "next"}
+            </span>
+            <div class="ak-entry-body">
+              <div class="ak-entry-head">
+                <span class="ak-title">{stepTitle(step)}</span>
+                {step.effect && <Effect effect={step.effect} />}
+                {step.lane && <span class="ak-tag">lane {step.lane}</span>}
+                <Muted>{stepState(step, status)}</Muted>
+                {!stepEdit && <Actions store={store} view={view} step={step} />}
+              </div>
+              {stepEdit ? (
+                <EditForm store={store} view={view} edit={stepEdit} />
+              ) : (
+                <StepContent store={store} step={step} />
+              )}
+            </div>
+          </div>
+        );
+      })}
+    </section>
+  );
+}
+
+function StepContent({ store, step }: { store: Store; step: PendingStep }): JSX.Element | null {
+  const { kind, which, call, question } = step;
+  if (which !== undefined && kind === "ask") return <Answer store={store} step={step} which={which} />;
+  if (which !== undefined) return <Approval store={store} step={step} which={which} />;
+  if (call) return <Arguments call={call} />;
+  if (kind === "ask") return <p class="ak-text">{question}</p>;
+  if (kind === "think") return <StreamedReply store={store} step={step} />;
+  return null;
+}
+
+/** The most characters of a streamed reply, and of its reasoning, that are drawn. */
+const MAX_REPLY = 20_000;
+const MAX_REASONING = 1_200;
+
+function StreamedReply({ store, step }: { store: Store; step: PendingStep }): JSX.Element | null {
+  const reply = useStore(store, (s) => s.partialReply(step.path, step.index));
+  if (!reply) return null;
+  const { text, reasoning } = reply;
+  return (
+    <div class="ak-stream">
+      {reasoning && (
+        <p class="ak-text ak-thinking">
+          {text ? `Reasoning (${formatNumber(reasoning.length)} characters)` : end(reasoning, MAX_REASONING)}
+        </p>
+      )}
+      {text && <div class="ak-text">{end(text, MAX_REPLY)}</div>}
+      <span class="ak-caret" aria-hidden="true" />
+    </div>
+  );
+}
+
+function end(text: string, length: number): string {
+  return text.length > length ? `…${text.slice(-length)}` : text;
+}
+
+function Actions({ store, view, step }: StepProps): JSX.Element | null {
+  const canChange = useStore(store, (s) => !isRunning(s) && isEnabled(s, "edit"));
+  const hasBreakpoint = useStore(store, (s) => breakpointOn(s, step) !== undefined);
+  if (!canChange || step.why) return null;
+  return (
+    <span class="ak-actions" role="group" aria-label={`Next step${step.lane && ` of lane ${step.lane}`}`}>
+      {step.kind === "act" && !step.own && (
+        <Button
+          class="ak-action"
+          title={withShortcut("Edit the arguments before the tool is called", shortcutLabel("edit"))}
+          onClick={() => view.editStep(step, "arguments")}
+        >
+          Edit
+        </Button>
+      )}
+      {isEditable(step) && (
+        <Button
+          class="ak-action"
+          title="Skip this step, and enter its result yourself"
+          onClick={() => view.editStep(step, "result")}
+        >
+          Enter result
+        </Button>
+      )}
+      {(step.call || step.role) && (
+        <Button
+          class="ak-action"
+          aria-pressed={hasBreakpoint}
+          title="Toggle a breakpoint: pause before every step with this tool or role"
+          onClick={() => void view.execute(toggleBreakpoint(store, step))}
+        >
+          Break
+        </Button>
+      )}
+    </span>
+  );
+}
+
+function Effect({ effect }: { effect: string }): JSX.Element {
+  const suffix = /^[a-z]+$/.test(effect) ? effect : "other";
+  return (
+    <span class={`ak-tag ak-effect-${suffix}`} title="Side effects that the tool declares">
+      {effect}
+    </span>
+  );
+}
+
+const TITLES = { think: "Thought", act: "Tool call", ask: "Question", conclude: "Conclusion", all: "Parallel steps" };
+
+function stepTitle({ call, kind, role }: PendingStep): JSX.Element | string {
+  if (call) return <code class="ak-tool-name">{call.name}</code>;
+  if (kind === "think" && role && role !== "thought") return role;
+  return TITLES[kind] ?? kind;
+}
+
+function stepState({ why, question, busy, kind }: PendingStep, status: Status): string {
+  if (why) return why === question ? "" : why; // the question is shown below
+  if (!busy) return "";
+  if (status === "pausing") return "finishing, then the run pauses";
+  return kind === "think" ? "generating…" : "running…";
+}

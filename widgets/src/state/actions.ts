@@ -1,0 +1,82 @@
+/** What a person can do in a view: which actions there are, and when they are available. */
+
+import type { Breakpoint, Card, Command, PendingStep } from "../protocol";
+import { isRunning } from "./status";
+import type { Store } from "./store";
+
+export type RunAction = "step" | "play" | "pause" | "over" | "stop" | "undo" | "redo";
+export type EntryAction = "edit" | "retry" | "rewind" | "fork" | "break" | "request" | "copy";
+export type MoveAction = "next" | "previous" | "first" | "last";
+export type Action = RunAction | EntryAction | MoveAction | "inject" | "sidePanel" | "help";
+
+const RUN_COMMANDS: { [action in RunAction]: Command } = {
+  step: { cmd: "step" },
+  play: { cmd: "play" },
+  pause: { cmd: "pause" },
+  over: { cmd: "step_over" },
+  stop: { cmd: "stop" },
+  undo: { cmd: "undo" },
+  redo: { cmd: "redo" },
+};
+
+/** Return the command of an action on the run; undefined for any other action. */
+export function runCommand(action: Action): Command | undefined {
+  return RUN_COMMANDS[action as RunAction];
+}
+
+/** Whether the state of the run allows an action. */
+export function isEnabled(store: Store, action: Action): boolean {
+  const { head, connectionState, ready } = store;
+  if (!ready || connectionState === "lost") return false;
+  const canContinue = head.pending.length > 0 && ["paused", "failed", "stopped"].includes(head.status);
+  switch (action) {
+    case "step":
+    case "play":
+    case "over":
+      return canContinue && !(["step", "play", "step_over"] as const).some((name) => store.isExecuting(name));
+    case "pause":
+      return head.status === "running" && !store.isExecuting("pause");
+    case "stop":
+      return ["running", "pausing", "waiting"].includes(head.status) && !store.isExecuting("stop");
+    case "undo":
+      return head.can.undo && !isRunning(store);
+    case "redo":
+      return head.can.redo && !isRunning(store);
+    case "inject":
+      return head.answer === null && head.status !== "readonly";
+    default:
+      return head.status !== "readonly";
+  }
+}
+
+/** Whether an entry, or a pending step, of this kind can be edited. */
+export function isEditable({ kind }: Card | PendingStep): boolean {
+  return kind === "think" || kind === "act" || kind === "ask";
+}
+
+/** Whether an action makes sense for an entry of this kind at all. */
+export function appliesTo(action: Action, card: Card): boolean {
+  if (action === "edit") return isEditable(card);
+  if (action === "retry") return card.kind !== "begin" && !card.lane;
+  if (action === "break") return card.kind === "act" || (card.kind === "think" && card.role !== "");
+  if (action === "request") return card.kind === "think";
+  return true;
+}
+
+/** What breaks on an entry or a step: its tool, or else its role. */
+export function breakCondition(step: Card | PendingStep): { kind: "tool" | "role"; value: string } {
+  if (step.kind === "act" && step.call) return { kind: "tool", value: step.call.name };
+  return { kind: "role", value: step.role };
+}
+
+/** Return the breakpoint on the tool or role of an entry or a step, if one is set. */
+export function breakpointOn(store: Store, step: Card | PendingStep): Breakpoint | undefined {
+  const { kind, value } = breakCondition(step);
+  return store.head.breakpoints.find((point) => point.kind === kind && point.value === value);
+}
+
+/** Return the command that sets the breakpoint on the tool or role of an entry or a step, or removes it. */
+export function toggleBreakpoint(store: Store, step: Card | PendingStep): Command {
+  const point = breakpointOn(store, step);
+  return point ? { cmd: "unbreak", id: point.id } : { cmd: "break", ...breakCondition(step) };
+}

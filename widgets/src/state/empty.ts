@@ -1,0 +1,32 @@
+/** The state that a view shows before the kernel has sent any. */
+
+import type { Head, Pictures } from "../protocol";
+
+export const EMPTY_HEAD: Head = {
+  run: "",
+  variable: "",
+  task: "",
+  engine: "",
+  model: "",
+  dialect: "",
+  status: "paused",
+  hold: "",
+  error: null,
+  missing: [],
+  answer: null,
+  pending: [],
+  where: [],
+  usage: { input: 0, output: 0, cached: 0, reasoning: 0, cost: 0, calls: 0 },
+  model_calls: 0,
+  tool_calls: 0,
+  breakpoints: [],
+  injections: [],
+  can: { undo: false, redo: false },
+  pace: 0,
+  tools: [],
+  roles: [],
+  branches: 1,
+  forecast: "",
+};
+
+export const EMPTY_PICTURES: Pictures = { plan: [], episodes: [], tree: [] };

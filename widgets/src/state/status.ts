@@ -1,0 +1,49 @@
+/** The status of a run in words. */
+
+import type { Status } from "../protocol";
+import type { Store } from "./store";
+
+export type Tone = "active" | "idle" | "attention" | "success" | "error";
+
+interface StatusText {
+  label: string;
+  tone: Tone;
+  /** A sentence for the tooltip. */
+  description: string;
+}
+
+const STATUSES: { [status in Status]: StatusText } = {
+  running: {
+    label: "running",
+    tone: "active",
+    description: "Running in the background. You can run other cells in the meantime.",
+  },
+  pausing: {
+    label: "pausing…",
+    tone: "active",
+    description: "The run will pause when the call in progress has finished.",
+  },
+  stopping: { label: "stopping…", tone: "active", description: "Cancelling the calls in progress." },
+  paused: { label: "paused", tone: "idle", description: "Click Step or Run to continue." },
+  waiting: { label: "waiting for you", tone: "attention", description: "The run needs your decision or answer." },
+  failed: { label: "failed", tone: "error", description: "A step raised an error. Retry it, or edit an entry." },
+  stopped: { label: "stopped", tone: "idle", description: "Click Step or Run to continue from here." },
+  done: { label: "done", tone: "success", description: "The run has finished with an answer." },
+  readonly: { label: "read-only", tone: "idle", description: "Parts of this run are missing, so it cannot continue." },
+};
+
+export function statusOf({ connectionState, ready, head }: Store): StatusText {
+  if (connectionState === "lost")
+    return { label: "kernel gone", tone: "error", description: "The kernel was restarted or has died." };
+  if (connectionState === "unresponsive")
+    return { label: "not responding", tone: "error", description: "The kernel is busy or has died." };
+  if (connectionState === "unanswered")
+    return { label: "no response", tone: "error", description: "The kernel has not responded yet." };
+  if (!ready) return { label: "connecting…", tone: "idle", description: "Loading the run from the kernel." };
+  return STATUSES[head.status] ?? { label: String(head.status), tone: "idle", description: "" };
+}
+
+/** Whether somebody drives the run at the moment, or a call is still in progress. */
+export function isRunning({ head }: Store): boolean {
+  return ["running", "pausing", "stopping"].includes(head.status);
+}

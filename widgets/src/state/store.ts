@@ -1,0 +1,262 @@
+/**
+ * What a page knows of one run: one store per widget model, shared by all its views.
+ *
+ * The kernel numbers its messages. Whenever one is missing, or an answer is overdue, the store sends `hello` and
+ * receives the whole state again; it never repairs anything by itself.
+ */
+
+import type {
+  Card,
+  Command,
+  CommandName,
+  FromKernel,
+  Head,
+  NotebookCell,
+  Pictures,
+  ResultOf,
+  ToKernel,
+  ViewEvent,
+} from "../protocol";
+import { VERSION } from "../protocol";
+import { CommandError, Connection, type ConnectionState } from "./connection";
+import { EMPTY_HEAD, EMPTY_PICTURES } from "./empty";
+import { Trace } from "./trace";
+
+/** The number of cards to load at a time. */
+const PAGE_SIZE = 200;
+
+/** What the page around the view does for the store. */
+export interface Host {
+  send: (message: ToKernel) => void;
+  can: { insert: boolean; freeze: boolean };
+  /** Insert cells below the view. Return how many were inserted. */
+  insert: (cells: NotebookCell[]) => number;
+  /** Replace the outputs that show the view. Return how many were replaced. */
+  freeze: (data: { [mime: string]: string }) => number;
+}
+
+/** The part of a reply that has arrived so far. */
+export interface PartialReply {
+  text: string;
+  reasoning: string;
+}
+
+type Message<T extends FromKernel["t"]> = Extract<FromKernel, { t: T }>;
+
+export class Store {
+  head: Head = EMPTY_HEAD;
+  pictures: Pictures = EMPTY_PICTURES;
+  /** A reset has arrived: the store shows the run. */
+  ready = false;
+  /** Increases with every change of the trace, so that views need not compare it. */
+  version = 0;
+  readonly trace = new Trace();
+  /** Full texts that were truncated in their cards, by entry and field. */
+  readonly fullTexts = new Map<string, string>();
+
+  private readonly connection: Connection;
+  private readonly replies = new Map<string, PartialReply>();
+  private readonly listeners = new Set<() => void>();
+  private readonly views = new Set<() => boolean>();
+  private readonly loading = new Set<number>();
+  private pendingFreeze: Message<"freeze"> | undefined;
+  private seq = 0;
+
+  constructor(private readonly host: Host) {
+    this.connection = new Connection(
+      (message) => host.send(message),
+      () => ({ t: "hello", v: VERSION, have: this.seq, can: host.can }),
+      () => this.notify(),
+    );
+  }
+
+  /** By position (`run[n]`). A gap is a card that the kernel has and this page has not: see `load`. */
+  get cards(): readonly (Card | undefined)[] {
+    return this.trace.cards;
+  }
+
+  get total(): number {
+    return this.trace.cards.length;
+  }
+
+  /** One letter per entry, as in `reset`. */
+  get map(): string {
+    return this.trace.map;
+  }
+
+  get connectionState(): ConnectionState {
+    return this.connection.state;
+  }
+
+  // -- for views ------------------------------------------------------------------------------------------------------
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** Send a command. Return its result, or reject with a `CommandError`. */
+  execute<C extends Command>(command: C): Promise<ResultOf<C>> {
+    return this.connection.execute(command);
+  }
+
+  /** Whether a command of this name is unanswered. */
+  isExecuting(name: CommandName): boolean {
+    return this.connection.isExecuting(name);
+  }
+
+  /** Load the missing cards of a range of positions. */
+  async load(first: number, last: number): Promise<void> {
+    for (let gap = this.trace.firstGap(first, last); gap >= 0; gap = this.trace.firstGap(first, last)) {
+      const before = Math.min(this.total, last, gap + PAGE_SIZE);
+      if (this.loading.has(before)) return;
+      this.loading.add(before);
+      try {
+        const page = await this.execute({ cmd: "page", before, count: before - gap });
+        this.trace.fillGaps(page.first, page.cards);
+        if (!page.cards.length || this.trace.firstGap(gap, gap + 1) >= 0) return; // asking again would not help
+      } catch {
+        return;
+      } finally {
+        this.loading.delete(before);
+        this.version++;
+        this.notify();
+      }
+    }
+  }
+
+  /** Load the full text of a truncated field. */
+  async fullText(entry: number, field: string): Promise<string> {
+    const key = `${entry} ${field}`;
+    const known = this.fullTexts.get(key);
+    if (known !== undefined) return known;
+    const { text } = await this.execute({ cmd: "text", entry, field });
+    this.fullTexts.set(key, text);
+    return text;
+  }
+
+  /** Return a card with the full texts of its truncated fields. */
+  async withFullTexts(card: Card): Promise<Card> {
+    const fields = Object.keys(card.long ?? {});
+    const texts = Object.fromEntries(
+      await Promise.all(fields.map(async (field) => [field, await this.fullText(card.id, field)])),
+    );
+    if (card.kind !== "begin") return { ...card, ...texts };
+    const messages = card.messages.map(({ role, text }, n) => ({ role, text: texts[`message${n}`] ?? text }));
+    return { ...card, messages };
+  }
+
+  /** The reply that a model is writing for a step, as far as it has arrived. */
+  partialReply(path: string, index: number): PartialReply | undefined {
+    return this.replies.get(`${path} ${index}`);
+  }
+
+  /**
+   * Register a view; `isInUse` tells whether the pointer or the focus is in it. Return the function that removes it.
+   */
+  addView(isInUse: () => boolean): () => void {
+    this.views.add(isInUse);
+    return () => void this.views.delete(isInUse);
+  }
+
+  // -- for the widget model -------------------------------------------------------------------------------------------
+
+  hello(): void {
+    this.connection.hello();
+  }
+
+  receive(message: FromKernel): void {
+    if (typeof message !== "object" || message === null) return;
+    if (message.t === "reset") this.reset(message);
+    else if (message.t === "events") this.applyEvents(message);
+    else if (message.t === "taken") this.connection.queued(message.cid);
+    else if (message.t === "ack") this.connection.succeeded(message.cid, message.result);
+    else if (message.t === "nak") this.connection.failed(message.cid, new CommandError(message.error, message.type));
+    else if (message.t === "insert") this.reply(message.cid, this.host.insert(message.cells));
+    else if (message.t === "freeze") {
+      this.pendingFreeze = message;
+      this.freeze(message.now);
+    }
+    this.notify();
+  }
+
+  /** Compare with the number of the last message, from the trait: losing the very last one leaves no visible gap. */
+  checkSequence(seq: number): void {
+    if (this.ready && seq > this.seq) this.hello();
+  }
+
+  /** The kernel, or the channel to it, is gone for good. */
+  lose(): void {
+    this.replies.clear();
+    this.connection.lose();
+  }
+
+  /** Whether the run is over and a snapshot will replace the views as soon as nobody uses them. */
+  get isFreezing(): boolean {
+    return this.pendingFreeze !== undefined && this.head.answer !== null;
+  }
+
+  /** Replace the views by the snapshot if one is due and no view is in use; with `force`, even if one is. */
+  freeze(force: boolean): void {
+    const message = this.pendingFreeze;
+    if (!message || (!message.now && !this.isFreezing)) return;
+    if (!force && [...this.views].some((isInUse) => isInUse())) return;
+    this.pendingFreeze = undefined;
+    this.reply(message.cid, this.host.freeze(message.data));
+  }
+
+  close(): void {
+    this.connection.close();
+    this.listeners.clear();
+  }
+
+  // -- internals ------------------------------------------------------------------------------------------------------
+
+  private reset(message: Message<"reset">): void {
+    this.connection.helloAnswered();
+    this.seq = message.seq;
+    this.ready = true;
+    this.head = message.head;
+    this.pictures = message.pictures;
+    this.trace.reset(message.first, message.total, message.cards, message.map);
+    this.replies.clear();
+    for (const { path, index, text, reasoning } of message.streaming)
+      this.replies.set(`${path} ${index}`, { text, reasoning });
+    this.version++;
+  }
+
+  private applyEvents(message: Message<"events">): void {
+    if (!this.ready || message.seq <= this.seq) return; // a reset, received or on its way, includes them
+    const isNext = message.seq === this.seq + 1;
+    if (isNext) this.seq = message.seq;
+    if (!isNext || !message.ev.every((event) => this.apply(event))) this.hello();
+  }
+
+  /** Apply an event. Return false if it does not fit the current state. */
+  private apply(event: ViewEvent): boolean {
+    if (event.k === "head") this.head = event.head;
+    else if (event.k === "pictures") this.pictures = event.pictures;
+    else if (event.k === "delta") this.append(event);
+    else if (event.k === "undelta") this.replies.delete(`${event.path} ${event.index}`);
+    else if (event.k === "siblings") this.trace.setSiblings(event.of);
+    else if (event.k === "line") {
+      for (const card of event.cards) this.replies.delete(`${card.path} ${card.index}`);
+      if (!this.trace.applyLine(event)) return false;
+    }
+    if (event.k === "line" || event.k === "siblings") this.version++;
+    return true;
+  }
+
+  private append({ path, index, text, reasoning }: Extract<ViewEvent, { k: "delta" }>): void {
+    const before = this.partialReply(path, index) ?? { text: "", reasoning: "" };
+    this.replies.set(`${path} ${index}`, { text: before.text + text, reasoning: before.reasoning + reasoning });
+  }
+
+  private reply(cid: string, count: number): void {
+    this.connection.send({ t: "did", v: VERSION, cid, count });
+  }
+
+  private notify(): void {
+    for (const listener of [...this.listeners]) listener();
+  }
+}

@@ -1,0 +1,230 @@
+/** The state of one view: what its reader has selected, opened and typed; and what the reader's actions do. */
+
+import { copyText } from "../elements/clipboard";
+import { errorText } from "../elements/format";
+import type { Card, Command, PendingStep, ResultOf } from "../protocol";
+import { type Action, appliesTo, isEditable, isEnabled, runCommand, toggleBreakpoint } from "./actions";
+import { entryText } from "./entryText";
+import { isRunning } from "./status";
+import type { Store } from "./store";
+
+export type Tab = "source" | "request" | "breakpoints" | "branches" | "progress";
+
+/** The most entries that are drawn at a time. */
+export const WINDOW_SIZE = 300;
+
+/** An edit in progress. Its `draft` outlives the card, which another view may replace in the meantime. */
+export interface Edit {
+  /** The entry, with its full texts; null if a pending step is edited. */
+  card: Card | null;
+  step: PendingStep | null;
+  /** Whether the arguments of a call are edited, or its result. */
+  target: "arguments" | "result";
+  /** The id of the last entry when the edit began. */
+  base: number;
+  draft: { [field: string]: string };
+}
+
+interface State {
+  /** The id of the selected entry, or 0. */
+  selected: number;
+  edit: Edit | null;
+  /** How often the message box was asked for since it was closed; 0 if it is closed. */
+  messageBox: number;
+  isHelpOpen: boolean;
+  /** Whether the side panel is open; null leaves that to the width of the view. */
+  sidePanel: boolean | null;
+  tab: Tab;
+  /** The entry whose request is shown; 0 for the latest. */
+  request: number;
+  /** The branch that is compared with the current one; 0 for none. */
+  comparison: number;
+  /** The last refusal or confirmation. */
+  notice: string;
+  /** The position at which the drawn part of the trace ends; null for the end of the trace, which moves. */
+  windowEnd: number | null;
+  /** Increases with every request to scroll to the selected entry, so that one can be scrolled to twice. */
+  scrollRequests: number;
+  /** Whether there is room for the side panel beside the trace. */
+  isWide: boolean;
+}
+
+export class ViewState implements State {
+  selected = 0;
+  edit: Edit | null = null;
+  messageBox = 0;
+  isHelpOpen = false;
+  sidePanel: boolean | null = null;
+  tab: Tab = "source";
+  request = 0;
+  comparison = 0;
+  notice = "";
+  windowEnd: number | null = null;
+  scrollRequests = 0;
+  isWide = true;
+  /** The unsent message to the model; it outlives its box. */
+  messageDraft = "";
+
+  private readonly listeners = new Set<() => void>();
+
+  constructor(readonly store: Store) {}
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  set(change: Partial<State>): void {
+    Object.assign(this, change);
+    for (const listener of [...this.listeners]) listener();
+  }
+
+  get isSidePanelOpen(): boolean {
+    return this.sidePanel ?? this.isWide;
+  }
+
+  /** Send a command. Return its result; if it is refused, show why and return undefined. */
+  async execute<C extends Command>(command: C): Promise<ResultOf<C> | undefined> {
+    try {
+      const result = await this.store.execute(command);
+      if (this.notice) this.set({ notice: "" });
+      return result;
+    } catch (error) {
+      this.set({ notice: `${COMMAND_LABELS[command.cmd] ?? command.cmd}: ${errorText(error)}` });
+      return undefined;
+    }
+  }
+
+  /** Show a notice for a while. */
+  notify(notice: string): void {
+    this.set({ notice });
+    setTimeout(() => this.notice === notice && this.set({ notice: "" }), 6_000);
+  }
+
+  openTab(tab: Tab, request = this.request): void {
+    this.set({ tab, request, sidePanel: true });
+  }
+
+  // -- going to an entry ----------------------------------------------------------------------------------------------
+
+  /** Select the entry at a position, and scroll to it. */
+  async goToPosition(n: number): Promise<void> {
+    const { store } = this;
+    const windowEnd = n >= store.total - WINDOW_SIZE ? null : Math.min(store.total, n + WINDOW_SIZE / 2);
+    this.set({ windowEnd });
+    const end = windowEnd ?? store.total;
+    await store.load(Math.max(0, end - WINDOW_SIZE), end);
+    const card = store.cards[n];
+    if (card) this.set({ selected: card.id, scrollRequests: this.scrollRequests + 1 });
+  }
+
+  /** Select an entry by its id, wherever in the trace it is, and scroll to it. */
+  async goToEntry(id: number): Promise<void> {
+    const { store } = this;
+    for (let last = store.total; last > 0; last -= WINDOW_SIZE) {
+      await store.load(last - WINDOW_SIZE, last);
+      const card = store.trace.find(id);
+      if (card) return this.goToPosition(card.n);
+    }
+  }
+
+  // -- actions --------------------------------------------------------------------------------------------------------
+
+  /** Perform an action if it is available; `card` is the entry that it concerns. */
+  perform(action: Action, card?: Card): void {
+    const command = runCommand(action);
+    if (command) {
+      if (isEnabled(this.store, action)) void this.execute(command);
+    } else if (action === "help") this.set({ isHelpOpen: !this.isHelpOpen });
+    else if (action === "sidePanel") this.set({ sidePanel: !this.isSidePanelOpen });
+    else if (action === "inject") this.set({ messageBox: this.messageBox + 1 });
+    else if (card) this.performOn(action, card);
+    else if (action === "edit") this.editNextStep();
+  }
+
+  /** Begin to edit an entry. */
+  async editEntry(card: Card): Promise<void> {
+    if (this.hasDraft()) return;
+    const base = this.lastEntry();
+    const full = await this.withFullTexts(card);
+    if (full) this.set({ edit: { card: full, step: null, target: "result", base, draft: {} } });
+  }
+
+  /** Begin to edit the arguments of a pending step, or to enter its result. */
+  editStep(step: PendingStep, target: Edit["target"]): void {
+    if (!this.hasDraft()) this.set({ edit: { card: null, step, target, base: this.lastEntry(), draft: {} } });
+  }
+
+  private editNextStep(): void {
+    const step = this.store.head.pending[0];
+    if (step && !isRunning(this.store) && isEditable(step))
+      this.editStep(step, step.kind === "act" && !step.own ? "arguments" : "result");
+  }
+
+  /** Tell whether an edit has been begun, which another one must not discard. */
+  private hasDraft(): boolean {
+    const hasDraft = Object.keys(this.edit?.draft ?? {}).length > 0;
+    if (hasDraft) this.notify("Save or cancel your current edit first.");
+    return hasDraft;
+  }
+
+  private lastEntry(): number {
+    const { cards } = this.store;
+    return cards[cards.length - 1]?.id ?? 0;
+  }
+
+  private performOn(action: Action, card: Card): void {
+    if (action === "copy") void this.copy(card);
+    else if (!appliesTo(action, card)) return;
+    else if (action === "request") this.openTab("request", card.id);
+    else if (!isEnabled(this.store, action)) return;
+    else if (action === "edit") void this.editEntry(card);
+    else if (action === "break") void this.execute(toggleBreakpoint(this.store, card));
+    else if (action === "fork") void this.fork(card);
+    else if (action === "retry" || action === "rewind") void this.execute({ cmd: action, entry: card.id });
+  }
+
+  /** Return an entry with its full texts; if they cannot be loaded, show why and return undefined. */
+  private async withFullTexts(card: Card): Promise<Card | undefined> {
+    try {
+      return await this.store.withFullTexts(card);
+    } catch (error) {
+      this.notify(`The full text could not be loaded: ${errorText(error)}`);
+      return undefined;
+    }
+  }
+
+  private async copy(card: Card): Promise<void> {
+    const full = await this.withFullTexts(card);
+    if (full) this.notify(await copyText(entryText(full)));
+  }
+
+  private async fork(card: Card): Promise<void> {
+    const fork = await this.execute({ cmd: "fork", entry: card.id });
+    if (fork) this.notify(`The fork is shown below this run. ${fork.forecast ?? ""}`);
+  }
+}
+
+/** Commands as their buttons call them, where that is not the name of the command. */
+const COMMAND_LABELS: { [command: string]: string } = {
+  step: "Step",
+  play: "Run",
+  pause: "Pause",
+  step_over: "Step over",
+  stop: "Stop",
+  undo: "Undo",
+  redo: "Redo",
+  pace: "Speed",
+  retry: "Retry",
+  rewind: "Rewind",
+  fork: "Fork",
+  recall: "Recall",
+  break: "Breakpoint",
+  unbreak: "Breakpoint",
+  freeze: "Freeze",
+};
+
+/** Whether two pending steps are the same one, at different times. */
+export function isSameStep(a: PendingStep, b: PendingStep): boolean {
+  return a.path === b.path && a.index === b.index;
+}

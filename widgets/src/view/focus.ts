@@ -1,0 +1,61 @@
+/** Hooks that watch and keep the focus of a view. */
+
+import type { RefObject } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Store } from "../state/store";
+
+type Root = RefObject<HTMLElement | null>;
+
+/** Milliseconds after which a view that the pointer or the focus has left may be replaced by a snapshot. */
+const LEAVE_DELAY = 300;
+
+/**
+ * Keep the focus in the view when the focused element is removed, such as the button of a decision: otherwise the next
+ * key press would go to the notebook.
+ */
+export function useKeptFocus(root: Root): void {
+  useEffect(() => {
+    const view = root.current;
+    if (!view) return;
+    let focused: Element | null = null;
+    const onFocusIn = (event: FocusEvent): void => {
+      focused = event.target as Element;
+    };
+    // a focused element that is still there after this has given the focus away on purpose
+    const onFocusOut = ({ target }: FocusEvent): void =>
+      queueMicrotask(() => {
+        if (focused === target && view.contains(focused)) focused = null;
+      });
+    const observer = new MutationObserver(() => {
+      if (!focused || view.contains(focused)) return;
+      focused = null;
+      const { activeElement } = view.getRootNode() as Document | ShadowRoot;
+      if (!activeElement || activeElement === document.body) view.focus({ preventScroll: true });
+    });
+    observer.observe(view, { childList: true, subtree: true });
+    view.addEventListener("focusin", onFocusIn);
+    view.addEventListener("focusout", onFocusOut);
+    return () => {
+      observer.disconnect();
+      view.removeEventListener("focusin", onFocusIn);
+      view.removeEventListener("focusout", onFocusOut);
+    };
+  }, []);
+}
+
+/** Tell the store whether this view is in use, and when that may have ended. */
+export function useViewInUse(store: Store, root: Root): void {
+  useEffect(() => {
+    const view = root.current;
+    if (!view) return;
+    const remove = store.addView(() => view.isConnected && view.matches(":hover, :focus-within"));
+    const onLeave = (): void => void setTimeout(() => store.freeze(false), LEAVE_DELAY);
+    view.addEventListener("pointerleave", onLeave);
+    view.addEventListener("focusout", onLeave);
+    return () => {
+      view.removeEventListener("pointerleave", onLeave);
+      view.removeEventListener("focusout", onLeave);
+      remove();
+    };
+  }, [store]);
+}

@@ -1,0 +1,48 @@
+/** Which run this is, its status, and its totals. */
+
+import type { JSX } from "preact";
+import { count, formatCost, formatNumber } from "../elements/format";
+import type { Head } from "../protocol";
+import { statusOf } from "../state/status";
+import type { Store } from "../state/store";
+import { useHead, useStore } from "../state/useStore";
+
+const INFO: [field: "engine" | "model" | "dialect", title: string][] = [
+  ["engine", "Engine"],
+  ["model", "Model"],
+  ["dialect", "Dialect: how the model calls tools"],
+];
+
+export function Header({ store }: { store: Store }): JSX.Element {
+  const head = useHead(store);
+  const total = useStore(store, (s) => s.total);
+  const ready = useStore(store, (s) => s.ready);
+  useStore(store, (s) => s.connectionState);
+  const { label, tone, description } = statusOf(store);
+  return (
+    <div class="ak-header">
+      <span class={`ak-status ak-tone-${tone}`} role="status" title={description}>
+        <i aria-hidden="true" />
+        {label}
+      </span>
+      <h2 class="ak-task" title={head.task}>
+        {head.task || "agentkit"}
+      </h2>
+      <p class="ak-run-info">
+        {head.variable && <code title="The Python variable that holds this run">{head.variable}</code>}
+        {INFO.map(([field, title]) => head[field] && <span title={title}>{head[field]}</span>)}
+      </p>
+      <p class="ak-run-totals">
+        {ready && totals(head, Math.max(0, total - 1)).map((text) => <span key={text}>{text}</span>)}
+      </p>
+    </div>
+  );
+}
+
+function totals({ usage, model_calls, tool_calls }: Head, steps: number): string[] {
+  const texts = [count(steps, "step"), count(model_calls, "model call"), count(tool_calls, "tool call")];
+  const tokens = usage.input + usage.output;
+  if (tokens) texts.push(`${formatNumber(tokens)} tokens`);
+  if (usage.cost > 0) texts.push(formatCost(usage.cost));
+  return texts;
+}

@@ -1,0 +1,56 @@
+/** Problems and news about the run, with what to do about them. */
+
+import type { JSX } from "preact";
+import { Button } from "../elements/controls";
+import type { Head } from "../protocol";
+import type { ConnectionState } from "../state/connection";
+import type { Store } from "../state/store";
+import { useHead, useStore } from "../state/useStore";
+import type { ViewState } from "../state/viewState";
+
+export function Notices({ store, view }: { store: Store; view: ViewState }): JSX.Element {
+  const connectionState = useStore(store, (s) => s.connectionState);
+  const head = useHead(store);
+  const isFreezing = useStore(store, (s) => s.isFreezing);
+  const notice = useStore(view, (v) => v.notice);
+  const problem = connectionState === "lost" ? lostKernel(head) : CONNECTION_PROBLEMS[connectionState];
+  return (
+    <div class="ak-notices">
+      {problem && (
+        <p class="ak-notice ak-error" role="alert">
+          {problem}
+        </p>
+      )}
+      {head.missing.length > 0 && (
+        <p class="ak-notice ak-warning">This run is read-only. Missing here: {head.missing.join(", ")}.</p>
+      )}
+      {head.hold && head.status !== "running" && !head.error && <p class="ak-notice ak-warning">Paused: {head.hold}</p>}
+      {head.forecast && <p class="ak-notice">{head.forecast}</p>}
+      {isFreezing && (
+        <p class="ak-notice">
+          The run has finished. When you leave this view or save the notebook, it turns into a static snapshot.
+        </p>
+      )}
+      {notice && (
+        <p class="ak-notice" role="alert">
+          {notice}
+          <Button class="ak-action" aria-label="Dismiss" onClick={() => view.set({ notice: "" })}>
+            ×
+          </Button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+const CONNECTION_PROBLEMS: { [state in ConnectionState]?: string } = {
+  unanswered:
+    "The kernel has not responded. If it is busy, wait for its cell to finish. If it was restarted, run the cell again.",
+  unresponsive:
+    "The kernel is not responding. It may be busy with a cell, and run your command after it, or it may have died.",
+};
+
+function lostKernel({ run }: Head): string {
+  const advice = run ? ` What was recorded is safe: agent.resume("${run}") in a new kernel continues from there.` : "";
+  return `The kernel is gone, so this view can no longer control the run.${advice}`;
+}

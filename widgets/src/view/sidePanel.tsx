@@ -1,0 +1,102 @@
+/** The panels beside the trace: the engine's source, a request, breakpoints, branches, progress. */
+
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { Button } from "../elements/controls";
+import { indexAfterKey } from "../elements/tabs";
+import { BranchList } from "../panels/branches";
+import { Breakpoints } from "../panels/breakpoints";
+import { hasProgress, ProgressPanel } from "../panels/progress";
+import { RequestPanel } from "../panels/request";
+import { SourcePanel } from "../panels/source";
+import type { Store } from "../state/store";
+import { useStore } from "../state/useStore";
+import type { Tab, ViewState } from "../state/viewState";
+
+const LABELS: { [tab in Tab]: string } = {
+  source: "Source",
+  request: "Request",
+  breakpoints: "Breakpoints",
+  branches: "Branches",
+  progress: "Progress",
+};
+
+interface SidePanelProps {
+  store: Store;
+  view: ViewState;
+  /** A prefix for the ids of the elements. */
+  id: string;
+}
+
+export function SidePanel({ store, view, id }: SidePanelProps): JSX.Element {
+  const chosen = useStore(view, (v) => v.tab);
+  const pictures = useStore(store, (s) => s.pictures);
+  const branches = useStore(store, (s) => s.head.branches);
+  const breakpoints = useStore(store, (s) => s.head.breakpoints.length);
+  const list = useRef<HTMLDivElement>(null);
+  const isShown = (tab: Tab): boolean =>
+    (tab !== "progress" || hasProgress(pictures)) && (tab !== "branches" || branches > 1);
+  const tabs = (Object.keys(LABELS) as Tab[]).filter(isShown);
+  const open = tabs.includes(chosen) ? chosen : "source";
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const index = indexAfterKey(event.key, tabs.indexOf(open), tabs.length, "ArrowLeft", "ArrowRight");
+    if (index === undefined) return;
+    event.preventDefault();
+    view.set({ tab: tabs[index] as Tab });
+    (list.current?.children[index] as HTMLElement | undefined)?.focus();
+  };
+  return (
+    <aside class="ak-side" aria-label="Side panel">
+      <div class="ak-tabs ak-side-tabs" role="tablist" aria-label="Panels" ref={list} onKeyDown={onKeyDown}>
+        {tabs.map((tab) => (
+          <Button
+            key={tab}
+            role="tab"
+            id={`${id}-${tab}`}
+            aria-selected={tab === open}
+            aria-controls={`${id}-panel`}
+            tabIndex={tab === open ? 0 : -1}
+            onClick={() => view.set({ tab })}
+          >
+            {LABELS[tab]}
+            {tab === "breakpoints" && breakpoints > 0 && <span class="ak-count">{breakpoints}</span>}
+            {tab === "branches" && <span class="ak-count">{branches}</span>}
+          </Button>
+        ))}
+      </div>
+      <div class="ak-side-panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${open}`}>
+        {store.ready && <TabPanel store={store} view={view} tab={open} />}
+      </div>
+    </aside>
+  );
+}
+
+function TabPanel({ store, view, tab }: { store: Store; view: ViewState; tab: Tab }): JSX.Element {
+  if (tab === "request") return <SelectedRequest store={store} view={view} />;
+  if (tab === "breakpoints") return <Breakpoints store={store} />;
+  if (tab === "branches") return <BranchList store={store} onCompare={(comparison) => view.set({ comparison })} />;
+  if (tab === "progress") return <ProgressPanel store={store} goTo={(entry) => void view.goToEntry(entry)} />;
+  return <SourcePanel store={store} />;
+}
+
+/** The request that was asked for, or else the latest one. */
+function SelectedRequest({ store, view }: { store: Store; view: ViewState }): JSX.Element {
+  const chosen = useStore(view, (v) => v.request);
+  const entry = useStore(store, (s) => (chosen && s.trace.find(chosen) ? chosen : lastThought(s)));
+  if (!entry) return <p class="ak-empty">No model calls yet.</p>;
+  return (
+    <>
+      <p class="ak-muted ak-request-title">
+        Request of entry {store.trace.find(entry)?.n}
+        {entry !== chosen && " (latest)"}
+      </p>
+      <RequestPanel store={store} entry={entry} />
+    </>
+  );
+}
+
+/** Return the id of the last thought that is loaded, or 0. */
+function lastThought({ cards }: Store): number {
+  for (let n = cards.length - 1; n >= 0; n--) if (cards[n]?.kind === "think") return cards[n]?.id ?? 0;
+  return 0;
+}
