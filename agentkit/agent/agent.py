@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from agentkit.agent import arounds, lessons, log, sessions
 from agentkit.agent import options as agent_options
@@ -26,7 +26,6 @@ from agentkit.journal import open_journal
 from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
-from agentkit.memory.store import Memory
 from agentkit.models import dialects, resolve
 from agentkit.run import answer
 from agentkit.run.run import Result, Run
@@ -36,6 +35,9 @@ from agentkit.runtime.scheduler import Scheduler
 from agentkit.tools import builtin
 from agentkit.tools.toolset import ToolSet
 from agentkit.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from agentkit.memory.store import Memory
 
 FIXED = frozenset({"instructions", "journal", *sessions.OPTIONS})
 """The options of an agent that a fork cannot change: they are part of its past."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.agent.options import Options
 from agentkit.around.base import Around, around, aside
@@ -12,9 +12,11 @@ from agentkit.core.messages import user as asked
 from agentkit.core.steps import Conclude, Step
 from agentkit.errors import AgentkitError, UsageError
 from agentkit.journal.entries import Journal, Note
-from agentkit.memory.store import Memory
 from agentkit.run.run import Run
 from agentkit.trace.events import Event
+
+if TYPE_CHECKING:
+    from agentkit.memory.store import Memory
 
 RETAINED, RECALLED = 10, 3
 

@@ -191,7 +191,9 @@ def _check_head(data: Any) -> None:
     version = data.get("version")
     if version != VERSION:
         other = "a newer" if isinstance(version, int) and version > VERSION else "an older"
-        raise UsageError(f"the recording has version {version!r}, and this agentkit reads {VERSION}: install {other} one")
+        raise UsageError(
+            f"the recording has version {version!r}, and this agentkit reads {VERSION}: install {other} one"
+        )
     for name in _KEYS:
         if name not in data:
             raise UsageError(f"the recording has no {name!r}; export the run again")

@@ -117,7 +117,7 @@ class Reader:
             return self.stored[data["message"]]
         if "end" in data:
             return End(**data["end"])
-        return dict(data["items"]) if "items" in data else data["json"]
+        return data["json"]
 
     def _reply(self, data: Json) -> Reply:
         own: Message = self.stored[data.pop("message")]

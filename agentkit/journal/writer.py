@@ -124,8 +124,6 @@ class Writer:
             return {"message": self._message(result)}
         if isinstance(result, End):
             return {"end": {"answer": result.answer, "reason": result.reason, "scope": result.scope}}
-        if isinstance(result, dict) and not all(isinstance(key, str) for key in result):
-            return {"items": list(result.items())}
         return {"json": result}
 
     def _reply(self, reply: Reply) -> Json:

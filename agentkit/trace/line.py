@@ -171,6 +171,11 @@ class Line:
             lane = enclosing(lane)
         return self.tips[lane]
 
+    def last(self, lane: str) -> int:
+        """Return the last entry of a lane or of the lanes inside it; if there is none, the one it was opened after."""
+        inside = (entry.id for entry in reversed(self.entries) if entry.path.startswith(lane))
+        return next(inside, None) or self.tip(lane)
+
     def common(self, entries: list[Entry]) -> int:
         """Count the entries at the beginning that this line shares with another one."""
         pairs = zip(self.entries, entries, strict=False)

@@ -17,6 +17,7 @@ from agentkit.core.steps import End, Engine, Step, Think, replace
 from agentkit.core.text import error_line
 from agentkit.errors import Diverged, JournalError, UsageError
 from agentkit.journal.entries import Entry, Journal, Note, Row
+from agentkit.stepper.frames import all_lanes
 from agentkit.stepper.stepper import Pending, Stepper
 from agentkit.trace.injections import Injections, added, interrupt
 from agentkit.trace.line import Line, Tree, has_drifted, is_beside
@@ -243,8 +244,10 @@ class Trace(Position):
         return self.injections.answer_first(self.line) if self.injections.notes else None
 
     def inject(self, key: str, text: str, to: str = "", at: float = 0.0) -> None:
-        """Anchor a message at the end of the line; the next Think that listens hears it. `key` names it, for `recall`."""
-        data = {"id": key, "text": text, "to": to, "anchor": self.line.tip(to)}
+        """Anchor a message at the end of a lane; the next Think that listens hears it. `key` names it, for `recall`."""
+        is_split = any(lane.path == to and lane.batch for lane in all_lanes(self.stepper.root))
+        anchor = self.line.tip(to) if is_split else self.line.last(to)
+        data = {"id": key, "text": text, "to": to, "anchor": anchor}
         self.injections.notes[key] = self.note("inject", data, at=at)
 
     def recall(self, key: str, at: float = 0.0) -> None:

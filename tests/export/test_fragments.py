@@ -74,7 +74,11 @@ def test_two_runs_of_the_same_look_the_same(module: ModuleType) -> None:
     one, other = run_of(), run_of()
     assert module.run(one) == module.run(other) and module.branches(one.branches()) == module.branches(other.branches())
     everything = (
-        module.run(one) + about(one.agent, module) + module.result(one.result) + module.tool(look) + module.entry(one[1])
+        module.run(one)
+        + about(one.agent, module)
+        + module.result(one.result)
+        + module.tool(look)
+        + module.entry(one[1])
     )
     assert not re.search(r"0x[0-9a-f]{6}|\d{9}", everything) and one.id not in everything
 

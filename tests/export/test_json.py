@@ -119,7 +119,7 @@ def test_lanes_questions_and_any_engine_survive_a_round_trip(restored: Restored)
 def ask_and_split(task: Any, *, tools: Any = ()) -> Any:
     city = yield Ask("Where?", choices=("Oslo", "Rome"))
     one, two, seen = yield All((Think(Chat.of("1")), Think(Chat.of("2")), Act(Call("look", {"city": city}))))
-    return Answer(f"{city} {one.text} {two.text} {seen[0].text}", Chat.of(task))
+    return Answer(f"{city} {one.text} {two.text} {seen.text}", Chat.of(task))
 
 
 def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:

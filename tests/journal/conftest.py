@@ -34,7 +34,7 @@ def turn(chat: Chat, number: int, run: str = "r1", tools: tuple = (), parent: in
         usage=Usage(10, 2, calls=1),
         finish="stop",
     )
-    observed = (Message("tool", f"result {number}", (), f"c{number}", "search", value={"n": number}),)
+    observed = Message("tool", f"result {number}", (), f"c{number}", "search", value={"n": number})
     rows = [
         Entry(
             parent,
@@ -51,7 +51,7 @@ def turn(chat: Chat, number: int, run: str = "r1", tools: tuple = (), parent: in
             run=run,
         ),
         Note("call", {"parent": parent, "path": "", "index": 2 * number + 1, "name": "search"}, 2.5, run),
-        Entry(parent, "act", "", 2 * number + 1, Act.each(reply.calls), None, observed, "tool", run=run),
+        Entry(parent, "act", "", 2 * number + 1, Act(call), None, observed, "tool", run=run),
     ]
     return rows, chat + reply + observed
 

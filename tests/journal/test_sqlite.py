@@ -181,7 +181,7 @@ def test_a_file_whose_pages_were_overwritten_is_damaged_not_a_crash(journal, mak
 def test_a_file_of_a_newer_version_is_refused_with_both_versions(journal):
     journal.close()
     tamper(journal, "PRAGMA user_version = 7")
-    with pytest.raises(JournalTooNew, match=r"format 7.* up to 1: upgrade agentkit"):
+    with pytest.raises(JournalTooNew, match=r"format 7.* up to 2: upgrade agentkit"):
         SqliteJournal(journal.path)
 
 
