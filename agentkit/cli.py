@@ -11,6 +11,7 @@ import typer
 
 from agentkit.agent.agent import Agent, runs
 from agentkit.agent.log import attach, logger
+from agentkit.core.steps import Loop
 from agentkit.errors import AgentkitError
 from agentkit.journal import open_journal
 from agentkit.models import resolve
@@ -27,14 +28,15 @@ def run(
     model: Annotated[str | None, typer.Option("--model", "-m", help="offline, openai:NAME …; see models")] = None,
     engine: Annotated[str, typer.Option("--engine", "-e", help="react, or module:function")] = "react",
     tools: Annotated[str, typer.Option("--tools", "-t", help="toolboxes, by comma")] = ",".join(builtin.BOXES),
-    max_steps: Annotated[int, typer.Option("--max-steps", "-n", help="model calls, at the most")] = 10,
+    max_steps: Annotated[int | None, typer.Option("--max-steps", "-n", help="model calls at most")] = None,
     dialect: Annotated[str | None, typer.Option(help="text, json or native")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say each step")] = False,
 ) -> None:
     """Run a task to its end and print the answer."""
     if verbose:
         _speak()
-    agent = _agent(model, tools, engine=engine, dialect=dialect, max_iterations=max_steps)
+    loop = Loop(engine) if max_steps is None else Loop(engine, max_iterations=max_steps)
+    agent = _agent(model, tools, engine=loop, dialect=dialect)
     held = agent.start(task, paused=True)
     if verbose:
         attach(held)

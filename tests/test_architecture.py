@@ -22,7 +22,7 @@ PURE_ROOMS = {*PURE, "core", "models", "tools"}  # of models and tools, they use
 PURE_LIBRARY = {
     *("__future__", "bisect", "collections", "copy", "dataclasses", "difflib", "enum", "functools", "hashlib", "heapq"),
     *("inspect", "itertools", "json", "linecache", "math", "operator", "re", "string", "textwrap", "tokenize", "types"),
-    "typing",
+    *("annotated_types", "typing"),
 }
 PERFORMS = {"open", "print", "input", "exec", "eval", "compile", "breakpoint", "__import__"}
 

@@ -34,21 +34,21 @@ def begin(*replies: Any, **options: Any) -> Run:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"journal": 5}, 'journal is "memory"'),
-        ({"journal": ""}, "journal is"),
-        ({"approve": 5}, "approve is True, a list of tool names, or a function"),
-        ({"approve": "look"}, "approve is True, a list"),
+        ({"journal": 5}, "journal must be a string, a path or a Journal, not 5"),
+        ({"journal": ""}, "journal must be a string that is not empty"),
+        ({"approve": 5}, "approve must be True or False, a list, a tuple, a set or a function, not 5"),
+        ({"approve": "look"}, "approve must be True or False, a list"),
         ({"approve": ["lok"]}, "unknown tool to approve 'lok'; did you mean 'look'"),
-        ({"approver": "allow"}, "approver is a function"),
-        ({"arounds": [5]}, "arounds is a list of generator functions"),
-        ({"arounds": look}, "arounds is a list"),
-        ({"on_event": 5}, "on_event is a function"),
-        ({"on_step": "print"}, "on_step is a function"),
-        ({"roles": ["plan"]}, "roles is a dict"),
-        ({"settings": 5}, "settings is a dict"),
-        ({"instructions": 5}, "instructions is a text"),
-        ({"raise_errors": "yes"}, "raise_errors is True or False"),
-        ({"dialect": 5}, "dialect is the name"),
+        ({"approver": "allow"}, "approver must be a function"),
+        ({"arounds": [5]}, "an item of arounds must be a string or a function"),
+        ({"arounds": look}, "arounds must be a list"),
+        ({"on_event": 5}, "on_event must be a function"),
+        ({"on_step": "print"}, "on_step must be a function"),
+        ({"roles": ["plan"]}, "roles must be a dict"),
+        ({"settings": 5}, "settings must be a dict"),
+        ({"instructions": 5}, "instructions must be a string"),
+        ({"raise_errors": "yes"}, "raise_errors must be True or False"),
+        ({"dialect": 5}, "dialect must be 'native', 'json' or 'text'"),
     ],
 )
 def test_a_setting_of_no_use_is_refused_at_construction(options: dict[str, Any], says: str) -> None:
@@ -146,7 +146,7 @@ def test_an_option_that_the_engine_lacks_is_named_when_a_run_is_resumed() -> Non
     run.close()
     other = Agent("echo", [look], engine=plain, journal=run.agent.journal)
     for _ in range(2):  # and the run is not left held
-        with pytest.raises(UsageError, match=re.escape("max_iterations=3, and plain knows no such option")):
+        with pytest.raises(UsageError, match=re.escape("max_iterations=3, and plain has no such option")):
             other.resume(run.id)
     assert run.agent.resume(run.id).drive().answer == "rain"
 
@@ -173,15 +173,15 @@ def test_a_reply_of_wrong_parts_is_refused_before_it_is_recorded(reply: Reply) -
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        (lambda: Think("text"), "Think is given a Chat"),  # type: ignore[arg-type]
+        (lambda: Think("text"), "Think takes a Chat"),  # type: ignore[arg-type]
         (lambda: Think(Chat.of("q"), "look"), "tuple of tools"),  # type: ignore[arg-type]
-        (lambda: Act(("x",)), "an action is a Call"),  # type: ignore[arg-type]
-        (lambda: Act("x"), "Act is given a tuple of calls"),  # type: ignore[arg-type]
-        (lambda: Act([Call("look")]), "Act is given a tuple of calls"),  # type: ignore[arg-type]
+        (lambda: Act(("x",)), "Act takes one Call"),  # type: ignore[arg-type]
+        (lambda: Act("x"), "Act takes one Call"),  # type: ignore[arg-type]
+        (lambda: Act([Call("look")]), "Act takes one Call"),  # type: ignore[arg-type]
         (lambda: Act(Call("look", "Oslo")), "a dict of arguments"),  # type: ignore[arg-type]
-        (lambda: Ask(5), "Ask is given a text"),  # type: ignore[arg-type]
-        (lambda: All(5), "All is given a tuple"),  # type: ignore[arg-type]
-        (lambda: All((Think("text"),)), "Think is given a Chat"),  # type: ignore[arg-type]
+        (lambda: Ask(5), "Ask takes a text"),  # type: ignore[arg-type]
+        (lambda: All(5), "All takes a tuple"),  # type: ignore[arg-type]
+        (lambda: All((Think("text"),)), "Think takes a Chat"),  # type: ignore[arg-type]
         (lambda: All(("x",)), "an engine yields steps"),
         (lambda: Reply("x"), "an engine yields steps"),
     ],

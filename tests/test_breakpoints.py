@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Loop, Reply, Run, tool
+from agentkit import Act, Agent, All, Answer, Call, Chat, Loop, Reply, Run, tool
 from agentkit.core.steps import Engine, Part
 from agentkit.engines import react as module
 from agentkit.errors import UsageError
@@ -141,7 +141,6 @@ def test_calls_are_looked_through_once_and_not_again_before_each_one_that_follow
 
     def engine(task: Any, *, turns: int = 0) -> Engine:
         yield All(tuple(lane(number, turns) for number in range(lanes)))
-        yield Conclude("done")
         return Answer("done", Chat.of(task))
 
     counts = []
@@ -156,7 +155,7 @@ def test_calls_are_looked_through_once_and_not_again_before_each_one_that_follow
 
 def test_a_breakpoint_on_a_line_moves_to_where_the_engine_can_stand() -> None:
     run = begin(call("Oslo"), "done")
-    point = run.break_at(line=line_of("if thought.calls"))
+    point = run.break_at(line=line_of("if not thought.calls"))
     assert point.line == line_of("yield Act")
     run.drive()
     assert point.hits == 1 and run.pending[0].step.kind == "act"
@@ -177,7 +176,7 @@ def test_a_breakpoint_on_a_line_of_an_engine_within_another_stays_there() -> Non
 
 def test_a_breakpoint_that_is_there_is_switched_on_and_not_set_twice() -> None:
     run = begin("done")
-    point = run.break_at(line=line_of("if thought.calls"))
+    point = run.break_at(line=line_of("if not thought.calls"))
     point.enabled = False
     assert run.break_at(line=line_of("yield Act")) is point and point.enabled
     run.break_at(line=line_of("yield Act"), file=module.__file__)

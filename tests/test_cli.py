@@ -69,8 +69,8 @@ def test_a_recorded_run_is_listed_replayed_exported_and_deleted() -> None:
         (("run", "x", "-m", "ofline"), "did you mean 'offline'?"),
         (("run", "x", "-e", "recat"), "did you mean 'react'?"),
         (("run", "x", "-t", "maths"), "did you mean 'math'?"),
-        (("run", "x", "-n", "0"), "max_iterations is a whole number of at least 1"),
-        (("run", "x", "--dialect", "jason"), "unknown dialect"),
+        (("run", "x", "-n", "0"), "max_iterations must be at least 1"),
+        (("run", "x", "--dialect", "jason"), "dialect must be 'native', 'json' or 'text', not 'jason'"),
         (("replay", "nothing"), "0 runs begin with 'nothing'"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Act, Agent, Answer, Call, Chat, Conclude, Reply, Think, Usage, compare, tool
+from agentkit import Act, Agent, Answer, Call, Chat, Loop, Reply, Think, Usage, compare, tool
 from agentkit.errors import ModelError, Unknown, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.cassette import Cassette
@@ -26,7 +26,6 @@ NATIVE = Abilities(tools=True)
 
 def once(task: Any) -> Any:
     reply = yield Think(Chat.of(task))
-    yield Conclude(reply.text)
     return Answer(reply.text, Chat.of(task))
 
 
@@ -38,7 +37,6 @@ def checked(task: Any, *, tools: tuple[Any, ...] = (), rounds: int = 1) -> Any:
         chat += yield Act.each(reply.calls)
     for _ in range(rounds):
         reply = yield Think(chat, role="critique")
-    yield Conclude(reply.text)
     return Answer(reply.text, chat)
 
 
@@ -90,14 +88,14 @@ def test_html_and_markdown_hold_every_step_as_text() -> None:
 
 def test_options_go_to_the_engines_that_know_them_and_an_engine_may_have_its_own() -> None:
     model = Scripted(["a", "b", "c", "d", "e", "f"])
-    found = compare("q", [once, (checked, {"rounds": 2}), checked], model=model, journal="memory", rounds=1)
+    found = compare("q", [once, Loop(checked, rounds=2), checked], model=model, journal="memory", shared={"rounds": 1})
     assert [result.step_count for result in found.results] == [1, 3, 2] and found.names == [
         "once",
         "checked 1",
         "checked 2",
     ]
     with pytest.raises(Unknown, match="rounds"):
-        compare("q", [once, checked], model=model, round=3)
+        compare("q", [once, checked], model=model, shared={"round": 3})
 
 
 def test_each_engine_plays_a_cassette_from_its_beginning(tmp_path: Path) -> None:
@@ -135,10 +133,10 @@ def test_the_same_script_gives_the_same_text() -> None:
 
 
 def test_long_runs_are_cut_in_the_text_and_whole_in_the_rows() -> None:
-    found = compare("q", [(checked, {"rounds": 100})], model=Scripted(["x"] * 200), journal="memory")
+    found = compare("q", [Loop(checked, rounds=100)], model=Scripted(["x"] * 200), journal="memory")
     assert len(found.rows) == 102 and "… and 42 more" in repr(found)
 
 
 def test_nothing_to_compare_is_said_so() -> None:
-    with pytest.raises(UsageError, match="what to compare"):
+    with pytest.raises(UsageError, match="nothing to compare"):
         compare("q")

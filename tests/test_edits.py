@@ -243,14 +243,14 @@ def test_a_final_answer_waits_for_what_was_injected() -> None:
 def test_what_nobody_has_heard_at_the_end_is_reported() -> None:
     held: list[Run] = []
 
-    def last(request: Any) -> str:
+    def last(request: Any) -> Reply:
         held[0].inject("too late")
-        return "forced"
+        return call("look", city="Oslo")
 
-    run, _ = begin(call("look", city="Oslo"), last, max_iterations=1)
+    run, _ = begin(call("look", city="Oslo"), last, budget={"max_model_calls": 2})
     held.append(run)
     run.drive()
-    assert run.result.answer == "forced" and run.result.pending_injections == ("too late",)
+    assert run.result.reason == "budget:max_model_calls" and run.result.pending_injections == ("too late",)
     with pytest.raises(Ended, match="undo"):
         run.inject("later still")
 

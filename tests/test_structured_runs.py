@@ -8,7 +8,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from agentkit import Agent, Answer, Chat, Conclude, Reply, Run, Think
+from agentkit import Agent, Answer, Chat, Reply, Run, Think
 from agentkit.core.messages import Call
 from agentkit.engines.structured import structured
 from agentkit.errors import ModelError, OutputValidationError
@@ -29,7 +29,6 @@ def planner(task: Any) -> Any:
     plan = yield from structured(chat, Plan, role="plan")
     for step in plan.value.steps:
         chat += yield Think(chat + step)
-    yield Conclude(chat[-1].text)
     return Answer(f"{plan.level}/{plan.calls}: {chat[-1].text}", chat)
 
 
@@ -163,7 +162,6 @@ def test_another_schema_is_a_drift_that_a_replay_shows() -> None:
         chat = Chat.of(task)
         plan = yield from structured(chat, {"type": "object", "properties": {"steps": {"type": "array"}}}, role="plan")
         chat += yield Think(chat + plan.value["steps"][0])
-        yield Conclude(chat[-1].text)
         return Answer(chat[-1].text, chat)
 
     again = Agent(Scripted([]), engine=other, journal=run.agent.journal).resume(run.id)

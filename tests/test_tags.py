@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Act, Agent, All, Answer, Ask, Call, Chat, Conclude, Reply, Run, Think, tool
+from agentkit import Act, Agent, All, Answer, Ask, Call, Chat, Reply, Run, Think, tool
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 from agentkit.trace.events import Event
@@ -25,16 +25,15 @@ def look(city: str) -> str:
 def planned(task: Any, *, tools: Any = ()) -> Any:
     chat = Chat.of(task)
     thought = yield Think(chat, tools, role="plan", tags=MappingProxyType(PLAN))
-    seen = yield Act(thought.calls, role="verify", tags={"episode": 2})
+    seen = yield Act.each(thought.calls, role="verify", tags={"episode": 2})
     chat += thought
     chat += seen
     yield Ask("go on?", tags={"step": 2})
-    one, two = yield All(
+    _, two = yield All(
         (Think(chat, role="propose", tags={"node": "1.1"}), Think(chat, role="propose", tags={"node": "1.2"})),
         tags={"level": 1},
     )
-    yield Conclude(one.text, tags={"step": 3})
-    return Answer(two.text, chat)
+    return Answer(two.text, chat, tags={"step": 3})
 
 
 def done(events: list[Event], calls: int) -> Run:

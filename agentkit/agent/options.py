@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 
 from agentkit.engines.registry import Engine, check_value, hint_for
 from agentkit.errors import Unknown
@@ -20,6 +20,7 @@ from agentkit.journal.entries import Journal
 
 Switch = bool | Mapping[str, Any] | None
 Number = bool | int | Mapping[str, Any] | None
+Names = list[str] | tuple[str, ...] | set[str] | frozenset[str]
 
 
 class Options(TypedDict, total=False):
@@ -36,12 +37,12 @@ class Options(TypedDict, total=False):
     roles: Annotated[Mapping[str, Any] | None, "other models by role, such as {'evaluate': model}"]
     settings: Annotated[dict[str, Any] | None, "what goes into each request as it is, such as {'temperature': 0}"]
     journal: Annotated[
-        str | os.PathLike[str] | Journal | None,
+        Annotated[str, MinLen(1)] | os.PathLike[str] | Journal | None,
         'where runs are recorded: "sqlite" (the default), a path, "memory", a journal, or None for nowhere',
     ]
     budget: Annotated[Budget | Mapping[str, Any] | None, "what a run may spend: a Budget, or a dict of its limits"]
     approve: Annotated[
-        bool | Collection[str] | Callable[[Any], Any] | None,
+        bool | Names | Callable[[Any], Any] | None,
         "which calls need a person's yes: all of them (True), those of these tools, or those for which a function is true",
     ]
     approver: Annotated[
@@ -67,10 +68,10 @@ class Options(TypedDict, total=False):
     structured_thinking: Annotated[Switch, "have each thought written as data first"]
     self_check: Annotated[Number, "have the model judge its progress after every so many tool calls (6)"]
     check_completion: Annotated[Number, "ask before the answer whether it is complete, up to so many times (1)"]
-    completion_markers: Annotated[Collection[str] | None, "regular expressions with which a model says that it is done"]
+    completion_markers: Annotated[str | Names | None, "regular expressions with which a model says that it is done"]
     warn_cycles: Annotated[Number, "warn the model when a call has given the same result so many times (2)"]
     max_failures: Annotated[Number, "end the run after so many equal failures in a row (3)"]
-    arounds: Annotated[list[Any] | tuple[Any, ...] | None, "arounds of your own, or names of those above"]
+    arounds: Annotated[Sequence[str | Callable[..., Any]] | None, "arounds of your own, or names of those above"]
     retained_turns: Annotated[
         Annotated[int, Ge(1)] | None, "how many earlier turns of its session a run is told of (10)"
     ]

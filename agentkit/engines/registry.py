@@ -164,7 +164,10 @@ WRONG_TYPE = {
     "dict_type": "a dict",
     "list_type": "a list",
     "tuple_type": "a tuple",
+    "set_type": "a set",
+    "frozen_set_type": "a set",
     "callable_type": "a function",
+    "string_too_short": "a string that is not empty",
 }
 """What is expected, by pydantic's name for a value of another type."""
 
@@ -173,11 +176,14 @@ CLASSES = {"PathLike": "a path", "Collection": "a list, tuple or set", "Sequence
 
 def _refusal(name: str, value: Any, faults: list[Any]) -> str:
     """Say what an option must be. Of a union, each type has a fault of its own, unless one fits but for its range."""
+    if inside := [fault for fault in faults if any(isinstance(part, int) for part in fault["loc"])]:
+        faults, name = inside, f"an item of {name}"
+    elif faults[0]["loc"][-1:] == ("[key]",):
+        name = f"a key of {name}"
     types = [_expected_type(fault) for fault in faults]
     if all(types):
         *others, last = dict.fromkeys(types)
         expected = f"{', '.join(others)} or {last}" if others else last
-        name = f"a key of {name}" if faults[0]["loc"][-1:] == ("[key]",) else name
     else:
         message = next(fault["msg"] for fault, kind in zip(faults, types, strict=True) if not kind)
         message = message.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")

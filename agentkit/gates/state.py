@@ -18,7 +18,9 @@ from agentkit.trace.trace import Trace
 
 
 class Status(StrEnum):
-    """The status of a run."""
+    """The status of a run; as a value it is shown as the text that it is."""
+
+    __repr__ = str.__repr__
 
     READONLY = "readonly"
     DONE = "done"

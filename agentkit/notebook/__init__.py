@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Any
 
 from agentkit.core.display import set_live
+from agentkit.notebook.shell import live_shell
 from agentkit.run.run import Run
 
 
@@ -22,14 +21,6 @@ def unload_ipython_extension(shell: Any) -> None:
     from agentkit.notebook.magics import unload
 
     unload(shell)
-
-
-def live_shell() -> Any:
-    """Give the shell of a notebook in which somebody watches; None elsewhere, and where AGENTKIT_NONINTERACTIVE is set."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    watched = os.environ.get("AGENTKIT_NONINTERACTIVE", "0") in ("", "0")
-    return shell if watched and hasattr(shell, "kernel") else None
 
 
 class _Notebook:

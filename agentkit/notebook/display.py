@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.text import one_line
+from agentkit.notebook.shell import hush, in_notebook
 
 if TYPE_CHECKING:
     from agentkit.run.run import Run
@@ -63,45 +64,6 @@ class Table:
         body = "".join(row(cells, "td") for cells in self.rows)
         note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
         return f"<table><thead>{row(self.headings, 'th')}</thead><tbody>{body}</tbody></table>{note}"
-
-
-def in_notebook(shell: Any) -> bool:
-    """Whether a shell has outputs that can be changed later; one in a terminal has not."""
-    return hasattr(shell, "kernel")
-
-
-# -- a run, once ---------------------------------------------------------------------------------------------------------
-
-
-def bundle(run: Run, shell: Any) -> dict[str, Any]:
-    """Give all that a run is shown as, by MIME type, also while `hush` is on."""
-    formats = shell.display_formatter
-    found = {
-        kind: shown for kind, form in formats.formatters.items() if form.enabled and (shown := form(run)) is not None
-    }
-    more = formats.mimebundle_formatter(run) or {}
-    return {**found, **(more[0] if isinstance(more, tuple) else more)}
-
-
-def show(run: Run, shell: Any) -> None:
-    """Show a run as it stands, once, in the output of the running cell."""
-    from IPython.display import display
-
-    display(bundle(run, shell), raw=True)
-
-
-def hush(run: Run, shell: Any) -> None:
-    """Let the rest of the running cell pass over a run that the cell has shown already, though it is the last value."""
-    held = vars(run)
-    if "_ipython_display_" in held:
-        return
-    held["_ipython_display_"] = lambda: None
-
-    def over(*_: Any) -> None:
-        held.pop("_ipython_display_", None)
-        shell.events.unregister("post_run_cell", over)
-
-    shell.events.register("post_run_cell", over)
 
 
 # -- a run, while it goes on ---------------------------------------------------------------------------------------------

@@ -13,12 +13,13 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from agentkit.agent.agent import Agent, runs
+from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import JournalDamaged, Unknown
 from agentkit.journal import open_journal
 from agentkit.journal.entries import Entry, RunInfo
 from agentkit.models import resolve
-from agentkit.notebook import display, namespace
+from agentkit.notebook import display, namespace, shell
 from agentkit.run.run import Run
 
 VARIABLE = "agent_run"
@@ -103,14 +104,14 @@ class Session:
             end = time.monotonic() + PATIENCE
             while run.status == "running" and time.monotonic() < end:
                 time.sleep(0.02)
-            display.show(run, self.shell)
+            shell.show(run, self.shell)
             raise
         if result.error:
-            display.show(run, self.shell)
+            shell.show(run, self.shell)
             raise UsageError(f"{type(result.error).__name__}: {result.error}; nothing is lost: %agent play tries again")
-        if display.in_notebook(self.shell):
-            display.show(run, self.shell)
-            display.hush(run, self.shell)
+        if shell.in_notebook(self.shell):
+            shell.show(run, self.shell)
+            shell.hush(run, self.shell)
         return run
 
     def say(self, text: str) -> None:
@@ -121,17 +122,19 @@ class Session:
 
     def _agent(self, args: argparse.Namespace) -> Agent:
         settings = self.settings
-        engine = namespace.engine_of(args.engine or settings.engine, self.names)
-        options = {"max_iterations": args.iterations} if args.iterations is not None else self._limits(engine)
+        engine = self._limited(namespace.engine_of(args.engine or settings.engine, self.names), args.iterations)
         tools = settings.tools if args.tools is None else args.tools
         model = namespace.model_of(args.model or settings.model, self.names)
         held = namespace.tools_of(tools, self.names)
-        return Agent(model, held, engine=engine, journal=settings.journal, **options)
+        return Agent(model, held, engine=engine, journal=settings.journal)
 
-    def _limits(self, engine: Any) -> dict[str, int]:
-        """Give the configured limit to an engine that knows it."""
-        knows = "max_iterations" in registry.parameters(registry.find(engine)[0])
-        return {"max_iterations": self.settings.iterations} if knows and self.settings.iterations else {}
+    def _limited(self, engine: Any, iterations: int | None) -> Any:
+        """Give an engine the limit of the command, or the configured one if it has such an option and no limit yet."""
+        loop = engine if isinstance(engine, Loop) else Loop(engine)
+        limit = iterations
+        if limit is None and "max_iterations" in registry.parameters(registry.find(loop.engine)[0]):
+            limit = loop.options.get("max_iterations") or self.settings.iterations or None
+        return engine if limit is None else Loop(loop.engine, **{**loop.options, "max_iterations": limit})
 
     def reopen(self, args: argparse.Namespace) -> Run:
         """Open a recorded run with its engine, and with the model and tools of those names that there are now."""

@@ -20,7 +20,7 @@ import traitlets
 
 from agentkit.errors import UsageError
 from agentkit.journal.entries import Entry
-from agentkit.notebook import display, live_shell
+from agentkit.notebook.shell import bundle, live_shell
 from agentkit.run.run import Run
 from agentkit.view.feed import Feed
 from agentkit.view.hand import Hand
@@ -219,4 +219,4 @@ def static(run: Run, shell: Any) -> Data:
     """Give what a run is shown as where no kernel is, by MIME type."""
     if shell is None:
         return {"text/plain": repr(run)}
-    return display.bundle(run, shell)
+    return bundle(run, shell)

@@ -71,7 +71,7 @@ def gates(spec: dict[str, Any]) -> tuple[Gate, ...]:
     """Return the gate that checks the final answer against the recorded type.
 
     An answer that does not fit is sent back once; the next one is an error. When the run is driven again, it is sent
-    back once more.
+    back once more. An answer that was forced by a limit ends the run in any case; the result then holds the error.
     """
     if "output" not in spec:
         return ()
@@ -80,6 +80,8 @@ def gates(spec: dict[str, Any]) -> tuple[Gate, ...]:
     @gate(Conclude)
     def fits(pending: Pending, state: State) -> Verdict | None:
         assert type(pending.step) is Conclude
+        if pending.step.interrupted:
+            return None
         try:
             read(pending.step.answer, spec["output"])
             return None

@@ -545,7 +545,7 @@ class Run(Displayed):
         other: Run = agent.attach({**self.task, **changed}, parent=self, gates=(forked,))
         try:
             line = list(self.trace.line.entries) if entry is None else self.trace.until(entry)
-            other.trace.fork_from(self.trace, line, time.time(), **changed)
+            other.trace.fork_from(self.trace, line, changed, time.time())
         except BaseException:
             other.discard()
             raise

@@ -6,7 +6,7 @@ Rule 2: the stepper always stands where the line ends; after a change of the lin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -319,11 +319,11 @@ class Trace(Position):
         self._record_move(entries, why, at, more)
         self.rebuild()
 
-    def fork_from(self, source: Trace, entries: list[Entry], at: float = 0.0, **changes: Any) -> None:
+    def fork_from(self, source: Trace, entries: list[Entry], changes: Mapping[str, Any], at: float = 0.0) -> None:
         """Begin where another run of the same tree was; injected messages that no model has seen come along."""
         inherited = {note.data["id"]: note for note in source.injections.live(Line(self.tree, entries))}
         self.injections.notes.update(inherited)
-        self.move(entries, "fork", at=at, inherits=list(inherited), changes=changes)
+        self.move(entries, "fork", at=at, inherits=list(inherited), changes=dict(changes))
 
     def _record_move(self, entries: list[Entry], why: str, at: float, more: dict[str, Any]) -> None:
         line = Line(self.tree, entries).entries

@@ -47,7 +47,6 @@ def planning(task):
     yield Think(chat, tags={"plan": plan, "plan_step": 1})
     yield Think(chat, tags={"plan": plan, "plan_step": 2})
     yield Think(chat, tags={"plan": plan, "plan_step": 4, "plan_states": {2: "failed", 3: "skipped"}})
-    yield Conclude("over")
     return Answer("over", chat)
 
 def trying(task):
@@ -56,7 +55,6 @@ def trying(task):
         yield Think(chat, tags={"episode": episode})
         yield Think(chat, role="evaluate", tags={"episode": episode})
         yield Think(chat, role="reflect", tags={"episode": episode, "score": score, "ok": score > 0.5})
-    yield Conclude("over")
     return Answer("over", chat)
 
 def branching(task):
@@ -66,7 +64,6 @@ def branching(task):
         yield Think(chat, role="evaluate", tags={"node": node})
     known = {"scores": {"1": 3, "2": 8}, "pruned": ["1"], "chosen": ["2"]}
     yield Think(chat, role="propose", tags={"node": "2.1", "parent": "2", **known})
-    yield Conclude("over")
     return Answer("over", chat)
 """
 

@@ -50,7 +50,7 @@ def test_a_count_out_of_range_is_refused_by_name(engine: str, name: str, value: 
     ],
 )
 def test_what_is_out_of_range_is_refused_by_name(engine: str, name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{name}[. ]"):
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
         Agent("echo", **split({name: value}, engine))
 
 

@@ -168,7 +168,7 @@ def test_respond_answers_a_question_of_the_engine(notebook: Any) -> None:
     )
     notebook.run("%agent -e asking --wait Ask me")
     assert notebook.value("agent_run.status") == "waiting"
-    notebook.run("%agent respond the second one")
+    notebook.run("%agent respond the second one\n%agent play --wait")
     assert notebook.value("agent_run.answer") == "the second one"
 
 

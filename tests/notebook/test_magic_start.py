@@ -95,7 +95,7 @@ def test_engine_iterations_and_tools_are_those_that_are_named(notebook: Any) -> 
         == "True ('price', 'shout', 'convert')"
     )
     notebook.run("%agent -m model -n 3 -t none --pause Hm")
-    assert notebook.value("agent_run.agent.options, agent_run.agent.tools.names") == "{'max_iterations': 3} ()"
+    assert notebook.value("agent_run.agent.engine_options, agent_run.agent.tools.names") == "{'max_iterations': 3} ()"
 
 
 def test_config_sets_the_defaults(notebook: Any) -> None:
@@ -107,7 +107,7 @@ def test_config_sets_the_defaults(notebook: Any) -> None:
         cell = notebook.run("%agent Say this")
         assert cell.text.startswith("Run done") and "Answer       Say this" in cell.text
         assert notebook.value("agent_run.agent, agent_run.agent.journal").startswith(
-            "Agent(model='echo', engine='react', tools=[price], max"
+            "Agent(model='echo', engine=Loop('react', max_iterations=4), tools=[price]) None"
         )
     finally:
         notebook.run(
@@ -163,7 +163,7 @@ def test_what_a_provider_says_is_shown_in_one_line_that_no_terminal_obeys(notebo
         ("%agent -e reakt hi", "unknown engine 'reakt'; did you mean 'react'?"),
         ("%agent -t prise hi", "unknown tool 'prise'; did you mean 'price'?"),
         ("%agent -t LESSON hi", "unknown tool 'LESSON'"),
-        ("%agent -n 0 hi", "max_iterations is a whole number of at least 1, not 0"),
+        ("%agent -n 0 hi", "max_iterations must be at least 1, not 0"),
         ("%agent -n many hi", "invalid int value: 'many'"),
         ("%agent -o 2nd hi", "'2nd' is no name for a variable"),
         ("%agent -m", "expected one argument"),

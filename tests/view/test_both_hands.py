@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from view.conftest import PATIENCE, Viewed, asks, paused
 
-from agentkit import Act, Agent, Answer, Call, Chat, Conclude, Reply, Run, Think, tool
+from agentkit import Act, Agent, Answer, Call, Chat, Reply, Run, Think, tool
 from agentkit.core.messages import user
 from agentkit.errors import UsageError
 from agentkit.models.base import Abilities, Chunk
@@ -119,7 +119,6 @@ def asking_the_clock(task: Any) -> Any:
     chat = Chat.of(task)
     chat += yield Think(chat + user(f"It is {time.monotonic()}."))
     chat += yield Think(chat)
-    yield Conclude("done")
     return Answer("done", chat)
 
 
@@ -180,7 +179,6 @@ def buying(task: Any) -> Any:
     chat = Chat.of(task)
     chat += yield Act(Call("price", {"item": "tea"}, "1"))
     chat += yield Think(chat)
-    yield Conclude("done")
     return Answer("done", chat)
 
 
@@ -245,7 +243,6 @@ def test_a_view_is_drawn_while_an_engine_takes_its_time_to_come_back(
         thought = yield Think(chat, tools)
         chat += thought
         chat += yield Act.each(thought.calls)
-        yield Conclude("done")
         return Answer("done", chat)
 
     viewed = view(paused(BOTH, engine=sleepy, tools=[price]))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from view.conftest import PATIENCE, Viewed, asks, paused
 
-from agentkit import Answer, Ask, Call, Chat, Conclude, Reply, Think, tool
+from agentkit import Answer, Ask, Call, Chat, Reply, Think, tool
 
 View = Callable[..., Viewed]
 
@@ -127,7 +127,6 @@ def asking(task: Any) -> Any:
     chat = Chat.of(task)
     colour = yield Ask("Which colour?", choices=("red", "blue"))
     chat += yield Think(chat + colour)
-    yield Conclude("ok")
     return Answer(colour, chat)
 
 

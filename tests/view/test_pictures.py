@@ -7,7 +7,7 @@ from typing import Any
 
 from view.conftest import Viewed, paused
 
-from agentkit import Answer, Chat, Conclude, Think
+from agentkit import Answer, Chat, Think
 
 View = Callable[..., Viewed]
 
@@ -22,7 +22,6 @@ def planning(task: Any) -> Any:
     chat += yield Think(
         chat, role="synthesize", tags={"plan": plan, "plan_step": 4, "plan_states": {2: "failed", 3: "skipped"}}
     )
-    yield Conclude("over")
     return Answer("over", chat)
 
 
@@ -33,7 +32,6 @@ def trying(task: Any) -> Any:
         chat += yield Think(chat, tags={"episode": episode})
         chat += yield Think(chat, role="evaluate", tags={"episode": episode})
         chat += yield Think(chat, role="reflect", tags={"episode": episode, "score": score, "ok": score > 0.5})
-    yield Conclude("over")
     return Answer("over", chat)
 
 
@@ -45,7 +43,6 @@ def branching(task: Any) -> Any:
         chat += yield Think(chat, role="evaluate", tags={"node": node})
     more = {"scores": {"1": 3, "2": 8}, "pruned": ["1"], "chosen": ["2", "2.1"]}
     chat += yield Think(chat, role="propose", tags={"node": "2.1", "parent": "2", **more})
-    yield Conclude("over")
     return Answer("over", chat)
 
 
@@ -111,7 +108,6 @@ def strange(task: Any) -> Any:
     chat += yield Think(
         chat, tags={"plan": 7, "plan_step": "x", "scores": [1], "episode": "one", "node": None, "pruned": 3}
     )
-    yield Conclude("over")
     return Answer("over", chat)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from view.conftest import Viewed, asks, paused
 
-from agentkit import Act, Agent, Answer, Chat, Conclude, Think, Usage, tool
+from agentkit import Act, Agent, Answer, Chat, Think, Usage, tool
 from agentkit.core.messages import Call, Reply
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -67,7 +67,6 @@ def inner(chat: Chat) -> Any:
 def outer(task: Any) -> Any:
     found = yield from inner(Chat.of(task))
     yield Think(found.chat, role="evaluate")
-    yield Conclude(found.text)
     return Answer(found.text, found.chat)
 
 
