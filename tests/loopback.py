@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentkit.models.replies import Gathering
-from agentkit.models.wire.reader import Reader
+from agentkit.models.stream_collector import Gathering
+from agentkit.models.transport.stream_reader import Reader
 
 Act = Callable[[socket.socket, threading.Event], Any]
 

@@ -19,8 +19,8 @@ from agentkit.core.secrets import mask_json
 from agentkit.core.steps import Conclude
 from agentkit.errors import OutputValidationError
 from agentkit.gates.base import Gate, Verdict, gate
-from agentkit.models.extract import candidates
-from agentkit.models.shaped import NOTHING, misfit
+from agentkit.models.json_in_text import candidates
+from agentkit.models.structured_output import NOTHING, misfit
 from agentkit.stepper.stepper import Pending
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 from agentkit.models.anthropic_reading import Arriving
 from agentkit.models.base import Abilities, Request
 from agentkit.models.remote import Remote
-from agentkit.models.wire.base import based, plain
+from agentkit.models.wire import based, plain
 
 BASE = "https://api.anthropic.com"
 VERSION = "2023-06-01"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentkit.core.usage import Usage
 from agentkit.models import finish_reasons
 from agentkit.models.base import CallDelta, Chunk
-from agentkit.models.wire.base import Said, items, number, text_of
+from agentkit.models.wire import Said, items, number, text_of
 
 if TYPE_CHECKING:
     from agentkit.models.remote import Remote

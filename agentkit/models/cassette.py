@@ -71,7 +71,7 @@ class Cassette:
                     self._played[key] = turn + 1
                     return reply_from_json(known[turn]["reply"])
             if self.mode == "replay":
-                from agentkit.models.nearest import describe_miss
+                from agentkit.models.closest_recording import describe_miss
 
                 raise NotRecorded(
                     describe_miss(asked, [one["request"] for one in self.recordings], str(self.path or "the cassette"))
@@ -79,7 +79,7 @@ class Cassette:
         return self._record(key, asked, self.model(request))
 
     def _record(self, key: str, asked: Any, output: Any) -> Any:
-        from agentkit.models.replies import acollect, collect
+        from agentkit.models.stream_collector import acollect, collect
 
         if hasattr(output, "__await__") or hasattr(output, "__aiter__"):
 

@@ -10,8 +10,8 @@ from agentkit.core import background
 from agentkit.core.messages import Reply
 from agentkit.errors import ContextOverflow, UsageError
 from agentkit.models.base import Abilities, Chunk, Request
-from agentkit.models.replies import reply_of
 from agentkit.models.scripted import pieces
+from agentkit.models.stream_collector import reply_of
 
 
 class Fallback:

@@ -11,7 +11,7 @@ from agentkit.core.usage import Usage
 from agentkit.models import finish_reasons
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
-from agentkit.models.wire.base import Said, based, items, number, plain, text_of
+from agentkit.models.wire import Said, based, items, number, plain, text_of
 
 _ENDS = ("/api/chat", "/api", "/v1")
 """What people copy behind the address of a server."""

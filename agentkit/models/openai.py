@@ -16,7 +16,7 @@ from agentkit.core.usage import Usage
 from agentkit.models import finish_reasons
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.remote import Remote
-from agentkit.models.wire.base import Said, based, items, money, number, plain, text_of
+from agentkit.models.wire import Said, based, items, money, number, plain, text_of
 
 BASE = "https://api.openai.com/v1"
 _REASONS = re.compile(r"(?:^|/)(?:o[1-9](?:$|-)|gpt-(?:[5-9]|\d\d)(?!.*-chat))")

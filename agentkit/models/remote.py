@@ -13,10 +13,10 @@ from agentkit.errors import ModelDenied, ModelError, UsageError
 from agentkit.models import keys
 from agentkit.models.base import Abilities, Request
 from agentkit.models.prices import Price, price_of
-from agentkit.models.wire.base import Place, Wire, plain
-from agentkit.models.wire.clients import is_here, is_played
-from agentkit.models.wire.retries import Retries, Turns
-from agentkit.models.wire.stream import Stream
+from agentkit.models.transport.call import Stream
+from agentkit.models.transport.clients import is_here, is_played
+from agentkit.models.transport.retries import Retries, Turns
+from agentkit.models.wire import Place, Wire, plain
 
 TIMEOUT = 600.0
 """Seconds for a whole call, retries included, and the wait for a turn (`per_minute`) not."""

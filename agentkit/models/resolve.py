@@ -13,7 +13,7 @@ from agentkit.config import load_plugin, plugins, read_config
 from agentkit.core import secrets
 from agentkit.errors import Unknown, UsageError
 from agentkit.models import keys
-from agentkit.models.adapt import as_model
+from agentkit.models.adapters import as_model
 
 KNOWN = ("offline", "echo")
 PREFIXES = ("openai:", "anthropic:", "ollama:")
@@ -100,9 +100,9 @@ def choose() -> Choice:
         return Choice(named, "the environment variable AGENTKIT_MODEL says so")
     if named := str(read_config().get("model", "")).strip():
         return Choice(named, "config.toml says so")
-    from agentkit.models import local
+    from agentkit.models import local_servers
 
-    for found in local.servers():
+    for found in local_servers.servers():
         return Choice(found.names[0], f"{found.server} answers on this machine")
     for key, name in PAID.items():
         if keys.is_set(key):
@@ -112,10 +112,10 @@ def choose() -> Choice:
 
 def list_all() -> dict[str, str]:
     """Give the models that can be named here and now, each with what is known of it."""
-    from agentkit.models import local
+    from agentkit.models import local_servers
 
     found = {name: (type(find(name)).__doc__ or "").strip().split("\n")[0] for name in KNOWN}
-    for server in local.servers():
+    for server in local_servers.servers():
         found |= dict.fromkeys(server.names, f"{server.server} at {server.address}")
     for key, name in PAID.items():
         provider = name.partition(":")[0]
@@ -148,9 +148,9 @@ def _anthropic(name: str) -> Any:
 
 
 def _ollama(name: str) -> Any:
-    from agentkit.models import local, ollama
+    from agentkit.models import local_servers, ollama
 
-    can = local.can(ollama.base(), name)
+    can = local_servers.can(ollama.base(), name)
     return ollama.Ollama(
         name, abilities={} if can is None else {"tools": "tools" in can, "reasoning": "thinking" in can}
     )
@@ -158,10 +158,10 @@ def _ollama(name: str) -> Any:
 
 def _at(url: str) -> Any:
     """Give the model of a server that speaks like OpenAI: the one that is named behind `#`, else its first."""
-    from agentkit.models import local
+    from agentkit.models import local_servers
     from agentkit.models.openai import OpenAI
     from agentkit.models.remote import host_of
-    from agentkit.models.wire.base import based
+    from agentkit.models.wire import based
 
     scheme, _, rest = url.partition("://")
     whole, _, name = f"{scheme.lower()}://{rest}".partition("#")
@@ -171,7 +171,7 @@ def _at(url: str) -> Any:
         address += "/v1"
     if not name:
         try:
-            offered = local.models_at(address, 2.0)
+            offered = local_servers.models_at(address, 2.0)
         except OSError as error:
             why = f"{address} did not answer when asked for its models ({error}). Is it up, and is the address right?"
             raise UsageError(f"{why} A model that is named is not looked for: {address}#NAME") from None

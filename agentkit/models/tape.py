@@ -15,8 +15,8 @@ from agentkit.core.messages import canonical, digest
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.text import error_line
 from agentkit.errors import JournalTooNew, NotRecorded, UsageError
-from agentkit.models.wire import clients
-from agentkit.models.wire.base import plain
+from agentkit.models.transport import clients
+from agentkit.models.wire import plain
 
 Mode = Literal["replay", "record", "auto"]
 VERSION = 1
@@ -69,7 +69,7 @@ class Tape:
 
         import httpx2
 
-        from agentkit.models.wire.deck import Deck
+        from agentkit.models.transport.deck import Deck
 
         key = (asyncio.get_running_loop(), here)
         with self._lock:
@@ -109,7 +109,7 @@ class Tape:
                 self._played[key] = turn + 1
                 return known[turn]["response"]
         if self.mode == "replay":
-            from agentkit.models.nearest import describe_miss
+            from agentkit.models.closest_recording import describe_miss
 
             recorded = [one["request"]["body"] for one in self.exchanges if isinstance(one["request"]["body"], dict)]
             raise NotRecorded(describe_miss(asked["body"], recorded, str(self.path)))

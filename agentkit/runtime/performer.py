@@ -18,11 +18,12 @@ from agentkit.core.usage import Usage
 from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ToolTimeout
 from agentkit.gates import deadline
 from agentkit.journal.entries import Entry, Note, Row
-from agentkit.models import dialects, shaped
+from agentkit.models import dialects
+from agentkit.models import structured_output as shaped
 from agentkit.models.base import Abilities, Model, Request
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.overflow import shorter
-from agentkit.models.replies import reply_of
+from agentkit.models.stream_collector import reply_of
 from agentkit.tools import observe
 from agentkit.tools.sources import ToolSet
 

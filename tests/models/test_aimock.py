@@ -15,7 +15,7 @@ from agentkit.models.anthropic import Anthropic
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.remote import Remote
-from agentkit.models.wire.retries import Retries
+from agentkit.models.transport.retries import Retries
 
 QUICK = Retries(2, first=0.05)
 PROVIDERS = ("openai", "anthropic", "ollama")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agentkit.core.messages import Chat, Reply, canonical, message_to_json
 from agentkit.models import dialects
-from agentkit.models.dialects import loose_json, thinking
+from agentkit.models.dialects import loose_json, thinking_tags
 from agentkit.tools.tool import Tool, tool
 
 
@@ -86,7 +86,7 @@ def test_any_text_is_read_rendered_and_stored(name: str, text: str, finish: str,
 @given(text=WRITTEN)
 @settings(max_examples=300)
 def test_no_thought_is_lost_and_none_is_said(text: str) -> None:
-    said, thought = thinking.split(text)
+    said, thought = thinking_tags.split(text)
     assert len(said) + len(thought) <= len(text)
     assert thought or said == text or "think" in text.lower()
 

@@ -10,7 +10,7 @@ import pytest
 
 from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
 from agentkit.models import dialects
-from agentkit.models.dialects.calls import from_wire
+from agentkit.models.dialects.call_parsing import from_wire
 from agentkit.models.dialects.native import NOT_RUN
 from agentkit.tools.tool import Tool, tool
 

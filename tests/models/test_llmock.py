@@ -11,7 +11,7 @@ from agentkit.errors import ContextOverflow, ModelDenied, ModelError, ModelTimeo
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.openai import OpenAI
 from agentkit.models.remote import Remote
-from agentkit.models.wire.retries import Retries
+from agentkit.models.transport.retries import Retries
 
 QUICK = Retries(2, first=0.4)  # long enough for the server to see that a connection was closed
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])

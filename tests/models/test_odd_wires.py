@@ -12,8 +12,8 @@ from agentkit.errors import ModelError
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
-from agentkit.models.replies import Gathering
-from agentkit.models.wire.reader import Reader
+from agentkit.models.stream_collector import Gathering
+from agentkit.models.transport.stream_reader import Reader
 
 ODD: list[Any] = [
     *(None, True, -1, 3, 1.5, float("nan"), float("inf"), 10**400, "", "x", "\ud800"),

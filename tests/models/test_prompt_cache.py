@@ -13,7 +13,7 @@ from agentkit import Agent, tool
 from agentkit.core.usage import Usage
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.prices import Price, price_of
-from agentkit.models.replies import gather_chunks
+from agentkit.models.stream_collector import gather_chunks
 
 MARK = {"type": "ephemeral"}
 USE = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1, "b": 2}}

@@ -17,8 +17,8 @@ from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Request
 from agentkit.models.openai import OpenAI
 from agentkit.models.remote import Remote
-from agentkit.models.replies import Gathering, collect
-from agentkit.models.wire.reader import Reader
+from agentkit.models.stream_collector import Gathering, collect
+from agentkit.models.transport.stream_reader import Reader
 
 OPENAI, ANTHROPIC = OpenAI("m", api_key="none"), Anthropic("m", api_key="none")
 ASKED = Request(Chat.of("q"), dialects.get("native"))

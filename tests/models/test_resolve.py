@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from agentkit import Agent, cli
 from agentkit.errors import Unknown, UsageError
-from agentkit.models import local, ollama, resolve
+from agentkit.models import local_servers, ollama, resolve
 from agentkit.models.base import Abilities
 from agentkit.models.tape import Tape
 
@@ -152,7 +152,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     """Give the address of a local server; it is played from a tape, which nobody is too busy to ask within 0.2 s."""
     tape = tmp_path / "tape.json"
     with Loopback([listing("qwen3-8b")]) as host, Tape(tape, "record"):
-        local.models_at(f"{host.url}/v1", 20)
+        local_servers.models_at(f"{host.url}/v1", 20)
         assert not {"authorization", "x-api-key"} & host.got[0].headers.keys()
     with Tape(tape):
         yield f"{host.url}/v1"
@@ -206,13 +206,15 @@ def test_looking_for_local_servers_waits_for_none_that_is_silent(monkeypatch: py
 
     with Loopback([silent]) as mute, Loopback([answer("<html>no api</html>")]) as web, Loopback([tags("a:1")]) as good:
         monkeypatch.setenv("AGENTKIT_LOCAL", f"{mute.url}/v1,{web.url}/v1,{good.url},http://127.0.0.1:9")
-        looked = (local.servers() for _ in range(50))  # a busy machine may take longer than it has, once or twice
+        looked = (
+            local_servers.servers() for _ in range(50)
+        )  # a busy machine may take longer than it has, once or twice
         found = next(filter(None, looked), [])
         assert [(each.address, each.models) for each in found] == [(good.url, ("a:1",))] and not ended
     monkeypatch.setenv("AGENTKIT_LOCAL", "none")
-    assert local.places() == {} and local.servers() == []
+    assert local_servers.places() == {} and local_servers.servers() == []
     monkeypatch.delenv("AGENTKIT_LOCAL")
-    assert list(local.places()) == ["Ollama", "LM Studio", "llama.cpp", "vLLM"]
+    assert list(local_servers.places()) == ["Ollama", "LM Studio", "llama.cpp", "vLLM"]
 
 
 def test_the_terminal_lists_what_was_found_and_why_one_was_chosen(

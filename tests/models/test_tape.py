@@ -16,10 +16,10 @@ from loopback import Loopback, answer, calling, completion, cut, delta, fault, l
 
 from agentkit import Agent, tool
 from agentkit.errors import ModelTimeout, ModelUnreachable, NotRecorded, UsageError
-from agentkit.models import local
+from agentkit.models import local_servers
 from agentkit.models.openai import OpenAI
 from agentkit.models.tape import Tape, pieces_of
-from agentkit.models.wire.retries import Retries
+from agentkit.models.transport.retries import Retries
 
 KEY = "sk-proj-abcdefghij0123456789abcdefghij"
 QUICK = Retries(2, first=0.01)
@@ -228,7 +228,7 @@ def test_the_server_that_was_found_is_found_on_the_tape(tmp_path: Path, monkeypa
     path = tmp_path / "tape.json"
     with Loopback([said_as_json(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(path, "record"):
         monkeypatch.setenv("AGENTKIT_LOCAL", f"{host.url}/v1")
-        (name,) = local.models_at(f"{host.url}/v1", 20)
+        (name,) = local_servers.models_at(f"{host.url}/v1", 20)
         assert Agent(f"{host.url}/v1#{name}", journal=None).run("2+3?").answer == "five"
     with Tape(path):
         found = Agent(journal=None)
@@ -242,13 +242,15 @@ def test_each_of_several_servers_gives_its_own_answers_on_the_tape(
     path, listed = tmp_path / "tape.json", [said_as_json(data=[{"id": name}]) for name in ("qwen3", "llama3")]
     with Loopback(listed[:1]) as one, Loopback(listed[1:]) as other, Tape(path, "record"):
         urls = [f"{host.url}/v1" for host in (one, other)]
-        recorded = [local.models_at(url, 20) for url in urls]
+        recorded = [local_servers.models_at(url, 20) for url in urls]
     monkeypatch.setenv("AGENTKIT_LOCAL", ",".join(["http://127.0.0.1:9/v1", *reversed(urls)]))
     with Tape(path):
-        assert [(found.address, found.models) for found in local.servers()] == list(zip(urls, recorded, strict=True))[
-            ::-1
-        ]
-        assert local.models_at("http://127.0.0.1:9/v1", 20) == recorded[0]  # a host that moved is known by its path
+        assert [(found.address, found.models) for found in local_servers.servers()] == list(
+            zip(urls, recorded, strict=True)
+        )[::-1]
+        assert (
+            local_servers.models_at("http://127.0.0.1:9/v1", 20) == recorded[0]
+        )  # a host that moved is known by its path
 
 
 TEST = """

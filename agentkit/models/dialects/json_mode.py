@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.messages import Chat, Message, Reply
-from agentkit.models.dialects import loose_json, native, protocol, spelled, thinking
+from agentkit.models.dialects import calls_in_text, loose_json, native, text_protocol, thinking_tags
 from agentkit.models.dialects.base import SECOND
-from agentkit.models.dialects.calls import ARGUMENT_KEYS, find, from_object, refused
-from agentkit.models.dialects.protocol import Reading
+from agentkit.models.dialects.call_parsing import ARGUMENT_KEYS, find, from_object, refused
+from agentkit.models.dialects.rendering import View, arguments_of, first_only, observed, plain, settled, spoken, view
 from agentkit.models.dialects.text import prompt
-from agentkit.models.dialects.views import View, arguments_of, first_only, observed, plain, settled, spoken, view
+from agentkit.models.dialects.text_protocol import Reading
 from agentkit.tools.observe import clip
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Json:
             return native.Native().read(reply, tools)
         if not tools:
             return plain(reply, self.name)
-        said, thought = thinking.split(reply.text)
-        raw, cut = protocol.before_observation(said)
+        said, thought = thinking_tags.split(reply.text)
+        raw, cut = text_protocol.before_observation(said)
         reading = _read(raw, tools, reply.finish)
         if reading.calls and not reading.thought:
             reading = reading._replace(thought=reply.reasoning or thought)
@@ -68,8 +68,8 @@ def _read(text: str, tools: tuple[Tool, ...], finish: str) -> Reading:
     readings = [_object(found, text, tools) for _, found in loose_json.objects(text)]
     known = [reading for reading in readings if reading]
     if not known:
-        reading = protocol.read(text, tools, finish)
-        reading = reading if reading.readable else spelled.read(text, tools)
+        reading = text_protocol.read(text, tools, finish)
+        reading = reading if reading.readable else calls_in_text.read(text, tools)
         return first_only(reading) if reading.calls else reading
     later = [call.name for reading in known[1:] for call in reading.calls]
     later += ["the final answer"] * any(reading.answer is not None for reading in known[1:] if known[0].calls)

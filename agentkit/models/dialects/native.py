@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.messages import Call, Chat, Message, Reply
-from agentkit.models.dialects import protocol, spelled, thinking
-from agentkit.models.dialects.calls import find, from_wire, identity, takes_nothing
-from agentkit.models.dialects.protocol import Reading
-from agentkit.models.dialects.views import View, concluded, observed, plain, settled, spoken, view
+from agentkit.models.dialects import calls_in_text, text_protocol, thinking_tags
+from agentkit.models.dialects.call_parsing import find, from_wire, identity, takes_nothing
+from agentkit.models.dialects.rendering import View, concluded, observed, plain, settled, spoken, view
+from agentkit.models.dialects.text_protocol import Reading
 from agentkit.tools.observe import clip
 
 if TYPE_CHECKING:
@@ -56,20 +56,20 @@ class Native:
         if not tools:
             problems = (*reply.problems, NOT_OFFERED) if reply.calls else reply.problems
             return plain(replace(reply, calls=(), problems=problems), self.name)
-        said, thought = thinking.split(reply.text)
+        said, thought = thinking_tags.split(reply.text)
         if reply.calls:
             if said is reply.text and (usual := _as_sent(reply, tools)):
                 return usual
             calls = tuple(_known(call, n, tools) for n, call in enumerate(reply.calls))
             return settled(reply, self.name, said, thought, Reading(said.strip(), calls))
-        reading = spelled.read(said, tools)
+        reading = calls_in_text.read(said, tools)
         if reading.calls or reading.problems:
             return settled(reply, self.name, said, thought, reading)
-        kept, cut = protocol.before_observation(said)
-        reading = protocol.read(kept, tools, reply.finish)
+        kept, cut = text_protocol.before_observation(said)
+        reading = text_protocol.read(kept, tools, reply.finish)
         if reading.calls and (cut or find(reading.calls[0].name, tools)[1]):
             return settled(reply, self.name, kept, thought, reading, cut)
-        return concluded(reply, self.name, said, thought, protocol.read(said, ()) if cut else reading)
+        return concluded(reply, self.name, said, thought, text_protocol.read(said, ()) if cut else reading)
 
 
 def _as_sent(reply: Reply, tools: tuple[Tool, ...]) -> Reply | None:

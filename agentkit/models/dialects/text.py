@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.messages import Chat, Message, Reply
-from agentkit.models.dialects import native, protocol, spelled, thinking
-from agentkit.models.dialects.views import View, arguments_of, first_only, observed, plain, settled, spoken, view
+from agentkit.models.dialects import calls_in_text, native, text_protocol, thinking_tags
+from agentkit.models.dialects.rendering import View, arguments_of, first_only, observed, plain, settled, spoken, view
 from agentkit.tools.observe import clip
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ class Text:
             return native.Native().read(reply, tools)
         if not tools:
             return plain(reply, self.name)
-        said, thought = thinking.split(reply.text)
-        raw, cut = protocol.before_observation(said)
-        reading = protocol.read(raw, tools, reply.finish)
+        said, thought = thinking_tags.split(reply.text)
+        raw, cut = text_protocol.before_observation(said)
+        reading = text_protocol.read(raw, tools, reply.finish)
         if not reading.readable:
-            reading = spelled.read(raw, tools)
+            reading = calls_in_text.read(raw, tools)
             reading = first_only(reading) if reading.calls else reading
         return settled(reply, self.name, raw, thought, reading, cut)
 

@@ -19,7 +19,7 @@ from agentkit.config import read_config
 from agentkit.core import background
 from agentkit.errors import NotRecorded
 from agentkit.models import ollama
-from agentkit.models.wire import clients
+from agentkit.models.transport import clients
 
 PATIENCE = 0.2
 """Seconds in which a server must have answered, to be found."""

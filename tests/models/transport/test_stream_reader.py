@@ -11,8 +11,8 @@ from loopback import completion, cut, delta, gather, sse
 from agentkit.core.messages import Reply
 from agentkit.errors import ContextOverflow, ModelBusy, ModelError, ModelGarbled, ModelRejected
 from agentkit.models.openai import OpenAI
-from agentkit.models.replies import Gathering
-from agentkit.models.wire.reader import Reader
+from agentkit.models.stream_collector import Gathering
+from agentkit.models.transport.stream_reader import Reader
 
 MODEL = OpenAI("m", base_url="http://127.0.0.1:9/v1")
 SIZES = pytest.mark.parametrize("size", [0, 1, 7])

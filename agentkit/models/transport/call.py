@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from agentkit.core import background
 from agentkit.errors import ModelError, UsageError
 from agentkit.models.base import Chunk, Request
-from agentkit.models.wire import clients, faults
-from agentkit.models.wire.reader import Reader
+from agentkit.models.transport import clients, errors
+from agentkit.models.transport.stream_reader import Reader
 
 if TYPE_CHECKING:
     from agentkit.models.remote import Remote
@@ -161,8 +161,8 @@ class Stream:
         if self._is_whole():
             return None
         if isinstance(error, TimeoutError):
-            return faults.overdue(self.model.place, self._timeout)
-        return faults.broken(error, self.model.place, self._silence)
+            return errors.overdue(self.model.place, self._timeout)
+        return errors.broken(error, self.model.place, self._silence)
 
     def _pause(self, failed: ModelError) -> float:
         """Give the seconds until the next attempt, or raise the failure."""

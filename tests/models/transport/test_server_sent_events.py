@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentkit.models.wire.lines import Events, Lines
+from agentkit.models.transport.server_sent_events import Events, Lines
 
 # What the WHATWG specification gives as examples, and what its rules say beside them.
 STREAMS = [

@@ -16,10 +16,10 @@ from agentkit.core.schema import LEVELS, Shape, in_words
 from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, UsageError
 from agentkit.models import dialects, finish_reasons
 from agentkit.models.base import Abilities, Request
-from agentkit.models.dialects import loose_json, thinking
+from agentkit.models.dialects import loose_json, thinking_tags
 from agentkit.models.dialects.base import Dialect
-from agentkit.models.dialects.views import View
-from agentkit.models.extract import Data, candidates
+from agentkit.models.dialects.rendering import View
+from agentkit.models.json_in_text import Data, candidates
 from agentkit.tools.tool import as_native
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Shaped:
 
     def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
         """Read the data out of the arguments of a call, else out of the text."""
-        said, thought = thinking.split(reply.text)
+        said, thought = thinking_tags.split(reply.text)
         call = reply.calls[0] if reply.calls else None
         raw = _written(call) if call else said.strip()
         reasoning = "\n".join(part for part in (reply.reasoning, thought, said.strip() if call else "") if part)

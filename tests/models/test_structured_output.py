@@ -9,7 +9,7 @@ from agentkit.core.schema import Level, Shape
 from agentkit.core.steps import replace
 from agentkit.models import dialects
 from agentkit.models.base import Abilities
-from agentkit.models.shaped import Shaped, shaped
+from agentkit.models.structured_output import Shaped, shaped
 
 CITY = Shape("City", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
 ALL, JSON, TOOLS, NONE = Abilities(tools=True, json=True), Abilities(json=True), Abilities(tools=True), Abilities()

@@ -16,7 +16,7 @@ from agentkit.engines.parsing import closed
 from agentkit.models import finish_reasons
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.base import MOST_REFUSED, SECOND
-from agentkit.models.dialects.calls import from_text, refused, without_stray_fence
+from agentkit.models.dialects.call_parsing import from_text, refused, without_stray_fence
 from agentkit.tools import names
 
 if TYPE_CHECKING:

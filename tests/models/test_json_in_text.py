@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.models.extract import Data, extract
+from agentkit.models.json_in_text import Data, extract
 
 HERE = {"city": "Bern", "days": [1, 2]}
 TEXT = '{"city": "Bern", "days": [1, 2]}'

@@ -20,8 +20,8 @@ from agentkit.errors import (
     ModelTimeout,
     ModelUnreachable,
 )
-from agentkit.models.wire import clients
-from agentkit.models.wire.base import Place, plain
+from agentkit.models.transport import clients
+from agentkit.models.wire import Place, plain
 
 E = TypeVar("E", bound=ModelError)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from agentkit.core.messages import Call
 from agentkit.models.dialects import loose_json
-from agentkit.models.dialects.calls import ARGUMENT_KEYS, NAME_KEYS, find, from_object, make
-from agentkit.models.dialects.protocol import Reading, prose
+from agentkit.models.dialects.call_parsing import ARGUMENT_KEYS, NAME_KEYS, find, from_object, make
+from agentkit.models.dialects.text_protocol import Reading, prose
 
 if TYPE_CHECKING:
     from agentkit.tools.tool import Tool

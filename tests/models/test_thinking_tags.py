@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from agentkit.models.dialects.thinking import split
+from agentkit.models.dialects.thinking_tags import split
 
 
 @pytest.mark.parametrize(

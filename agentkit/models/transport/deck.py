@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from agentkit.models.wire import clients
+from agentkit.models.transport import clients
 
 if TYPE_CHECKING:
     from agentkit.models.tape import Tape

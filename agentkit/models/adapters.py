@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from agentkit.errors import UsageError
 from agentkit.models.base import Abilities, Model, Output, Request
-from agentkit.models.replies import acollect, collect, gather_chunks, reply_of
+from agentkit.models.stream_collector import acollect, collect, gather_chunks, reply_of
 
 __all__ = ["acollect", "as_model", "collect", "gather_chunks", "reply_of"]
 

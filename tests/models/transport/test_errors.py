@@ -30,9 +30,9 @@ from agentkit.models import dialects
 from agentkit.models.base import Request
 from agentkit.models.fallback import Fallback
 from agentkit.models.openai import OpenAI
-from agentkit.models.replies import acollect
-from agentkit.models.wire import clients, faults
-from agentkit.models.wire.retries import Retries, Turns
+from agentkit.models.stream_collector import acollect
+from agentkit.models.transport import clients, errors
+from agentkit.models.transport.retries import Retries, Turns
 
 QUOTA = {
     "error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}
@@ -176,7 +176,7 @@ def test_leaving_something_out_is_not_counted_as_an_attempt() -> None:
     ("seconds", "said"), [(0.2, "1 s"), (61, "61 s"), (3600.5, "61 minutes"), (86400, "24 hours"), (1e8, "1,158 days")]
 )
 def test_a_long_wait_is_said_in_words(seconds: float, said: str) -> None:
-    assert faults.in_words(seconds) == said
+    assert errors.in_words(seconds) == said
     with Loopback([fault("429 Too Many", "slow down", retry_after=str(seconds))]) as host:
         error = Agent(OpenAI("m", base_url=host.url, retries=0), journal=None).run("q").error
         assert f"try again in {said}" in str(error) and isinstance(error, ModelBusy) and error.retry_after == seconds

@@ -14,8 +14,8 @@ from agentkit.models.anthropic import Anthropic
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.scripted import Scripted
-from agentkit.models.shaped import Shaped
-from agentkit.models.wire.retries import Retries
+from agentkit.models.structured_output import Shaped
+from agentkit.models.transport.retries import Retries
 
 
 def ended(reason: str, text: str) -> Result:

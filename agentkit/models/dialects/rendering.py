@@ -8,10 +8,10 @@ from typing import Any
 
 from agentkit.core.messages import Call, Message, Reply
 from agentkit.models import finish_reasons
-from agentkit.models.dialects import protocol, thinking
+from agentkit.models.dialects import text_protocol, thinking_tags
 from agentkit.models.dialects.base import SECOND
-from agentkit.models.dialects.calls import refused
-from agentkit.models.dialects.protocol import Reading
+from agentkit.models.dialects.call_parsing import refused
+from agentkit.models.dialects.text_protocol import Reading
 from agentkit.tools.observe import clip
 
 View = dict[str, Any]
@@ -40,8 +40,8 @@ def observed(message: Message) -> View:
 
 def plain(reply: Reply, name: str) -> Reply:
     """Read a reply to a request without tools: all of it is the answer, or what follows FINAL_ANSWER: if that is there."""
-    said, thought = thinking.split(reply.text)
-    return concluded(reply, name, said, thought, protocol.read(said, ()))
+    said, thought = thinking_tags.split(reply.text)
+    return concluded(reply, name, said, thought, text_protocol.read(said, ()))
 
 
 def concluded(reply: Reply, name: str, said: str, thought: str, reading: Reading) -> Reply:
@@ -53,7 +53,7 @@ def concluded(reply: Reply, name: str, said: str, thought: str, reading: Reading
 
 def settled(reply: Reply, name: str, raw: str, thought: str, reading: Reading, cut: str = "") -> Reply:
     """Complete a reply with what was read in it. An unreadable one belongs to no dialect, and its own text is the answer."""
-    problems = (protocol.INVENTED, *reading.problems) if cut else reading.problems
+    problems = (text_protocol.INVENTED, *reading.problems) if cut else reading.problems
     reasoning = "\n".join(part for part in (reply.reasoning, thought) if part)
     more: dict[str, Any] = {"raw": raw, "dialect": name, "cut": cut, "readable": True}
     if reading.calls:

@@ -21,9 +21,9 @@ from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Request
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
-from agentkit.models.replies import acollect, collect
-from agentkit.models.wire import faults
-from agentkit.models.wire.retries import Retries, Turns
+from agentkit.models.stream_collector import acollect, collect
+from agentkit.models.transport import errors
+from agentkit.models.transport.retries import Retries, Turns
 
 QUICK = Retries(2, first=0.02, longest=0.1)
 HALF = [sse(delta(content="half"))]
@@ -167,7 +167,7 @@ def test_no_two_who_were_refused_together_come_back_together() -> None:
     ],
 )
 def test_what_a_host_asks_to_wait_is_read_as_it_writes_it(headers: dict[str, str], seconds: float | None) -> None:
-    assert faults.retry_after(headers) == seconds
+    assert errors.retry_after(headers) == seconds
 
 
 def test_a_drop_in_the_middle_is_tried_again_and_nothing_is_said_twice() -> None:

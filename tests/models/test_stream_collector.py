@@ -11,7 +11,7 @@ import pytest
 from agentkit.core.messages import Call, Reply, Usage
 from agentkit.errors import ModelError
 from agentkit.models.base import CallDelta, Chunk
-from agentkit.models.replies import acollect, collect, gather_chunks
+from agentkit.models.stream_collector import acollect, collect, gather_chunks
 
 
 def calls(*deltas: CallDelta) -> tuple[Call, ...]:

@@ -11,7 +11,7 @@ from agentkit.core.usage import Usage
 from agentkit.errors import ModelError
 from agentkit.models import finish_reasons
 from agentkit.models.base import CallDelta, Chunk
-from agentkit.models.dialects.calls import from_wire
+from agentkit.models.dialects.call_parsing import from_wire
 from agentkit.models.surrogates import paired
 
 OnChunk = Callable[[Chunk], Any] | None

@@ -31,7 +31,7 @@ from agentkit.errors import (
     UsageError,
 )
 from agentkit.models.openai import OpenAI
-from agentkit.models.wire.retries import Retries
+from agentkit.models.transport.retries import Retries
 
 QUICK = Retries(2, first=0.01, longest=0.05)
 TIMEOUT = 20.0

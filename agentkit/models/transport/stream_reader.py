@@ -9,9 +9,9 @@ from typing import Any
 
 from agentkit.errors import ModelGarbled
 from agentkit.models.base import Chunk
-from agentkit.models.wire import faults
-from agentkit.models.wire.base import Place, Reading, Said
-from agentkit.models.wire.lines import Events, Lines
+from agentkit.models.transport import errors
+from agentkit.models.transport.server_sent_events import Events, Lines
+from agentkit.models.wire import Place, Reading, Said
 
 MOST = 32_000_000
 """Bytes of one reply that are read, at the most: more than any model writes."""
@@ -77,7 +77,7 @@ class Reader:
     def _begin(self, data: bytes) -> Iterator[Chunk]:
         """Tell by the first two bytes what this is: an object, a page, or events."""
         if PAGE.match(data):
-            page = f"answered with a web page, not with a reply ({_shown(data)}). {faults.look_at_base(self.place)}"
+            page = f"answered with a web page, not with a reply ({_shown(data)}). {errors.look_at_base(self.place)}"
             raise self._garbled(page, again=False)
         if data[:1] == b"{":
             self._lines = Lines()
@@ -112,7 +112,7 @@ class Reader:
     def end(self) -> Iterator[Chunk]:
         """The connection was closed: read what is left, and see that the reply is whole."""
         if self._refusal is not None:
-            raise faults.refused(self._refusal.status_code, self._refusal.headers, b"".join(self._refused), self.place)
+            raise errors.refused(self._refusal.status_code, self._refusal.headers, b"".join(self._refused), self.place)
         try:
             if self._events is not None:
                 yield from self._last(*self._events.end())
@@ -147,7 +147,7 @@ class Reader:
         """The host reports an error in the stream: it counts, unless the reply was at its end."""
         self.done = True
         if not self.reading.finish:
-            raise faults.reported(said.body, self.place)
+            raise errors.reported(said.body, self.place)
         yield from ()
 
     def _object(self, data: bytes) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class Reader:
         )
 
     def _garbled(self, what: str, *, again: bool = True) -> ModelGarbled:
-        error = faults.make(ModelGarbled, self.place, what)
+        error = errors.make(ModelGarbled, self.place, what)
         error.transient = again
         return error
 
