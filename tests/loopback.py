@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentkit.models.stream_collector import Gathering
-from agentkit.models.transport.stream_reader import Reader
+from agentkit.models.stream_collector import StreamCollector
+from agentkit.models.transport.stream_reader import StreamReader
 
 Act = Callable[[socket.socket, threading.Event], Any]
 
@@ -157,7 +157,7 @@ def stall(pieces: Iterable[bytes], seconds: float = 30.0) -> Act:
     return act
 
 
-def gather(reader: Reader, pieces: list[bytes], into: Gathering) -> None:
+def gather(reader: StreamReader, pieces: list[bytes], into: StreamCollector) -> None:
     """Read pieces as a stream does. Raises `ModelError`; what came before is gathered."""
     for piece in pieces:
         for chunk in reader.feed(piece):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agentkit.around.request_view import tokens, tokens_of_tools
 from agentkit.core.steps import Act, Think
 from agentkit.core.text import call_text, one_line
 from agentkit.core.usage import Usage
 from agentkit.journal.entries import Entry
+from agentkit.models.tokens import tokens, tokens_of_tools
 
 if TYPE_CHECKING:
     from agentkit.stepper.stepper import Pending

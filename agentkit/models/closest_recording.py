@@ -1,4 +1,4 @@
-"""Say which recording is nearest to a request that was not recorded, and what differs."""
+"""Explain a request that was not recorded: which recording comes closest to it, and how they differ."""
 
 from __future__ import annotations
 
@@ -6,56 +6,57 @@ import difflib
 import json
 from typing import Any
 
-_LOOKED_AT = 200
-_COMPARED = 1_500
-_LINES = 24
-_WIDTH = 160
+_MAX_RECORDINGS = 200  # compared: the last ones
+_MAX_CHARACTERS = 1_500  # compared of each of the last two messages
+_MAX_LINES = 24
+_MAX_WIDTH = 160
 
 
 def describe_miss(asked: dict[str, Any], recorded: list[dict[str, Any]], where: str) -> str:
-    """Say that a request is not on the tape, which recording is nearest, and where they part."""
+    """Return a description of a request that is not on a tape: the closest recording, and the differences."""
     if not recorded:
-        return f"{where} holds no recording at all"
-    near = nearest(asked, recorded)
-    head = f"{where} holds {len(recorded)} recordings, but not this request. The nearest is number {near + 1}; it differs in:"
-    return "\n".join([head, *differences(recorded[near], asked)])
+        return f"{where} contains no recording at all"
+    index = closest(asked, recorded)
+    head = (
+        f"{where} contains {len(recorded)} recordings, but not this request. "
+        f"The closest is number {index + 1}; it differs in:"
+    )
+    return "\n".join([head, *differences(recorded[index], asked)])
 
 
-def nearest(asked: dict[str, Any], recorded: list[dict[str, Any]]) -> int:
-    """Give the place of the recording whose last messages are most like those that were asked."""
-    wanted = _end(asked)
+def closest(asked: dict[str, Any], recorded: list[dict[str, Any]]) -> int:
+    """Return the index of the recording whose last messages are most like those of the request."""
     matcher = difflib.SequenceMatcher(autojunk=True)
-    matcher.set_seq2(wanted)
+    matcher.set_seq2(_last_messages(asked))
 
-    def likeness(place: int) -> tuple[float, int]:
-        matcher.set_seq1(_end(recorded[place]))
-        size = abs(len(_messages(recorded[place])) - len(_messages(asked)))
-        return matcher.quick_ratio(), -size
+    def likeness(index: int) -> tuple[float, int]:
+        matcher.set_seq1(_last_messages(recorded[index]))
+        more_messages = abs(len(_messages(recorded[index])) - len(_messages(asked)))
+        return matcher.quick_ratio(), -more_messages
 
-    places = range(max(0, len(recorded) - _LOOKED_AT), len(recorded))
-    return max(places, key=likeness)
+    return max(range(max(0, len(recorded) - _MAX_RECORDINGS), len(recorded)), key=likeness)
 
 
-def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """List what differs, in few lines: first the messages, then everything else that is sent."""
+def differences(recorded: dict[str, Any], asked: dict[str, Any]) -> list[str]:
+    """Return the differences in a few lines: first those in the messages, then those in everything else that is sent."""
     lines: list[str] = []
-    old, new = _messages(before), _messages(after)
+    old, new = _messages(recorded), _messages(asked)
     if len(old) != len(new):
         lines.append(f"- messages: recorded {len(old)}, asked {len(new)}")
-    for n, (one, other) in enumerate(zip(old, new, strict=False)):
-        if one != other:
-            lines += [f"- message {n + 1}:", *_diff(_pretty(one), _pretty(other))]
+    for number, (before, after) in enumerate(zip(old, new, strict=False), 1):
+        if before != after:
+            lines += [f"- message {number}:", *_diff(_pretty(before), _pretty(after))]
             break
-    for name in sorted((before.keys() | after.keys()) - {"messages"}):
-        if before.get(name) != after.get(name):
-            lines += [f"- {name}:", *_diff(_pretty(before.get(name)), _pretty(after.get(name)))]
-    return lines[: 2 * _LINES]
+    for name in sorted((recorded.keys() | asked.keys()) - {"messages"}):
+        if recorded.get(name) != asked.get(name):
+            lines += [f"- {name}:", *_diff(_pretty(recorded.get(name)), _pretty(asked.get(name)))]
+    return lines[: 2 * _MAX_LINES]
 
 
-def _diff(before: str, after: str) -> list[str]:
-    old, new = ([line[:_WIDTH] for line in text.splitlines()[:400]] for text in (before, after))
-    changed = list(difflib.unified_diff(old, new, "recorded", "asked", lineterm="", n=1))
-    return [f"    {line}" for line in changed[:_LINES]] or ["    (further on in the text than is compared here)"]
+def _diff(recorded: str, asked: str) -> list[str]:
+    old, new = ([line[:_MAX_WIDTH] for line in text.splitlines()[:400]] for text in (recorded, asked))
+    changes = list(difflib.unified_diff(old, new, "recorded", "asked", lineterm="", n=1))
+    return [f"    {line}" for line in changes[:_MAX_LINES]] or ["    (they differ further on than is compared here)"]
 
 
 def _pretty(value: Any) -> str:
@@ -64,9 +65,9 @@ def _pretty(value: Any) -> str:
 
 
 def _messages(request: dict[str, Any]) -> list[Any]:
-    found = request.get("messages")
-    return found if isinstance(found, list) else []
+    messages = request.get("messages")
+    return messages if isinstance(messages, list) else []
 
 
-def _end(request: dict[str, Any]) -> str:
-    return "".join(str(message)[-_COMPARED:] for message in _messages(request)[-2:])
+def _last_messages(request: dict[str, Any]) -> str:
+    return "".join(str(message)[-_MAX_CHARACTERS:] for message in _messages(request)[-2:])

@@ -1,6 +1,6 @@
-"""How a model is asked for data: three levels, each a dialect for one shape.
+"""How a model is asked for data of a certain shape: at three levels, each a dialect for one request.
 
-The data that was found goes on as JSON text in `answer`; how it was mended, or why there is none, stands in `problems`.
+The data that is found becomes the `answer` of the reply, as JSON text; `problems` say how it was mended, or why there is none.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.core.messages import Call, Chat, Reply, canonical
 from agentkit.core.schema import LEVELS, Shape, in_words
@@ -18,7 +18,7 @@ from agentkit.models import dialects, finish_reasons
 from agentkit.models.base import Abilities, Request
 from agentkit.models.dialects import loose_json, thinking_tags
 from agentkit.models.dialects.base import Dialect
-from agentkit.models.dialects.rendering import View
+from agentkit.models.dialects.rendering import Block, Rendering
 from agentkit.models.json_in_text import Data, candidates
 from agentkit.tools.tool import as_native
 
@@ -26,18 +26,19 @@ if TYPE_CHECKING:
     from agentkit.core.steps import Think
     from agentkit.tools.tool import Tool
 
-ASK = """\
+INSTRUCTIONS = """\
 Your reply is data: one JSON object and nothing else, no prose and no code fence. It follows this JSON schema:
 
 """
-CALL = "Give the data that was asked for."
-REFUSED = (400, 404, 422, 501)  # HTTP statuses of hosts that do not know tool_choice, or a JSON mode, or route neither
+FUNCTION_DESCRIPTION = "Give the data that was asked for."
 NOTHING = "there is no JSON in the reply"
+REFUSED = (400, 404, 422, 501)
+"""HTTP statuses of hosts that do not know tool_choice or a JSON mode, or have no route for either."""
 
 
 @dataclass(slots=True, eq=False)
-class Shaped:
-    """The dialect in which data of one shape is asked for at one level; its name is that of the level."""
+class StructuredOutput:
+    """The dialect in which data of one shape is asked for at one level; it has the name of the level."""
 
     shape: Shape
     name: str
@@ -47,79 +48,83 @@ class Shaped:
     def __post_init__(self) -> None:
         self.json_mode = self.name == "json"
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> list[View]:
-        """Write the chat as the dialect of this level does; where no function carries the schema, it comes first."""
-        asked = (
-            []
-            if self.name == "native"
-            else [{"role": "system", "content": ASK + json.dumps(self.shape.parameters, indent=2)}]
-        )
-        return asked + dialects.get(self.name).render(chat, ())
+    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
+        """Return the chat in the dialect of this level; the schema comes first, unless a function carries it."""
+        rendering = dialects.get(self.name).render(chat, ())
+        if self.name == "native":
+            return rendering
+        schema = json.dumps(self.shape.parameters, indent=2)
+        return Rendering(Block([{"role": "system", "content": INSTRUCTIONS + schema}]), rendering.last)
 
     def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
-        """Give the function that must be called."""
+        """Return the function that must be called."""
         if self.name != "native":
             return []
-        return [as_native(self.shape.name, str(self.shape.schema.get("description") or CALL), self.shape.parameters)]
+        description = str(self.shape.schema.get("description") or FUNCTION_DESCRIPTION)
+        return [as_native(self.shape.name, description, self.shape.parameters)]
 
     def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
-        """Read the data out of the arguments of a call, else out of the text."""
-        said, thought = thinking_tags.split(reply.text)
+        """Read the data in the arguments of a call, else in the text."""
+        text, thought = thinking_tags.split(reply.text)
         call = reply.calls[0] if reply.calls else None
-        raw = _written(call) if call else said.strip()
-        reasoning = "\n".join(part for part in (reply.reasoning, thought, said.strip() if call else "") if part)
-        found, problem = self._choose([*(_of_call(call) if call else self._of_text(raw, reply.finish))])
-        if not found:
+        raw = _arguments_text(call) if call else text.strip()
+        reasoning = "\n".join(part for part in (reply.reasoning, thought, text.strip() if call else "") if part)
+        data, problem = self._first_that_fits([*(_in_call(call) if call else self._in_text(raw, reply.finish))])
+        if data:
+            answer = json.dumps(data.value, ensure_ascii=False)
+            problems = (*reply.problems, data.mended) if data.mended else reply.problems
+            more: dict[str, Any] = {"text": answer, "answer": answer, "readable": True, "problems": problems}
+        else:
             problem = "; ".join((*finish_reasons.problems(reply.finish), problem))
-        more: dict[str, Any] = {"text": raw, "answer": None, "readable": False, "problems": (*reply.problems, problem)}
-        if found:
-            text, notes = json.dumps(found.value, ensure_ascii=False), (found.mended,) if found.mended else ()
-            more = {"text": text, "answer": text, "readable": True, "problems": reply.problems + notes}
+            more = {"text": raw, "answer": None, "readable": False, "problems": (*reply.problems, problem)}
         return replace(reply, calls=(), raw=raw, dialect=self.name, reasoning=reasoning, **more)
 
-    def _of_text(self, text: str, finish: str) -> Iterator[Data]:
-        """Give what a text may mean; nothing is completed that is known to be cut off, or that a call should have carried."""
-        sure = not finish_reasons.is_whole(finish) or self.name == "native"
-        return (found for found in candidates(text) if not (sure and found.completed))
+    def _in_text(self, text: str, finish: str) -> Iterator[Data]:
+        """Return what a text may mean. If it is known to be cut off, or a call should have carried it, nothing is completed."""
+        must_be_whole = not finish_reasons.is_whole(finish) or self.name == "native"
+        return (data for data in candidates(text) if not (must_be_whole and data.completed))
 
-    def _choose(self, found: list[Data]) -> tuple[Data | None, str]:
-        """Take the first that fits the schema; without one, say why, or leave it to whoever asked to say so."""
+    def _first_that_fits(self, found: list[Data]) -> tuple[Data | None, str]:
+        """Return the first data that fits the schema. If none does: the reason, or the first if the shape is not strict."""
         usable = [data._replace(value=value) for data in found for value in self.shape.unwrapped(data.value)]
-        wrong = misfit(self.shape)
-        faults = [wrong(each.value) for each in usable]
-        fitting = next((each for each, fault in zip(usable, faults, strict=True) if not fault), None)
-        if fitting or not usable:
-            return fitting, NOTHING
-        return (None, faults[0]) if self.shape.strict else (usable[0], "")
+        if not usable:
+            return None, NOTHING
+        check = misfit(self.shape)
+        problems = []
+        for data in usable:
+            if not (problem := check(data.value)):
+                return data, ""
+            problems.append(problem)
+        return (None, problems[0]) if self.shape.strict else (usable[0], "")
 
 
-def _written(call: Call) -> str:
+def _arguments_text(call: Call) -> str:
     return call.raw if call.raw is not None else json.dumps(call.arguments, ensure_ascii=False)
 
 
-def _of_call(call: Call) -> list[Data]:
-    """Give the arguments of a call, mended where that takes no guessing."""
-    if not call.problem and isinstance(call.arguments, dict):
+def _in_call(call: Call) -> list[Data]:
+    """Return the arguments of a call, mended if that takes no guessing."""
+    if not call.problem:
         return [Data(call.arguments)]
-    found = loose_json.value_at(_written(call).strip())
-    return [Data(found.value, found.mended)] if isinstance(found.value, dict) else []
+    parsed = loose_json.value_at(_arguments_text(call).strip())
+    return [Data(parsed.value, parsed.mended)] if isinstance(parsed.value, dict) else []
 
 
 def misfit(shape: Shape) -> Callable[[Any], str]:
-    """Give the function that says where a value does not fit the schema of a shape, in words; empty when it does."""
-    wrong = _misfit(canonical(shape.parameters).decode())
-    return wrong if shape.is_object else lambda value: wrong({"value": value})
+    """Return a function that tells where a value does not fit the schema of a shape; it returns "" for one that fits."""
+    check = _checker(canonical(shape.parameters).decode())
+    return check if shape.is_object else lambda value: check({"value": value})
 
 
 @functools.lru_cache(maxsize=64)
-def _misfit(parameters: str) -> Callable[[Any], str]:
+def _checker(parameters: str) -> Callable[[Any], str]:
     from pydantic_core import ValidationError
 
     from agentkit.tools.json_schema import form_of_json
 
     form = form_of_json(json.loads(parameters), {})
 
-    def wrong(value: Any) -> str:
+    def check(value: Any) -> str:
         try:
             form.validate(value, strict=True)
         except ValidationError as error:
@@ -128,44 +133,44 @@ def _misfit(parameters: str) -> Callable[[Any], str]:
             return loose_json.TOO_DEEP
         return ""
 
-    return wrong
+    return check
 
 
-def shaped(shape: Shape, abilities: Abilities, forced: Dialect | None = None) -> Shaped:
-    """Give the best level, of those that are left, at which a model can be asked; a forced dialect is the best there is."""
+def dialect_for(shape: Shape, abilities: Abilities, forced: Dialect | None = None) -> StructuredOutput:
+    """Return the best of the remaining levels at which a model can be asked; a forced dialect is the best there is."""
     best = LEVELS.index(forced.name) if forced and forced.name in LEVELS else 0
     can = {"native": abilities.tools, "json": abilities.json, "text": True}
     levels = LEVELS[max(best, LEVELS.index(shape.at_most)) :]
-    return Shaped(shape, next(level for level in levels if can[level] or (forced and level == forced.name)))
+    return StructuredOutput(shape, next(level for level in levels if can[level] or (forced and level == forced.name)))
 
 
-def named(name: str, shape: Shape | None) -> Dialect:
-    """Give the dialect of a name, as an entry holds it; for data that is a level."""
-    return dialects.get(name) if shape is None else Shaped(shape, name)
+def dialect_named(name: str, shape: Shape | None) -> Dialect:
+    """Return the dialect that an entry names; for data this is a level."""
+    return dialects.get(name) if shape is None else StructuredOutput(shape, name)
 
 
-def request(step: Think, dialect: Dialect, settings: dict[str, Any]) -> Request:
-    """Give the request of a step; one for data offers its shape in the place of tools."""
+def request_for(step: Think, dialect: Dialect, settings: dict[str, Any]) -> Request:
+    """Return the request of a step; a step that asks for data offers its shape instead of tools."""
     if step.shape is None:
         return Request(step.chat, dialect, step.tools, step.role, step.choice, settings)
     choice = "required" if dialect.name == "native" else "auto"
     return Request(step.chat, dialect, (step.shape,), step.role, choice, settings)  # type: ignore[arg-type]
 
 
-def spared(step: Think, dialect: Dialect, error: BaseException) -> str:
-    """Say how a step ends whose model fails, where that is no failure of the run: "rejected", "error"; empty where it is one.
+def finish_after_failure(step: Think, dialect: Dialect, error: BaseException) -> Literal["", "rejected", "error"]:
+    """Return the `finish` of a step whose model failed, or "" if the failure is one of the whole run.
 
-    "rejected": the host refuses this way to ask for data, and there is another one.
+    "rejected" means that the host refused this way to ask for data, and that there is another one.
     """
-    refused = getattr(error, "status", 0) in REFUSED and not isinstance(
+    is_refused = getattr(error, "status", 0) in REFUSED and not isinstance(
         error, ModelDenied | ModelMissing | ContextOverflow
     )
-    if step.shape is not None and dialect.name != LEVELS[-1] and refused:
+    if step.shape is not None and dialect.name != LEVELS[-1] and is_refused:
         return "rejected"
     return "error" if step.optional and not isinstance(error, UsageError) else ""
 
 
-def failed(error: BaseException, words: str, dialect: Dialect, finish: str) -> Reply:
-    """Give what such a step comes to."""
-    problem = f"the model failed: {type(error).__name__}: {words}"[:2000]
+def failed_reply(error: BaseException, error_text: str, dialect: Dialect, finish: str) -> Reply:
+    """Return the reply of a step whose model failed without ending the run."""
+    problem = f"the model failed: {type(error).__name__}: {error_text}"[:2000]
     return Reply(problems=(problem,), readable=False, finish=finish, dialect=dialect.name)

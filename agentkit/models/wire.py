@@ -1,41 +1,31 @@
-"""What a wire is: one provider's way to write a request and to say a reply. Values and pure functions; no I/O."""
+"""What the API of a provider must supply, to be asked by `Remote`: how a request is written, and how a reply is read.
+
+To add a provider, write such a `Wire` (openai.py is the model for it) and a function that returns a `Remote` with it. All of
+it is values and pure functions; connections, retries and errors are the same for all (transport/).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from agentkit.core.usage import Usage
 from agentkit.models.base import Chunk, Request
-
-if TYPE_CHECKING:
-    from agentkit.models.remote import Remote
+from agentkit.models.dialects.rendering import View
 
 
 @dataclass(slots=True, frozen=True)
-class Place:
-    """Who is asked, for messages: the host without user, password and path, the model, and how to name it to agentkit."""
+class Endpoint:
+    """Who is asked, in a form that can be shown: the host (without user, password and path), the model, the key's name."""
 
     host: str
     model: str
-    key: str = ""
-    base: str = ""
+    key_name: str = ""
+    base_url: str = ""
 
 
-class Reading(Protocol):
-    """One reply that is arriving. `finish` is set as soon as it is whole, `acted` when the host itself did something."""
-
-    finish: str
-    acted: bool
-
-    def event(self, kind: str, data: dict[str, Any]) -> Iterator[Chunk]:
-        """Read one object of the stream, or a whole reply. Raises `Said` where the host reports an error in it."""
-
-    def done(self) -> Iterator[Chunk]:
-        """The host says that this was all (`[DONE]`)."""
-
-
-class Said(Exception):
+class HostError(Exception):
     """The host reports an error inside a reply; `body` is what it says."""
 
     def __init__(self, body: Any) -> None:
@@ -43,68 +33,48 @@ class Said(Exception):
         self.body = body
 
 
+class ReplyParser(Protocol):
+    """One reply that is arriving. `finish` is set as soon as it is whole, `acted` if the host ran a tool itself."""
+
+    finish: str
+    acted: bool
+
+    def event(self, kind: str, data: dict[str, Any]) -> Iterator[Chunk]:
+        """Yield the chunks in one object of the stream, or in a whole reply. Raises `HostError` if it reports an error."""
+
+    def end_marker(self) -> Iterator[Chunk]:
+        """Yield the chunks that are due when the host says that this was all (`[DONE]`)."""
+
+
+Cost = Callable[[Usage, int], Usage]
+"""Adds the price to some usage; the number is that of the input tokens that the provider stored in its cache."""
+
+
 class Wire(Protocol):
-    """One provider's API."""
+    """One provider's API.
+
+    If `splits_system` is true, the system messages at the beginning of a chat travel apart from the messages. If a message
+    may not follow one of the same role, `merged_field` names the field whose lists are joined ("content", "parts" …).
+    """
 
     provider: str
+    splits_system: bool
+    merged_field: str
 
     def path(self) -> str:
-        """Where requests go, below the base URL."""
+        """Return the path of requests, below the base URL."""
 
     def headers(self, key: str) -> dict[str, str]:
-        """The headers that carry the key, and what else this API wants."""
+        """Return the headers that carry the key, and any others that this API needs."""
 
-    def body(self, request: Request, model: Remote) -> dict[str, Any]:
-        """Write a request."""
+    def message(self, view: View, host: str) -> dict[str, Any]:
+        """Return one message as this API expects it; `host` is who gets it, and its own `opaque` data back."""
 
-    def adjust(self, body: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-        """Put a person's settings into a body, where this API wants them."""
+    def body(self, request: Request, model: str, system: str, messages: Any) -> dict[str, Any]:
+        """Return the JSON of a request that asks for a stream; `messages` are put into it as they are."""
 
-    def reading(self, model: Remote) -> Reading:
-        """Begin to read a reply."""
+    def with_settings(self, body: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the body with the user's settings where this API expects them."""
 
-
-_MOST_TOKENS = 10**12
-_MOST_DOLLARS = 1e6
-"""What no single call uses: more is a slip of the host, or a lie."""
-
-
-def number(value: Any) -> int:
-    """Read a count of tokens; what is none counts nothing."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST_TOKENS else 0
-
-
-def money(value: Any) -> float:
-    """Read dollars that a host reports; what is no amount costs nothing."""
-    return (
-        float(value)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MOST_DOLLARS
-        else 0.0
-    )
-
-
-def items(value: Any) -> list[Any]:
-    """Read a list; what is none is empty."""
-    return value if isinstance(value, list) else []
-
-
-def text_of(value: Any) -> str:
-    """Read a text; what is none is empty."""
-    return value if isinstance(value, str) else ""
-
-
-def plain(url: str) -> str:
-    """Give a URL without user, password and query, which may hold secrets."""
-    head, separator, rest = url.partition("://")
-    address = (rest if separator else head).partition("?")[0].partition("#")[0]
-    shown = address.rpartition("@")[2] if "@" in address.partition("/")[0] else address
-    return f"{head}://{shown}" if separator else shown
-
-
-def based(url: str, *ends: str) -> str:
-    """Give a base URL as people copy it without the `ends` that its API adds by itself; a query stays."""
-    address, mark, query = url.strip().partition("?")
-    address = address.rstrip("/")
-    for end in ends:
-        address = address.removesuffix(end)
-    return f"{address}{mark}{query}"
+    def parser(self, host: str, cost: Cost) -> ReplyParser:
+        """Return a parser for one reply."""

@@ -33,7 +33,7 @@ def replay(session: Session, args: Args) -> Any:
 
 
 def _insert(name: str, path: str | None, mode: Mode, off: bool) -> Remark:
-    held = clients.inserted
+    held = clients.inserted_tape
     if off:
         if path:
             raise UsageError(f"%agent {name} --off takes no file")

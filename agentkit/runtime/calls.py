@@ -18,7 +18,7 @@ from agentkit.core.text import error_line
 from agentkit.errors import ModelError, ModelTimeout, Stopped, ToolError, ToolTimeout
 from agentkit.journal.entries import Entry
 from agentkit.models import surrogates
-from agentkit.models.dialects import thinking_tags as thinking
+from agentkit.models.dialects import thinking_tags
 from agentkit.runtime.performer import Effect
 from agentkit.runtime.scheduler import Desk
 
@@ -42,7 +42,7 @@ def call(effect: Effect, desk: Desk) -> Outcome:
         if hasattr(value, "__await__") or (effect.model and hasattr(value, "__aiter__")):
             return _wait(background.submit(settled(lambda: value, effect, desk)), desk)
         if effect.model and hasattr(value, "__iter__"):
-            from agentkit.models.adapters import collect
+            from agentkit.models.stream_collector import collect
 
             with Chunks(desk, effect) as chunks:
                 return True, interrupts.foreign(collect, (value, chunks), {})
@@ -89,7 +89,7 @@ async def settled(make: Callable[[], Any], effect: Effect, desk: Desk) -> Outcom
 async def _whole(value: Any, effect: Effect, desk: Desk) -> Any:
     if not hasattr(value, "__aiter__"):
         return await value
-    from agentkit.models.adapters import acollect
+    from agentkit.models.stream_collector import acollect
 
     with Chunks(desk, effect) as chunks:
         return await acollect(value, chunks)
@@ -124,7 +124,7 @@ class Chunks:
         self._begin()
 
     def _begin(self) -> None:
-        self._text, self._reasoning, self._live, self._half = Stream(), Stream(), thinking.Live(), ""
+        self._text, self._reasoning, self._live, self._half = Stream(), Stream(), thinking_tags.LiveSplitter(), ""
 
     def __call__(self, chunk: Any) -> None:
         if chunk.again:

@@ -18,12 +18,11 @@ from agentkit.core.usage import Usage
 from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ToolTimeout
 from agentkit.gates import deadline
 from agentkit.journal.entries import Entry, Note, Row
-from agentkit.models import dialects
-from agentkit.models import structured_output as shaped
+from agentkit.models import dialects, structured_output
 from agentkit.models.base import Abilities, Model, Request
 from agentkit.models.dialects.base import Dialect
-from agentkit.models.overflow import shorter
-from agentkit.models.stream_collector import reply_of
+from agentkit.models.overflow import shortened
+from agentkit.models.reply_conversion import reply_of
 from agentkit.tools import observe
 from agentkit.tools.sources import ToolSet
 
@@ -79,7 +78,7 @@ class Host:
     def dialect_for(self, model: Model, shape: Shape | None = None) -> Dialect:
         """Give the dialect in which this model is asked: for data of a shape the best level that it can."""
         if shape is not None:
-            return shaped.shaped(shape, getattr(model, "abilities", Abilities()), self.dialect)
+            return structured_output.dialect_for(shape, getattr(model, "abilities", Abilities()), self.dialect)
         if self.dialect is not None:
             return self.dialect
         if id(model) not in self._chosen:
@@ -95,8 +94,8 @@ class Host:
     def sent(self, step: Any, spoken: str = "", author: str = "") -> dict[str, Any]:
         """Rebuild the request of a model call: the JSON as it is handed to the socket, where that model is still here."""
         model = self._model_for(step)
-        dialect = shaped.named(spoken, step.shape) if spoken else self.dialect_for(model, step.shape)
-        request = shaped.request(step, dialect, self.settings)
+        dialect = structured_output.dialect_named(spoken, step.shape) if spoken else self.dialect_for(model, step.shape)
+        request = structured_output.request_for(step, dialect, self.settings)
         asked = [one for one in getattr(model, "models", [model]) if author in ("", name_of(one))]
         write = getattr(asked[0], "body", None) if asked else None
         return write(request) if write else request.to_dict()
@@ -104,17 +103,17 @@ class Host:
     def _think(self, step: Think, entry: Entry) -> Job:
         model = self._model_for(step)
         dialect = self.dialect_for(model, step.shape)
-        request = shaped.request(step, dialect, self.settings)
+        request = structured_output.request_for(step, dialect, self.settings)
         try:
             output = yield from self._ask(step, entry, model, request)
         except Exception as error:
             used = error.usage if isinstance(error, ModelError) and _counts(error.usage) else None
-            if not (finish := shaped.spared(step, dialect, error)):
+            if not (finish := structured_output.finish_after_failure(step, dialect, error)):
                 if used is not None:
                     self.failed_usage[entry.path] = self.failed_usage.get(entry.path, Usage()) + used
                 raise
             entry.author, entry.model, entry.dialect, entry.usage = "host", name_of(model), dialect.name, used
-            return shaped.failed(error, mask(str(error)), dialect, finish)
+            return structured_output.failed_reply(error, mask(str(error)), dialect, finish)
         reply = reply_of(output)
         if wrong := _wrong(reply):
             raise TypeError(wrong)
@@ -134,7 +133,7 @@ class Host:
         try:
             return (yield Effect(model, (request,), {}, seconds, True, entry))
         except ContextOverflow:
-            chat, entry.reason = shorter(step.chat)
+            chat, entry.reason = shortened(step.chat)
             if chat is None:
                 raise
             entry.performed = replace(step, chat=chat)

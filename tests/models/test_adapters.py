@@ -12,7 +12,9 @@ from agentkit import Agent
 from agentkit.core.messages import Call, Chat, Message, Reply, Usage, assistant
 from agentkit.errors import UsageError
 from agentkit.models import dialects
-from agentkit.models.adapters import acollect, as_model, collect, reply_of
+from agentkit.models.adapters import as_model
+from agentkit.models.reply_conversion import reply_of
+from agentkit.models.stream_collector import acollect, collect
 from agentkit.models.base import Abilities, Request
 from agentkit.models.scripted import Scripted
 from agentkit.tools.tool import tool

@@ -79,7 +79,7 @@ def test_any_text_is_read_rendered_and_stored(name: str, text: str, finish: str,
     if offered and not reply.reasoning and "think" not in text:
         assert reply.raw + reply.cut == text
     for other in NAMES:
-        assert dialects.get(other).render(Chat.of("q") + reply, TOOLS)
+        assert list(dialects.get(other).render(Chat.of("q") + reply, TOOLS))
     assert canonical([message_to_json(message) for message in reply.messages])
 
 

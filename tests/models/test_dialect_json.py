@@ -8,6 +8,7 @@ import pytest
 
 from agentkit.core.messages import Chat, Message, Reply
 from agentkit.models import dialects
+from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS
 from agentkit.tools.tool import Tool, tool
 
 JSON = dialects.get("json")
@@ -57,7 +58,7 @@ def test_without_reasoning_in_the_object_the_reasoning_channel_is_the_thought() 
 def test_a_second_object_is_reported_and_not_run() -> None:
     reply = read(json.dumps(CALL) + "\n" + json.dumps({**CALL, "tool_name": "search"}))
     assert [(call.name, bool(call.problem)) for call in reply.calls] == [("add", False), ("search", True)]
-    assert reply.problems[0].startswith(dialects.SECOND) and "search" in reply.problems[0]
+    assert reply.problems[0].startswith(EXTRA_ACTIONS) and "search" in reply.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -103,5 +104,5 @@ def test_the_prompt_describes_the_tools_and_turns_go_back_as_objects() -> None:
 
 
 def test_without_tools_the_caller_is_passed_on_and_all_of_it_is_the_answer() -> None:
-    assert JSON.render(Chat.of("hi"), ()) == [{"role": "user", "content": "hi"}]
+    assert list(JSON.render(Chat.of("hi"), ())) == [{"role": "user", "content": "hi"}]
     assert JSON.read(Reply(json.dumps(CALL)), ()).answer == json.dumps(CALL)

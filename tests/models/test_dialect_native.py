@@ -10,7 +10,8 @@ import pytest
 
 from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
 from agentkit.models import dialects
-from agentkit.models.dialects.call_parsing import from_wire
+from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS
+from agentkit.models.dialects.call_parsing import call_from_api
 from agentkit.models.dialects.native import NOT_RUN
 from agentkit.tools.tool import Tool, tool
 
@@ -56,7 +57,7 @@ def test_prose_is_the_answer() -> None:
 
 def test_arguments_that_are_no_json_object_are_refused(recorded: Callable[[str], list[dict[str, Any]]]) -> None:
     for line in recorded("malformed_arguments.jsonl"):
-        (call,) = read("", from_wire("add", line["arguments"], "c")).calls
+        (call,) = read("", call_from_api("add", line["arguments"], "c")).calls
         assert call.problem and call.arguments == {} and call.raw == line["arguments"], line["id"]
 
 
@@ -65,12 +66,12 @@ def test_arguments_that_are_no_json_object_are_refused(recorded: Callable[[str],
     ['{"a": 1', '"text"', "{'a': 1}", "[1]", "", "null", "x", '{"a": 1} {"b": 2}', "[" * 3000, '{"a":' * 3000],
 )
 def test_arguments_are_never_invented(written: str) -> None:
-    call = from_wire("add", written)
+    call = call_from_api("add", written)
     assert call.problem and call.arguments == {} and call.raw == written
 
 
 def test_no_arguments_will_do_for_a_tool_that_takes_none() -> None:
-    (call,) = read("", from_wire("now", "", "c")).calls
+    (call,) = read("", call_from_api("now", "", "c")).calls
     assert (call.arguments, call.problem) == ({}, "") and call.coerced
 
 
@@ -118,7 +119,7 @@ def test_several_spelled_calls_run_natively_and_one_at_a_time_elsewhere() -> Non
     assert [call.name for call in read(both).calls] == ["now", "add"]
     reply = dialects.get("text").read(Reply(both), TOOLS)
     assert [(call.name, bool(call.problem)) for call in reply.calls] == [("now", False), ("add", True)]
-    assert reply.problems == (f"{dialects.SECOND} add was not run",)
+    assert reply.problems == (f"{EXTRA_ACTIONS} add was not run",)
 
 
 def test_a_spelled_call_without_an_end_is_unreadable_and_no_answer_of_an_honest_model() -> None:
@@ -157,18 +158,18 @@ def test_results_stand_directly_after_their_calls_in_call_order() -> None:
 
 def test_an_id_that_comes_again_is_sent_as_another() -> None:
     chat = Chat.of([asked("a", "a"), result("a", "1"), result("a", "2"), asked("a"), result("a", "3"), asked("")])
-    sent = NATIVE.render(chat, TOOLS)
+    sent = list(NATIVE.render(chat, TOOLS))
     ids = [call["id"] for message in sent for call in message.get("tool_calls", ())]
     assert len(set(ids)) == 4
     assert [(m["tool_call_id"], m["content"]) for m in sent if m["role"] == "tool"] == list(
         zip(ids, ["1", "2", "3", NOT_RUN], strict=True)
     )
-    assert NATIVE.render(chat, TOOLS) == sent
+    assert list(NATIVE.render(chat, TOOLS)) == sent
 
 
 def test_arguments_go_as_json_text_and_the_provider_gets_its_own_parts_back() -> None:
     reply = NATIVE.read(Reply("", (Call("add", {"a": 1}, "c"),), opaque={"signed": "x"}), TOOLS)
-    (message,) = NATIVE.render(Chat.of([]) + reply, TOOLS)[:1]
+    message, *_ = NATIVE.render(Chat.of([]) + reply, TOOLS)
     assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"a": 1}
     assert message["opaque"] == {"signed": "x"}
     assert all(

@@ -55,7 +55,7 @@ def as_reply(view: dict[str, Any]) -> Reply:
 @pytest.mark.parametrize(("before", "after"), PAIRS)
 def test_what_one_dialect_wrote_the_other_reads_back(before: str, after: str) -> None:
     dialect = dialects.get(after)
-    task, said, result, final, more = dialect.render(conversation(before), TOOLS)[-5:]
+    *_, task, said, result, final, more = dialect.render(conversation(before), TOOLS)
     assert (task["content"], more["content"]) == ("1 + 2?", "And now?")
     again = dialect.read(as_reply(said), TOOLS)
     assert (again.text, [(call.name, call.arguments) for call in again.calls]) == ("I add.", [("add", ARGUMENTS)])
@@ -81,7 +81,7 @@ def test_an_edited_thought_is_written_anew(before: str, after: str) -> None:
         dialects.get(name).render(Chat.of([said]), ())  # what is cached now must not outlive the edit
     edited = replace(said, raw="", calls=(replace(said.calls[0], arguments={"a": 5, "b": 6}),))
     for name in (before, after):
-        view = dialects.get(name).render(Chat.of([edited]), ())[0]
+        view, *_ = dialects.get(name).render(Chat.of([edited]), ())
         assert "5" in json.dumps(view) and '"a": 1' not in view["content"]
 
 
@@ -98,7 +98,7 @@ def test_several_calls_become_several_blocks() -> None:
 def test_what_the_caller_said_before_is_nobodys_protocol() -> None:
     history = Chat.of([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}])
     for name in TURNS:
-        assert dialects.get(name).render(history, TOOLS)[-1] == {"role": "assistant", "content": "Hello."}
+        assert list(dialects.get(name).render(history, TOOLS))[-1] == {"role": "assistant", "content": "Hello."}
 
 
 @pytest.mark.parametrize(

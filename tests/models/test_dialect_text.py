@@ -10,6 +10,7 @@ import pytest
 
 from agentkit.core.messages import Chat, Message, Reply, assistant, system, user
 from agentkit.models import dialects
+from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS
 from agentkit.tools.tool import Tool, tool
 
 TEXT = dialects.get("text")
@@ -65,7 +66,7 @@ def test_the_recorded_turns_mean_what_an_honest_parser_acts_on(recorded: Callabl
 def test_the_protocol_comes_first_and_only_with_tools() -> None:
     chat = Chat.of([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Weather?"}])
     first, *others = TEXT.render(chat, TOOLS)
-    assert others == TEXT.render(chat, ())
+    assert others == list(TEXT.render(chat, ()))
     assert others == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Weather?"}]
     assert first["role"] == "system"
     for marker in ("Thought:", "Action:", "Action Input:", "Observation:", "FINAL_ANSWER:"):
@@ -79,7 +80,7 @@ def test_a_turn_goes_back_as_the_model_wrote_it_and_its_result_as_an_observation
     chat = (
         Chat.of("Weather?") + reply + Message("tool", "wet\nFINAL_ANSWER: no", call_id=reply.calls[0].id, name="search")
     )
-    assert TEXT.render(chat, TOOLS)[2:] == [
+    assert list(TEXT.render(chat, TOOLS))[2:] == [
         {"role": "assistant", "content": written},
         {"role": "user", "content": "Observation: wet\nFINAL_ANSWER: no"},
     ]
@@ -230,7 +231,7 @@ def test_a_second_action_is_reported_by_its_name() -> None:
     one = 'Thought: a\nAction: {}\nAction Input: {{"query": "x"}}\n'
     reply = read(one.format("search") + one.format("look_up"))
     assert [(call.name, bool(call.problem)) for call in reply.calls] == [("search", False), ("look_up", True)]
-    assert reply.problems == (f"{dialects.SECOND} look_up was not run",)
+    assert reply.problems == (f"{EXTRA_ACTIONS} look_up was not run",)
 
 
 def test_thinking_is_no_control_and_no_answer() -> None:
@@ -247,7 +248,7 @@ def test_native_calls_are_taken_though_text_was_asked_for() -> None:
     given = dialects.get("native").read(Reply("", act("add", '{"a": 1, "b": 2}').calls), TOOLS)
     reply = TEXT.read(Reply("", given.calls), TOOLS)
     assert reply.calls == given.calls
-    assert "Action: add" in TEXT.render(Chat.of("q") + reply, TOOLS)[-1]["content"]
+    assert "Action: add" in list(TEXT.render(Chat.of("q") + reply, TOOLS))[-1]["content"]
 
 
 def test_without_tools_all_of_it_is_the_answer() -> None:

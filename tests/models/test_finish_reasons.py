@@ -14,7 +14,7 @@ from agentkit.models.anthropic import Anthropic
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.scripted import Scripted
-from agentkit.models.structured_output import Shaped
+from agentkit.models.structured_output import StructuredOutput
 from agentkit.models.transport.retries import Retries
 
 
@@ -129,7 +129,7 @@ def test_a_tool_does_not_run_from_an_input_in_text_that_may_lack_its_end(reason:
 def test_data_that_may_lack_its_end_is_not_completed(reason: str) -> None:
     asking = structured("plan", {"type": "object", "properties": {"steps": {"type": "array"}}})
     think = next(asking)
-    shape = Shaped(think.shape, "text")  # type: ignore[arg-type]
+    shape = StructuredOutput(think.shape, "text")  # type: ignore[arg-type]
     assert shape.read(Reply('{"steps": ["look", "le', finish="stop"), ()).answer
     read = shape.read(Reply('{"steps": ["look", "le', finish=reason), ())
     assert read.answer is None and ("filter of the host" in read.problems[0] or reason in read.problems[0])

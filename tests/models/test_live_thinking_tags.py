@@ -11,7 +11,7 @@ from agentkit.models.dialects import thinking_tags
 
 
 def told(text: str, sizes: list[int]) -> tuple[str, str]:
-    live, said, thought, at, turn = thinking_tags.Live(), "", "", 0, 0
+    live, said, thought, at, turn = thinking_tags.LiveSplitter(), "", "", 0, 0
     while at < len(text):
         size = sizes[turn % len(sizes)]
         one, other = live.feed(text[at : at + size])

@@ -12,8 +12,8 @@ from agentkit.errors import ModelError
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
-from agentkit.models.stream_collector import Gathering
-from agentkit.models.transport.stream_reader import Reader
+from agentkit.models.stream_collector import StreamCollector
+from agentkit.models.transport.stream_reader import StreamReader
 
 ODD: list[Any] = [
     *(None, True, -1, 3, 1.5, float("nan"), float("inf"), 10**400, "", "x", "\ud800"),
@@ -89,13 +89,13 @@ def changed(value: Any) -> Iterator[Any]:
 
 
 def read(model: Any, objects: list[Any]) -> Any:
-    reader, gathering = Reader(model.wire.reading(model), model.place), Gathering()
+    reader, collector = StreamReader(model.parser(), model.endpoint), StreamCollector()
     for each in objects:
         for chunk in reader.feed(b"data: " + json.dumps(each).encode() + b"\n\n"):
-            gathering.add(chunk)
+            collector.add(chunk)
     for chunk in reader.end():
-        gathering.add(chunk)
-    return gathering.reply()
+        collector.add(chunk)
+    return collector.reply()
 
 
 @pytest.mark.parametrize("what", REPLIES)

@@ -13,7 +13,7 @@ from agentkit import Agent, tool
 from agentkit.core.usage import Usage
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.prices import Price, price_of
-from agentkit.models.stream_collector import gather_chunks
+from agentkit.models.stream_collector import collect
 
 MARK = {"type": "ephemeral"}
 USE = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1, "b": 2}}
@@ -67,10 +67,10 @@ def test_a_gateway_that_does_not_know_it_is_asked_without_it_from_then_on() -> N
 
 def test_what_is_kept_and_what_is_read_again_cost_what_they_cost() -> None:
     model = Anthropic("claude-sonnet-4-5", base_url="http://127.0.0.1:9")
-    reading = model.wire.reading(model)
+    reading = model.parser()
     used = {"input_tokens": 1_000_000, "cache_creation_input_tokens": 1_000_000, "cache_read_input_tokens": 1_000_000}
     whole = {"type": "message", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}
-    usage = gather_chunks(reading.event("", {**whole, "usage": {**used, "output_tokens": 1_000_000}})).usage
+    usage = collect(reading.event("", {**whole, "usage": {**used, "output_tokens": 1_000_000}})).usage
     assert usage and (usage.input, usage.cached, usage.output) == (3_000_000, 1_000_000, 1_000_000)
     assert usage.cost == pytest.approx(3 + 3.75 + 0.3 + 15)
 

@@ -17,22 +17,22 @@ from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Request
 from agentkit.models.openai import OpenAI
 from agentkit.models.remote import Remote
-from agentkit.models.stream_collector import Gathering, collect
-from agentkit.models.transport.stream_reader import Reader
+from agentkit.models.stream_collector import StreamCollector, collect
+from agentkit.models.transport.stream_reader import StreamReader
 
 OPENAI, ANTHROPIC = OpenAI("m", api_key="none"), Anthropic("m", api_key="none")
 ASKED = Request(Chat.of("q"), dialects.get("native"))
 SIZES = (0, 1, 7, 333)
 
 
-def read(model: Remote, pieces: list[bytes]) -> tuple[Gathering, ModelError | None]:
+def read(model: Remote, pieces: list[bytes]) -> tuple[StreamCollector, ModelError | None]:
     """Read pieces, as a stream does; give what was gathered, and the error that ended it."""
-    reader, gathering = Reader(model.wire.reading(model), model.place), Gathering()
+    reader, collector = StreamReader(model.parser(), model.endpoint), StreamCollector()
     try:
-        gather(reader, pieces, gathering)
+        gather(reader, pieces, collector)
     except ModelError as error:
-        return gathering, error
-    return gathering, None
+        return collector, error
+    return collector, None
 
 
 def check_completion(line: dict[str, Any], reply: Reply, error: ModelError | None) -> None:
@@ -57,9 +57,9 @@ def test_openai_streams_are_read_as_expected(recorded: Any, size: int) -> None:
     lines = recorded("openai_streams.jsonl")
     assert len(lines) == 63
     for line in lines:
-        gathering, error = read(OPENAI, cut(line["raw"].encode(), size))
-        gathering.finish = gathering.finish or "error"
-        check_completion(line, gathering.reply(), error)
+        collector, error = read(OPENAI, cut(line["raw"].encode(), size))
+        collector.finish = collector.finish or "error"
+        check_completion(line, collector.reply(), error)
         assert bool(error) == ("error_chunk" in line["flags"] and not line["expected"]["finish_reason"])
 
 
@@ -68,9 +68,9 @@ def test_anthropic_streams_are_read_as_expected(recorded: Any, size: int) -> Non
     lines = recorded("anthropic_streams.jsonl")
     assert len(lines) == 18
     for line in lines:
-        gathering, error = read(ANTHROPIC, cut(line["raw"].encode(), size))
+        collector, error = read(ANTHROPIC, cut(line["raw"].encode(), size))
         assert error is None, line["id"]
-        check_message(line, gathering.reply())
+        check_message(line, collector.reply())
 
 
 def check_message(line: dict[str, Any], reply: Reply) -> None:
@@ -127,7 +127,7 @@ def test_no_stream_that_was_cut_at_a_border_passes_for_whole(recorded: Any) -> N
     cuts = 0
     for model, name in ((OPENAI, "openai_streams.jsonl"), (ANTHROPIC, "anthropic_streams.jsonl")):
         for line in recorded(name):
-            reader = Reader(model.wire.reading(model), model.place)
+            reader = StreamReader(model.parser(), model.endpoint)
             for event in borders(line):
                 if reader.reading.finish:
                     break

@@ -297,7 +297,7 @@ def test_a_key_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
     assert not [text for text in shown if KEY in text]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     with pytest.raises(TypeError, match="not pickled"):
-        pickle.dumps(made._given)
+        pickle.dumps(made._key)
 
 
 def test_headers_and_a_query_of_ones_own_are_sent_and_hidden() -> None:

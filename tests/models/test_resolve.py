@@ -30,7 +30,7 @@ def tags(*names: str) -> bytes:
 @pytest.fixture(autouse=True)
 def untold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
-    resolve._told.clear()
+    resolve._announced.clear()
 
 
 def test_names_with_a_provider_are_that_providers_models() -> None:
@@ -40,7 +40,7 @@ def test_names_with_a_provider_are_that_providers_models() -> None:
         ("ollama:qwen3:8b", "127.0.0.1:11434"),
     ):
         model = resolve.find(name)
-        assert (model.name, model.place.host, resolve.is_name(model.name)) == (name, host, True)
+        assert (model.name, model.endpoint.host, resolve.is_name(model.name)) == (name, host, True)
     for name in ("openai:", "ollama: "):
         with pytest.raises(UsageError, match="names no model"):
             resolve.find(name)
@@ -141,7 +141,7 @@ def test_the_address_of_ollama_is_read_as_ollama_reads_it(
     named: str, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_HOST", named)
-    assert ollama.base() == base and ollama.Ollama("m").url == f"{base}/api/chat"
+    assert ollama.server_url() == base and ollama.Ollama("m").url == f"{base}/api/chat"
 
 
 # -- when none is named --------------------------------------------------------------------------------------------------
@@ -212,9 +212,9 @@ def test_looking_for_local_servers_waits_for_none_that_is_silent(monkeypatch: py
         found = next(filter(None, looked), [])
         assert [(each.address, each.models) for each in found] == [(good.url, ("a:1",))] and not ended
     monkeypatch.setenv("AGENTKIT_LOCAL", "none")
-    assert local_servers.places() == {} and local_servers.servers() == []
+    assert local_servers.addresses() == {} and local_servers.servers() == []
     monkeypatch.delenv("AGENTKIT_LOCAL")
-    assert list(local_servers.places()) == ["Ollama", "LM Studio", "llama.cpp", "vLLM"]
+    assert list(local_servers.addresses()) == ["Ollama", "LM Studio", "llama.cpp", "vLLM"]
 
 
 def test_the_terminal_lists_what_was_found_and_why_one_was_chosen(

@@ -11,7 +11,7 @@ import pytest
 from agentkit.core.messages import Call, Chat, Reply, Usage
 from agentkit.errors import NotRecorded
 from agentkit.models import dialects
-from agentkit.models.adapters import collect
+from agentkit.models.stream_collector import collect
 from agentkit.models.base import Abilities, Chunk, Request
 from agentkit.models.scripted import Echo, Scripted
 from agentkit.tools.tool import tool

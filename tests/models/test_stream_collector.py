@@ -11,16 +11,16 @@ import pytest
 from agentkit.core.messages import Call, Reply, Usage
 from agentkit.errors import ModelError
 from agentkit.models.base import CallDelta, Chunk
-from agentkit.models.stream_collector import acollect, collect, gather_chunks
+from agentkit.models.stream_collector import acollect, collect
 
 
 def calls(*deltas: CallDelta) -> tuple[Call, ...]:
-    return gather_chunks([*(Chunk(call=delta) for delta in deltas), Chunk(finish="tool_calls")]).calls
+    return collect([*(Chunk(call=delta) for delta in deltas), Chunk(finish="tool_calls")]).calls
 
 
 def test_pieces_become_one_reply() -> None:
     stream = [Chunk("a", reasoning="x"), Chunk("b", reasoning="y"), Chunk(usage=Usage(1, 2)), Chunk(finish="stop")]
-    assert gather_chunks(stream) == Reply("ab", reasoning="xy", usage=Usage(1, 2), finish="stop")
+    assert collect(stream) == Reply("ab", reasoning="xy", usage=Usage(1, 2), finish="stop")
 
 
 def test_parallel_calls_are_told_apart_by_index() -> None:

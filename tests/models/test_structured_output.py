@@ -9,7 +9,7 @@ from agentkit.core.schema import Level, Shape
 from agentkit.core.steps import replace
 from agentkit.models import dialects
 from agentkit.models.base import Abilities
-from agentkit.models.structured_output import Shaped, shaped
+from agentkit.models.structured_output import StructuredOutput, dialect_for
 
 CITY = Shape("City", {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})
 ALL, JSON, TOOLS, NONE = Abilities(tools=True, json=True), Abilities(json=True), Abilities(tools=True), Abilities()
@@ -35,19 +35,19 @@ def test_the_level_is_the_best_that_is_left_that_the_model_can_and_that_is_not_f
     abilities: Abilities, at_most: Level, forced: str | None, level: str
 ) -> None:
     dialect = dialects.get(forced) if forced else None
-    assert shaped(replace(CITY, at_most=at_most), abilities, dialect).name == level
+    assert dialect_for(replace(CITY, at_most=at_most), abilities, dialect).name == level
 
 
 @pytest.mark.parametrize("level", ["native", "json", "text"])
 def test_a_chat_with_calls_is_written_as_the_level_can(level: str) -> None:
     chat = Chat.of("q") + Reply("", (Call("look", {}, "c"),)) + Message("tool", "rain", (), "c", "look")
-    roles = [message["role"] for message in Shaped(CITY, level).render(chat, ())]
+    roles = [message["role"] for message in StructuredOutput(CITY, level).render(chat, ())]
     assert roles == (["user", "assistant", "tool"] if level == "native" else ["system", "user", "assistant", "user"])
 
 
 @pytest.mark.parametrize("level", ["native", "json", "text"])
 def test_data_goes_on_as_json_text_and_the_rest_is_kept(level: str) -> None:
-    reply = Shaped(CITY, level).read(Reply('<think>hm</think>Here: {"name": "Bern"}', reasoning="I know"), ())
+    reply = StructuredOutput(CITY, level).read(Reply('<think>hm</think>Here: {"name": "Bern"}', reasoning="I know"), ())
     assert (reply.answer, reply.text, reply.readable, reply.calls) == ('{"name": "Bern"}', '{"name": "Bern"}', True, ())
     assert reply.raw == 'Here: {"name": "Bern"}' and reply.reasoning == "I know\nhm" and reply.dialect == level
 
@@ -61,22 +61,22 @@ def test_data_goes_on_as_json_text_and_the_rest_is_kept(level: str) -> None:
     ],
 )
 def test_arguments_that_would_have_to_be_invented_are_no_data(call: Call) -> None:
-    reply = Shaped(CITY, "native").read(Reply("", (call,)), ())
+    reply = StructuredOutput(CITY, "native").read(Reply("", (call,)), ())
     assert reply.answer is None and not reply.readable and reply.problems and reply.calls == ()
 
 
 def test_a_shape_that_its_owner_checks_leaves_the_misfit_to_them() -> None:
-    reply = Shaped(replace(CITY, strict=False), "text").read(Reply('{"nome": "Bern"}'), ())
+    reply = StructuredOutput(replace(CITY, strict=False), "text").read(Reply('{"nome": "Bern"}'), ())
     assert reply.answer == '{"nome": "Bern"}' and reply.readable
 
 
 def test_a_schema_that_cannot_be_read_lets_every_object_through() -> None:
     odd = Shape("odd", {"type": "object", "properties": 3})
-    assert Shaped(odd, "text").read(Reply('{"a": 1}'), ()).answer == '{"a": 1}'
+    assert StructuredOutput(odd, "text").read(Reply('{"a": 1}'), ()).answer == '{"a": 1}'
 
 
 def test_data_of_a_json_schema_is_held_to_its_types_and_not_only_read_as_them() -> None:
     count = Shape("Count", {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
-    assert Shaped(count, "text").read(Reply('{"n": 5}'), ()).answer == '{"n": 5}'
-    reply = Shaped(count, "text").read(Reply('{"n": "5"}'), ())
+    assert StructuredOutput(count, "text").read(Reply('{"n": 5}'), ()).answer == '{"n": 5}'
+    reply = StructuredOutput(count, "text").read(Reply('{"n": "5"}'), ())
     assert reply.answer is None and "n: Input should be a valid integer" in reply.problems

@@ -1,83 +1,175 @@
-"""What all dialects share: views of messages that are made once, the reading of plain replies, and what every reading ends in."""
+"""The messages of a chat as a dialect writes them: rendered once, and shared by every chat that grows out of that one.
+
+A chat is a linked list, and so is its rendering: blocks of messages, each with a link to the block before it. To render a
+chat that has grown by one turn costs that turn. Small blocks are merged into larger ones, so that even the longest chat has
+only a few dozen, and a flat list of its messages, or of their bytes, is put together without work per message.
+
+Rule 1: a rendered message and a block never change once they are made; many chats, requests and threads share them.
+Rule 2: what a block contains follows from the messages up to its end, never from later ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
 
-from agentkit.core.messages import Call, Message, Reply
-from agentkit.models import finish_reasons
-from agentkit.models.dialects import text_protocol, thinking_tags
-from agentkit.models.dialects.base import SECOND
-from agentkit.models.dialects.call_parsing import refused
-from agentkit.models.dialects.text_protocol import Reading
+from agentkit.core.messages import Call, Chat, Message
 from agentkit.tools.observe import clip
 
 View = dict[str, Any]
+"""One message as a dialect writes it: `role`, `content`, and for native calls `tool_calls` and `tool_call_id`."""
+
+Encoded = tuple[list[bytes], Any]
+"""The bytes of some messages, in pieces, and a state that says how to go on after them."""
+
+FAN = 16
+"""So many blocks of one level are merged into one."""
+
+
+class Block:
+    """Some rendered messages in a row, and the block before them.
+
+    `numbers` holds the call ids in these messages, each with the last number that was appended to it to make it unique.
+    `encoded` caches their bytes, by the API that they are for and the state before them. `level` is the logarithm of
+    their count: 0 for up to 15 messages, 1 for up to 255, and so on.
+    """
+
+    __slots__ = ("before", "encoded", "level", "numbers", "views")
+
+    def __init__(self, views: list[View], before: Block | None = None, numbers: dict[str, int] | None = None) -> None:
+        self.views = views
+        self.before = before
+        self.numbers = numbers
+        self.level = (len(views).bit_length() - 1) // 4
+        self.encoded: dict[tuple[Hashable, Any], Encoded] = {}
+
+    def back(self) -> Iterator[Block]:
+        """Yield this block and those before it, newest first."""
+        block: Block | None = self
+        while block is not None:
+            yield block
+            block = block.before
+
+
+class Rendering:
+    """A rendered chat: `head`, if the dialect puts instructions before it, and its blocks up to `last`."""
+
+    __slots__ = ("head", "last")
+
+    def __init__(self, head: Block | None, last: Block | None) -> None:
+        self.head = head
+        self.last = last
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks, oldest first."""
+        blocks = [*self.last.back()] if self.last else []
+        if self.head:
+            blocks.append(self.head)
+        blocks.reverse()
+        return blocks
+
+    def __iter__(self) -> Iterator[View]:
+        return chain.from_iterable([block.views for block in self.blocks])
+
+
+class Progress(NamedTuple):
+    """How far a chat has been rendered: its blocks, and the message whose calls later messages may still answer."""
+
+    last: Block | None = None
+    asking: Message | None = None
+    following: tuple[Message, ...] = ()
+
+
+Extend = Callable[[Progress, list[Message]], Progress]
+"""Renders the messages that came since."""
+
+
+def progress(chat: Chat, dialect: str, extend: Extend) -> Progress:
+    """Return a chat's rendering in a dialect, extended from that of the longest chat that it grew out of."""
+    new: list[Any] = []
+    known = Progress()
+    for node in chat.nodes():
+        if node._rendered is not None and dialect in node._rendered:
+            known = node._rendered[dialect]
+            break
+        new.append(node.last)
+    if new:
+        new.reverse()
+        known = extend(known, new)
+        chat._rendered = {**(chat._rendered or {}), dialect: known}
+    return known
+
+
+def each_by_itself(dialect: str, write: Callable[[Message], View]) -> Extend:
+    """Return the `Extend` of a dialect in which every message is written without regard to the others."""
+
+    def extend(known: Progress, messages: list[Message]) -> Progress:
+        return Progress(linked(known.last, [view(message, dialect, write) for message in messages]))
+
+    return extend
+
+
+def linked(before: Block | None, views: list[View], numbers: dict[str, int] | None = None) -> Block:
+    """Return a block that follows `before`, whose own blocks are merged where enough have come together."""
+    return Block(views, before and _compacted(before), numbers)
+
+
+def _compacted(block: Block) -> Block:
+    """Merge the newest blocks if there are `FAN` of their level, or lower ones among them."""
+    run: list[Block] = []
+    for earlier in block.back():
+        if earlier.level > block.level:
+            break
+        run.append(earlier)
+    if len(run) < FAN and all(earlier.level == block.level for earlier in run):
+        return block
+    run.reverse()
+    return _compacted(_merged(run))
+
+
+def _merged(run: list[Block]) -> Block:
+    numbers: dict[str, int] = {}
+    for block in run:
+        numbers |= block.numbers or {}
+    merged = Block([*chain.from_iterable([block.views for block in run])], run[0].before, numbers or None)
+    for (api, state), (pieces, after) in run[0].encoded.items():
+        pieces = list(pieces)
+        for block in run[1:]:
+            if (api, after) not in block.encoded:
+                break
+            more, after = block.encoded[api, after]
+            pieces += more
+        else:
+            merged.encoded[api, state] = pieces, after
+    return merged
+
+
+# -- messages that all dialects write alike --------------------------------------------------------------------------
 
 
 def view(message: Message, key: str, write: Callable[[Message], View]) -> View:
-    """Give what a message becomes in one dialect; written once and shared, so nobody may change it."""
+    """Return what `write` makes of a message, which is called once per message and `key`."""
     views = message._views
     if views is None:
         views = message._views = {}
-    found = views.get(key)
-    if found is None:
-        found = views[key] = write(message)
-    return found
+    written = views.get(key)
+    if written is None:
+        written = views[key] = write(message)
+    return written
 
 
-def spoken(message: Message) -> View:
-    """Write a message of the system or of a person."""
+def plain_view(message: Message) -> View:
+    """Return a message with its role and its text."""
     return {"role": message.role, "content": clip(message.text)}
 
 
-def observed(message: Message) -> View:
-    """Write a tool's result for a model that knows no tool messages."""
+def observation_view(message: Message) -> View:
+    """Return a tool's result as a user message, for a model that knows no tool messages."""
     return {"role": "user", "content": f"Observation: {clip(message.text)}"}
 
 
-def plain(reply: Reply, name: str) -> Reply:
-    """Read a reply to a request without tools: all of it is the answer, or what follows FINAL_ANSWER: if that is there."""
-    said, thought = thinking_tags.split(reply.text)
-    return concluded(reply, name, said, thought, text_protocol.read(said, ()))
-
-
-def concluded(reply: Reply, name: str, said: str, thought: str, reading: Reading) -> Reply:
-    """Complete a reply that asks for nothing: the answer that was read in it, else all that was said."""
-    if reading.answer is None:
-        reading = Reading("", (), said.strip(), finish_reasons.problems(reply.finish))
-    return settled(reply, name, said, thought, reading)
-
-
-def settled(reply: Reply, name: str, raw: str, thought: str, reading: Reading, cut: str = "") -> Reply:
-    """Complete a reply with what was read in it. An unreadable one belongs to no dialect, and its own text is the answer."""
-    problems = (text_protocol.INVENTED, *reading.problems) if cut else reading.problems
-    reasoning = "\n".join(part for part in (reply.reasoning, thought) if part)
-    more: dict[str, Any] = {"raw": raw, "dialect": name, "cut": cut, "readable": True}
-    if reading.calls:
-        more |= {"text": reading.thought, "calls": reading.calls, "answer": None}
-    elif reading.answer is not None:
-        reasoning = "\n".join(part for part in (reasoning, reading.thought) if part)
-        more |= {"text": reading.answer, "calls": (), "answer": reading.answer}
-    else:
-        said = raw.strip()
-        more |= {"text": said, "calls": (), "answer": said, "readable": not said, "dialect": "" if said else name}
-    return replace(reply, reasoning=reasoning, problems=reply.problems + problems, **more)
-
-
-def first_only(reading: Reading) -> Reading:
-    """Take the first call, where a dialect takes one per turn, and refuse the others."""
-    first, *others = reading.calls
-    if not others:
-        return reading
-    named = ", ".join(call.name for call in others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
-    return reading._replace(
-        calls=(first, *refused(others)), problems=(*reading.problems, f"{SECOND} {named} was not run")
-    )
-
-
-def arguments_of(call: Call) -> Any:
-    """Give what a call is shown with: its arguments, or what the model wrote where that was unusable."""
+def shown_arguments(call: Call) -> Any:
+    """Return a call's arguments, or what the model wrote if that could not be used."""
     return call.raw if call.problem and call.raw is not None else call.arguments

@@ -1,6 +1,6 @@
-"""One call of a remote model: its chunks, by `async for`, or by `for`, which reads on the private loop.
+"""One call of a remote model: its chunks, for `async for`, or for `for`, which reads on the private loop.
 
-A chunk with `again` says that the call failed and is tried again: what came before it counts no more.
+A chunk with `again` means that the call failed and is tried again: the chunks before it no longer count.
 """
 
 from __future__ import annotations
@@ -8,37 +8,63 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from agentkit.core import background
 from agentkit.errors import ModelError, UsageError
 from agentkit.models.base import Chunk, Request
 from agentkit.models.transport import clients, errors
-from agentkit.models.transport.stream_reader import Reader
+from agentkit.models.transport.rate_limit import RateLimit
+from agentkit.models.transport.retries import Retries
+from agentkit.models.transport.stream_reader import StreamReader
+from agentkit.models.wire import Endpoint, ReplyParser
 
-if TYPE_CHECKING:
-    from agentkit.models.remote import Remote
+CONNECT_TIMEOUT = 10.0
+"""Seconds to wait for a connection."""
 
-CONNECT = 10.0
-"""Seconds to wait for a connection, at the most."""
-
-AFTER = 2.0
-"""Seconds that a host has, once its reply is whole, for what goes with it: the usage, and the end of the answer."""
+TIME_FOR_REST = 2.0
+"""Seconds that a host has, once its reply is whole, for what comes after it: the usage, and the end of the response."""
 
 
-class Stream:
+class Callee(Protocol):
+    """What a call needs to know of its model (`Remote`)."""
+
+    url: str
+    is_local: bool
+    endpoint: Endpoint
+    silence: float
+    retries: Retries
+    rate_limit: RateLimit
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers of a request."""
+
+    def encode(self, request: Request) -> bytes:
+        """Return the bytes of a request."""
+
+    def timeout_of(self, request: Request) -> float:
+        """Return the seconds that this call may take."""
+
+    def parser(self) -> ReplyParser:
+        """Return a parser for one reply."""
+
+    def learn(self, failure: ModelError) -> bool:
+        """Leave out from now on what this host does not know; return whether another attempt may help."""
+
+
+class RemoteCall:
     """The chunks of one call, to be read once. Nothing is sent before the first is asked for; leaving closes the connection."""
 
-    def __init__(self, model: Remote, request: Request) -> None:
+    def __init__(self, model: Callee, request: Request) -> None:
         self.model = model
         self.request = request
         self._timeout = model.timeout_of(request)
         self._silence = min(self._timeout, model.silence)
-        self._end = 0.0
-        self._tried = 0
-        self._resting = False
-        self._reader: Reader | None = None
-        self._awaiting: Any = None
+        self._deadline = 0.0
+        self._attempt = 0
+        self._is_near_end = False
+        self._reader: StreamReader | None = None
+        self._chunks: Any = None
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
@@ -46,40 +72,40 @@ class Stream:
         import asyncio
         import contextlib
 
-        self._end = time.monotonic() + self._timeout
+        self._deadline = time.monotonic() + self._timeout
         while True:
-            if not clients.is_played():
-                self._end += await self.model.turns.wait()  # the host is not to blame for our own patience
+            if not clients.is_replaying():
+                self._deadline += await self.model.rate_limit.wait()  # the host is not to blame for our own patience
             try:
-                async with contextlib.aclosing(await self._answer()) as response:
-                    reader = self._open(response)
+                async with contextlib.aclosing(await self._response()) as response:
+                    reader = self._new_reader(response)
                     pieces = response.aiter_bytes()
-                    while not reader.done and (data := await self._next(pieces)):
+                    while not reader.done and (data := await self._next_piece(pieces)):
                         for chunk in reader.feed(data):
                             yield chunk
                     for chunk in reader.end():
                         yield chunk
                 return
             except Exception as error:
-                failed = self._failed(error)
-            if failed is None:
+                failure = self._failure(error)
+            if failure is None:
                 return
-            pause = self._pause(failed)
-            yield Chunk(again=str(failed))
+            pause = self._pause_or_raise(failure)
+            yield Chunk(again=str(failure))
             await asyncio.sleep(pause)
 
     def __aiter__(self) -> AsyncIterator[Chunk]:
-        self._awaiting = self._read()
-        return self._awaiting
+        self._chunks = self._read()
+        return self._chunks
 
     async def aclose(self) -> None:
         """Close the connection, if one is open."""
-        if self._awaiting is not None:
-            await self._awaiting.aclose()
+        if self._chunks is not None:
+            await self._chunks.aclose()
 
     def __iter__(self) -> Iterator[Chunk]:
         if background.on_loop():
-            raise UsageError("an event loop runs here, and would wait for itself: read the chunks with `async for`")
+            raise UsageError("this is the private event loop, which would wait for itself: use `async for`")
         arrived: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
 
         async def read() -> None:
@@ -99,80 +125,79 @@ class Stream:
 
     # -- its parts ---------------------------------------------------------------------------------------------------
 
-    async def _answer(self) -> Any:
-        """Ask the host, and give its answer as soon as that begins."""
+    async def _response(self) -> Any:
+        """Ask the host, and return its response as soon as that begins."""
         import asyncio
 
-        self._tried += 1
+        self._attempt += 1
         self._reader = None
-        async with asyncio.timeout(self._left()):
-            asked = background.in_thread(self.model.headers)  # a keyring may ask a person first
-            client = clients.client(self.model.here)
-            request = client.build_request("POST", **self._sent(await asyncio.wrap_future(asked)))
+        async with asyncio.timeout(self._time_left()):
+            headers = background.in_thread(self.model.headers)  # a keyring may ask a person first
+            client = clients.client(self.model.is_local)
+            request = client.build_request("POST", **self._sent(await asyncio.wrap_future(headers)))
             return await client.send(request, stream=True)
 
-    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes:
-        """Wait for the next piece of the answer, empty at its end; not for long where nothing more has to come."""
+    async def _next_piece(self, pieces: AsyncIterator[bytes]) -> bytes:
+        """Wait for the next piece of the response, empty at its end; only briefly if the reply is already whole."""
         import asyncio
 
-        if self._is_whole() and not self._resting:
-            self._resting, self._end = True, min(self._end, time.monotonic() + AFTER)
-        async with asyncio.timeout(self._left()):
+        if self._is_whole() and not self._is_near_end:
+            self._is_near_end, self._deadline = True, min(self._deadline, time.monotonic() + TIME_FOR_REST)
+        async with asyncio.timeout(self._time_left()):
             return await anext(pieces, b"")
 
     def _is_whole(self) -> bool:
-        return self._reader is not None and bool(self._reader.reading.finish)
+        return self._reader is not None and bool(self._reader.parser.finish)
 
     def _is_over(self) -> bool:
-        return self._is_whole() or time.monotonic() >= self._end
+        return self._is_whole() or time.monotonic() >= self._deadline
 
-    def _left(self) -> float:
-        """Give the seconds that are left of the call. Raises `TimeoutError` where none are."""
-        if (left := self._end - time.monotonic()) <= 0:
+    def _time_left(self) -> float:
+        """Return the seconds that are left for the call. Raises `TimeoutError` if there are none."""
+        if (left := self._deadline - time.monotonic()) <= 0:
             raise TimeoutError
         return left
 
     def _sent(self, headers: dict[str, str]) -> dict[str, Any]:
-        """What goes to the socket in the next attempt."""
+        """Return what is sent in the next attempt."""
         import httpx2
 
-        left = self._left()
-        timeout = httpx2.Timeout(min(self._silence, left), connect=min(CONNECT, left))
+        left = self._time_left()
         return {
             "url": self.model.url,
             "content": self.model.encode(self.request),
             "headers": headers,
-            "timeout": timeout,
-            "extensions": {"is_over": self._is_over},  # for a tape: whether the host was left, and not stopped
+            "timeout": httpx2.Timeout(min(self._silence, left), connect=min(CONNECT_TIMEOUT, left)),
+            "extensions": {"is_over": self._is_over},  # for a tape: whether the call ended by itself or was stopped
         }
 
-    def _open(self, response: Any) -> Reader:
-        """Begin to read an answer; of one that is only an error, what it says is the whole reply."""
+    def _new_reader(self, response: Any) -> StreamReader:
+        """Return a reader for a response; the body of one that is only an error is read as the reason."""
         refusal = None if response.is_success else response
-        self._reader = Reader(self.model.wire.reading(self.model), self.model.place, refusal=refusal)
+        self._reader = StreamReader(self.model.parser(), self.model.endpoint, refusal=refusal)
         return self._reader
 
-    def _failed(self, error: Exception) -> ModelError | None:
-        """Say what an exception means: None where the reply was whole before it. Anything that is no failure is raised."""
+    def _failure(self, error: Exception) -> ModelError | None:
+        """Return an exception as a model error, or None if the reply was whole before it. Raises any other exception."""
         if isinstance(error, ModelError):
             return error
-        if not clients.is_failure(error):
+        if not clients.is_connection_failure(error):
             raise error
         if self._is_whole():
             return None
         if isinstance(error, TimeoutError):
-            return errors.overdue(self.model.place, self._timeout)
-        return errors.broken(error, self.model.place, self._silence)
+            return errors.timed_out(self.model.endpoint, self._timeout)
+        return errors.from_exception(error, self.model.endpoint, self._silence)
 
-    def _pause(self, failed: ModelError) -> float:
-        """Give the seconds until the next attempt, or raise the failure."""
-        if self.model.learn(failed):
-            self._tried = 0  # it is another request from now on
+    def _pause_or_raise(self, failure: ModelError) -> float:
+        """Return the seconds until the next attempt. Raises the failure if there is none."""
+        if self.model.learn(failure):
+            self._attempt = 0  # it is a different request from now on
             return 0.0
-        acted = self._reader is not None and self._reader.reading.acted
-        pause = None if acted else self.model.retries.pause(failed, self._tried)
-        if pause is None or time.monotonic() + pause > self._end:
-            if self._tried > 1:
-                failed.args = (f"{failed} (It was tried {self._tried} times.)",)
-            raise failed
-        return 0.0 if clients.is_played() else pause  # nobody is there to be spared
+        has_acted = self._reader is not None and self._reader.parser.acted
+        pause = None if has_acted else self.model.retries.pause(failure, self._attempt)
+        if pause is None or time.monotonic() + pause > self._deadline:
+            if self._attempt > 1:
+                failure.args = (f"{failure} (It was tried {self._attempt} times.)",)
+            raise failure
+        return 0.0 if clients.is_replaying() else pause  # a tape needs no rest

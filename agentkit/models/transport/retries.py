@@ -1,21 +1,20 @@
-"""When a call that failed is tried again, and how long requests wait for their turn."""
+"""When a call that failed is tried again, and how long it waits: as long as the host asks (Retry-After), else longer each time."""
 
 from __future__ import annotations
 
 import random
-import threading
-import time
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from agentkit.errors import ModelError, UsageError
+from agentkit.errors import ModelError
 
 
 @dataclass(slots=True, frozen=True)
 class Retries:
-    """Try a call again `most` times, after `first` seconds, then twice as long each time up to `longest`, give or take a fifth.
+    """Try a call again up to `most` times: after `first` seconds, then twice as long each time up to `longest`, plus or minus a fifth.
 
-    What a host asks for in Retry-After is waited for, up to `patience` seconds; where it asks for more, its error is given
-    at once. Only errors that may pass are tried again, and never a reply in which the host itself has done something.
+    If a host asks for a wait in Retry-After, that is waited, up to `patience` seconds; if it asks for more, its error is
+    raised at once. Only errors that may pass are tried again, and never a reply in which the host itself ran a tool.
     """
 
     most: int = 2
@@ -23,41 +22,31 @@ class Retries:
     longest: float = 10.0
     patience: float = 60.0
 
-    def pause(self, error: ModelError, tried: int) -> float | None:
-        """Give the seconds to wait after the `tried`-th attempt has failed, or None when it shall not be tried again."""
-        if not error.transient or tried > self.most:
+    def pause(self, error: ModelError, attempt: int) -> float | None:
+        """Return the seconds to wait after the failure of this attempt (the first is 1), or None to give up."""
+        if not error.transient or attempt > self.most:
             return None
         if error.retry_after is not None:
             return error.retry_after * (1 + random.random() / 10) + 0.01 if error.retry_after <= self.patience else None
-        return min(self.longest, self.first * 2.0 ** (tried - 1)) * (0.8 + 0.4 * random.random())
+        return min(self.longest, self.first * 2.0 ** (attempt - 1)) * (0.8 + 0.4 * random.random())
 
 
-@dataclass(slots=True)
-class Turns:
-    """Let at most `per_minute` requests begin in a minute, evenly spaced. May be shared by several models; thread-safe."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a host asks to wait: `retry-after-ms`, or `retry-after` as seconds or as a date."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        return seconds if 0 <= seconds < 1e9 else None
+    return _seconds_until(headers.get("retry-after", ""))
 
-    per_minute: float = 0.0
-    _next: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def __post_init__(self) -> None:
-        if not self.per_minute >= 0:
-            raise UsageError(f"per_minute is a number of requests, or 0 for no limit, not {self.per_minute!r}")
+def _seconds_until(date: str) -> float | None:
+    import email.utils
+    import time
 
-    async def wait(self) -> float:
-        """Wait for a turn, take it, and give the seconds that this took; who is stopped meanwhile has taken none."""
-        import asyncio
-
-        began = time.monotonic()
-        while left := self._take():
-            await asyncio.sleep(left)
-        return time.monotonic() - began
-
-    def _take(self) -> float:
-        """Take the turn that it is time for, or give the seconds until the next."""
-        with self._lock:
-            now = time.monotonic()
-            if now < self._next:
-                return self._next - now
-            self._next = now + 60.0 / self.per_minute if self.per_minute else 0.0
-            return 0.0
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(date).timestamp() - time.time())
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

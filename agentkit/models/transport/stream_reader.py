@@ -1,4 +1,7 @@
-"""Read one reply from bytes as they come, wherever they are cut: events, JSON lines, or one whole object."""
+"""Read one reply from bytes as they arrive, wherever they are cut: events, JSON lines, or one whole object.
+
+A stream that just stops is an error: only a finish reason, or the host's own end marker, makes a reply whole.
+"""
 
 from __future__ import annotations
 
@@ -7,173 +10,171 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from agentkit.core.secrets import mask
 from agentkit.errors import ModelGarbled
 from agentkit.models.base import Chunk
 from agentkit.models.transport import errors
 from agentkit.models.transport.server_sent_events import Events, Lines
-from agentkit.models.wire import Place, Reading, Said
+from agentkit.models.wire import Endpoint, HostError, ReplyParser
 
-MOST = 32_000_000
-"""Bytes of one reply that are read, at the most: more than any model writes."""
+MAX_BYTES = 32_000_000
+"""Bytes of one reply that are read: more than any model writes."""
 
-ERROR_BYTES = 64_000
-"""Bytes that are read of an answer that is only an error."""
+MAX_ERROR_BYTES = 64_000
+"""Bytes that are read of a response that is only an error."""
 
-SHOWN = 160
+_SHOWN = 160  # characters of a bad reply that its error quotes
+_TAG = re.compile(rb"<[!/?a-zA-Z]")
+"""The beginning of a tag (WHATWG HTML, 13.2.5.6), and so of a web page."""
 
-PAGE = re.compile(rb"<[!/?a-zA-Z]")
-"""How a tag begins (WHATWG HTML, 13.2.5.6), and with it a web page."""
 
+class StreamReader:
+    """Bytes in, chunks out; `done` means that the reply is whole and that nothing more need be read.
 
-class Reader:
-    """Bytes in, chunks out; `done` says that the reply is whole and nothing more need be read.
-
-    `refusal` is the response, where its status says already that this is no reply: what comes is the reason.
-    Raises `ModelGarbled` for what is no reply, and from `end` for one that broke off; what a host reports as an error is
-    raised as what it is.
+    `refusal` is the response if its status means that it is not a reply: its bytes are then the reason.
+    Raises `ModelGarbled` for what is not a reply, and from `end` for a reply that was cut off; an error that the host
+    reports is raised as what it is.
     """
 
-    def __init__(self, reading: Reading, place: Place, *, most: int = MOST, refusal: Any = None) -> None:
-        self.reading = reading
-        self.place = place
+    def __init__(
+        self, parser: ReplyParser, endpoint: Endpoint, *, max_bytes: int = MAX_BYTES, refusal: Any = None
+    ) -> None:
+        self.parser = parser
+        self.endpoint = endpoint
         self.done = False
-        self._most = most
-        self._read = 0
-        self._first = b""
-        self._held = b""  # what came before it could be told what this is
+        self._max_bytes = max_bytes
+        self._count = 0
+        self._start = b""  # for errors
+        self._undecided = b""  # what arrived before it is clear what this is
         self._refusal = refusal
-        self._refused: list[bytes] = []
+        self._refusal_body: list[bytes] = []
         self._events: Events | None = None
         self._lines: Lines | None = None
-        self._whole: list[bytes] | None = None  # one object over many lines
+        self._one_object: list[bytes] | None = None  # a single object over many lines
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
-        """Take more bytes and give what they say."""
-        self._read += len(data)
+        """Take more bytes, and yield the chunks in them."""
+        self._count += len(data)
         if self._refusal is not None:
-            self._refused.append(data)
-            self.done = self._read > ERROR_BYTES
+            self._refusal_body.append(data)
+            self.done = self._count > MAX_ERROR_BYTES
             return
-        if self._read > self._most:
-            raise self._garbled(
-                f"sent more than {self._most:,} bytes for one reply, and reading stopped there", again=False
-            )
-        if len(self._first) < SHOWN:
-            self._first += data[:SHOWN]
+        if self._count > self._max_bytes:
+            what = f"sent more than {self._max_bytes:,} bytes for one reply; the rest was not read"
+            raise self._garbled(what, may_pass=False)
+        if len(self._start) < _SHOWN:
+            self._start += data[:_SHOWN]
         try:
             if self._events is not None:
-                yield from self._take_events(data)
-            elif self._whole is not None:
-                self._whole.append(data)
+                yield from self._read_events(data)
+            elif self._one_object is not None:
+                self._one_object.append(data)
             elif self._lines is not None:
-                yield from self._take_lines(data)
+                yield from self._read_lines(data)
             else:
-                self._held = (self._held + data).lstrip(b"\xef\xbb\xbf \t\r\n")
-                if len(self._held) > 1:
-                    yield from self._begin(self._held)
-        except Said as said:
-            yield from self._reported(said)
+                self._undecided = (self._undecided + data).lstrip(b"\xef\xbb\xbf \t\r\n")
+                if len(self._undecided) > 1:
+                    yield from self._decide(self._undecided)
+        except HostError as error:
+            self._reported(error)
 
-    def _begin(self, data: bytes) -> Iterator[Chunk]:
-        """Tell by the first two bytes what this is: an object, a page, or events."""
-        if PAGE.match(data):
-            page = f"answered with a web page, not with a reply ({_shown(data)}). {errors.look_at_base(self.place)}"
-            raise self._garbled(page, again=False)
+    def end(self) -> Iterator[Chunk]:
+        """Read what is left when the connection is closed, and check that the reply is whole."""
+        if self._refusal is not None:
+            response = self._refusal
+            body = b"".join(self._refusal_body)
+            raise errors.from_status(response.status_code, response.headers, body, self.endpoint)
+        try:
+            if self._events is not None:
+                yield from self._read_last_event(*self._events.end())
+            elif self._lines is not None:
+                rest = self._lines.end() if self._one_object is None else b"".join(self._one_object)
+                if rest.strip():
+                    yield from self.parser.event("", self._object(rest))
+        except HostError as error:
+            self._reported(error)
+        if not self.parser.finish:
+            raise self._garbled(f"{self._incomplete()}; nothing of it was used. Try again")
+        self.done = True
+
+    def _decide(self, data: bytes) -> Iterator[Chunk]:
+        """Tell by the first two bytes whether this is an object, a page, or events."""
+        if _TAG.match(data):
+            page = f"answered with a web page, not with a reply ({_quoted(data)})"
+            raise self._garbled(f"{page}. {errors.look_at_base_url(self.endpoint)}", may_pass=False)
         if data[:1] == b"{":
             self._lines = Lines()
-            yield from self._take_lines(data)
+            yield from self._read_lines(data)
         else:
             self._events = Events()
-            yield from self._take_events(data)
+            yield from self._read_events(data)
 
-    def _take_events(self, data: bytes) -> Iterator[Chunk]:
+    def _read_events(self, data: bytes) -> Iterator[Chunk]:
         assert self._events is not None
         for kind, event in self._events.feed(data):
             if event == b"[DONE]":
                 self.done = True
-                yield from self.reading.done()
+                yield from self.parser.end_marker()
                 return
             if event:
-                yield from self.reading.event(kind, self._object(event))
+                yield from self.parser.event(kind, self._object(event))
 
-    def _take_lines(self, data: bytes) -> Iterator[Chunk]:
+    def _read_lines(self, data: bytes) -> Iterator[Chunk]:
         assert self._lines is not None
         lines = self._lines.feed(data)
         for n, line in enumerate(lines):
             if not line.strip():
                 continue
             try:
-                found = json.loads(line)
-            except (ValueError, RecursionError):  # one object over many lines, or nothing of use: its end will tell
-                self._whole = [b"\n".join((*lines[n:], self._lines.end()))]
+                value = json.loads(line)
+            except (ValueError, RecursionError):  # one object over many lines, or something else: the end will tell
+                self._one_object = [b"\n".join((*lines[n:], self._lines.end()))]
                 return
-            yield from self.reading.event("", self._checked(found, line))
+            yield from self.parser.event("", self._checked_object(value, line))
 
-    def end(self) -> Iterator[Chunk]:
-        """The connection was closed: read what is left, and see that the reply is whole."""
-        if self._refusal is not None:
-            raise errors.refused(self._refusal.status_code, self._refusal.headers, b"".join(self._refused), self.place)
-        try:
-            if self._events is not None:
-                yield from self._last(*self._events.end())
-            elif self._lines is not None:
-                rest = b"".join(self._whole) if self._whole is not None else self._lines.end()
-                if rest.strip():
-                    yield from self.reading.event("", self._object(rest))
-        except Said as said:
-            yield from self._reported(said)
-        if not self.reading.finish:
-            raise self._garbled(f"{self._what_it_is()}; nothing of it was used. Try again")
-        self.done = True
-
-    def _what_it_is(self) -> str:
-        """Say what a reply is that has no finish reason: one that broke off, or none at all."""
-        if self._events is not None and not self._events.any:
-            return f"answered with what is no reply ({_shown(self._first)})"
-        return f"broke its reply off after {self._read:,} bytes, without a finish reason"
-
-    def _last(self, kind: str, data: bytes) -> Iterator[Chunk]:
-        """Read the event that the end of the stream cut off: an object says by itself whether it is whole."""
+    def _read_last_event(self, kind: str, data: bytes) -> Iterator[Chunk]:
+        """Read the event that the end of the stream cut off; a JSON object shows by itself whether it is whole."""
         if data == b"[DONE]":
-            yield from self.reading.done()
+            yield from self.parser.end_marker()
         elif data[-1:] == b"}":
             try:
-                found = json.loads(data)
+                value = json.loads(data)
             except (ValueError, RecursionError):
                 return
-            yield from self.reading.event(kind, self._checked(found, data))
+            yield from self.parser.event(kind, self._checked_object(value, data))
 
-    def _reported(self, said: Said) -> Iterator[Chunk]:
-        """The host reports an error in the stream: it counts, unless the reply was at its end."""
+    def _reported(self, error: HostError) -> None:
+        """Raise an error that the host reports in the stream, unless the reply is already whole."""
         self.done = True
-        if not self.reading.finish:
-            raise errors.reported(said.body, self.place)
-        yield from ()
+        if not self.parser.finish:
+            raise errors.from_host_error(error.body, self.endpoint)
+
+    def _incomplete(self) -> str:
+        """Return what is wrong with a reply that has no finish reason: it was cut off, or it is something else."""
+        if self._events is not None and not self._events.has_fields:
+            return f"answered with something that is not a reply ({_quoted(self._start)})"
+        return f"cut off its reply after {self._count:,} bytes, without a finish reason"
 
     def _object(self, data: bytes) -> dict[str, Any]:
         try:
-            found = json.loads(data)
+            value = json.loads(data)
         except (ValueError, RecursionError):
-            raise self._garbled(
-                f"sent what is no JSON in its reply ({_shown(data)}); nothing of it was used. Try again"
-            ) from None
-        return self._checked(found, data)
+            what = f"sent something that is not JSON in its reply ({_quoted(data)}); nothing of it was used. Try again"
+            raise self._garbled(what) from None
+        return self._checked_object(value, data)
 
-    def _checked(self, found: Any, data: bytes) -> dict[str, Any]:
-        if isinstance(found, dict):
-            return found
-        raise self._garbled(
-            f"sent something else than an object in its reply ({_shown(data)}); nothing of it was used. Try again"
-        )
+    def _checked_object(self, value: Any, data: bytes) -> dict[str, Any]:
+        if isinstance(value, dict):
+            return value
+        what = f"sent something other than an object in its reply ({_quoted(data)}); nothing of it was used. Try again"
+        raise self._garbled(what)
 
-    def _garbled(self, what: str, *, again: bool = True) -> ModelGarbled:
-        error = errors.make(ModelGarbled, self.place, what)
-        error.transient = again
+    def _garbled(self, what: str, *, may_pass: bool = True) -> ModelGarbled:
+        error = errors.make(ModelGarbled, self.endpoint, what)
+        error.transient = may_pass
         return error
 
 
-def _shown(data: bytes) -> str:
-    from agentkit.core.secrets import mask
-
-    text = " ".join(data[: SHOWN * 4].decode("utf-8", "replace").split())
-    return repr(mask(text)[:SHOWN])
+def _quoted(data: bytes) -> str:
+    text = " ".join(data[: _SHOWN * 4].decode("utf-8", "replace").split())
+    return repr(mask(text)[:_SHOWN])

@@ -22,8 +22,9 @@ from agentkit.models.base import Request
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.stream_collector import acollect, collect
-from agentkit.models.transport import errors
-from agentkit.models.transport.retries import Retries, Turns
+from agentkit.models.transport import errors, retries
+from agentkit.models.transport.rate_limit import RateLimit
+from agentkit.models.transport.retries import Retries
 
 QUICK = Retries(2, first=0.02, longest=0.1)
 HALF = [sse(delta(content="half"))]
@@ -167,7 +168,7 @@ def test_no_two_who_were_refused_together_come_back_together() -> None:
     ],
 )
 def test_what_a_host_asks_to_wait_is_read_as_it_writes_it(headers: dict[str, str], seconds: float | None) -> None:
-    assert errors.retry_after(headers) == seconds
+    assert retries.retry_after(headers) == seconds
 
 
 def test_a_drop_in_the_middle_is_tried_again_and_nothing_is_said_twice() -> None:
@@ -286,7 +287,7 @@ def test_a_whole_reply_does_not_wait_for_a_host_that_keeps_the_connection_open(m
 
 def test_requests_are_spaced_when_they_are_limited() -> None:
     with Loopback([answer(completion("ok"))]) as host:
-        turns = Turns(600)
+        turns = RateLimit(600)
         models = [OpenAI("m", base_url=host.url, per_minute=turns) for _ in range(2)]
         began = time.monotonic()
         for model in models * 2:
@@ -308,8 +309,8 @@ def test_waiting_for_a_turn_is_no_part_of_the_time_that_a_host_has() -> None:
         assert [collect(model(ask())).text for _ in range(2)] == ["ok"] * 2
 
 
-class Watched(Turns):
-    """Turns that say when somebody waits for one."""
+class Watched(RateLimit):
+    """RateLimit that say when somebody waits for one."""
 
     waited = threading.Semaphore(0)
 

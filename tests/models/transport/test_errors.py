@@ -31,8 +31,10 @@ from agentkit.models.base import Request
 from agentkit.models.fallback import Fallback
 from agentkit.models.openai import OpenAI
 from agentkit.models.stream_collector import acollect
-from agentkit.models.transport import clients, errors
-from agentkit.models.transport.retries import Retries, Turns
+from agentkit.models import urls
+from agentkit.models.transport import errors
+from agentkit.models.transport.rate_limit import RateLimit
+from agentkit.models.transport.retries import Retries
 
 QUOTA = {
     "error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}
@@ -176,7 +178,7 @@ def test_leaving_something_out_is_not_counted_as_an_attempt() -> None:
     ("seconds", "said"), [(0.2, "1 s"), (61, "61 s"), (3600.5, "61 minutes"), (86400, "24 hours"), (1e8, "1,158 days")]
 )
 def test_a_long_wait_is_said_in_words(seconds: float, said: str) -> None:
-    assert errors.in_words(seconds) == said
+    assert errors.duration(seconds) == said
     with Loopback([fault("429 Too Many", "slow down", retry_after=str(seconds))]) as host:
         error = Agent(OpenAI("m", base_url=host.url, retries=0), journal=None).run("q").error
         assert f"try again in {said}" in str(error) and isinstance(error, ModelBusy) and error.retry_after == seconds
@@ -230,7 +232,7 @@ def test_what_is_no_time_limit_is_refused_at_once(wrong: Any) -> None:
 
 def test_what_is_no_rate_is_refused() -> None:
     with pytest.raises(UsageError, match="per_minute"):
-        Turns(-1)
+        RateLimit(-1)
 
 
 def test_a_base_url_is_taken_as_people_copy_it() -> None:
@@ -241,9 +243,9 @@ def test_a_base_url_is_taken_as_people_copy_it() -> None:
 
 
 def test_only_this_machine_is_here() -> None:
-    assert all(map(clients.is_here, ("localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "0.0.0.0", "a.localhost")))
+    assert all(map(urls.is_local, ("localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "0.0.0.0", "a.localhost")))
     assert not any(
-        map(clients.is_here, ("127.example.com", "localhost.example.com", "10.0.0.1", "128.0.0.1", "example.com"))
+        map(urls.is_local, ("127.example.com", "localhost.example.com", "10.0.0.1", "128.0.0.1", "example.com"))
     )
 
 

@@ -11,17 +11,17 @@ from loopback import completion, cut, delta, gather, sse
 from agentkit.core.messages import Reply
 from agentkit.errors import ContextOverflow, ModelBusy, ModelError, ModelGarbled, ModelRejected
 from agentkit.models.openai import OpenAI
-from agentkit.models.stream_collector import Gathering
-from agentkit.models.transport.stream_reader import Reader
+from agentkit.models.stream_collector import StreamCollector
+from agentkit.models.transport.stream_reader import StreamReader
 
 MODEL = OpenAI("m", base_url="http://127.0.0.1:9/v1")
 SIZES = pytest.mark.parametrize("size", [0, 1, 7])
 
 
 def read(raw: bytes, size: int = 0, most: int = 1_000_000) -> Reply:
-    reader, gathering = Reader(MODEL.wire.reading(MODEL), MODEL.place, most=most), Gathering()
-    gather(reader, cut(raw, size), gathering)
-    return gathering.reply()
+    reader, collector = StreamReader(MODEL.parser(), MODEL.endpoint, max_bytes=most), StreamCollector()
+    gather(reader, cut(raw, size), collector)
+    return collector.reply()
 
 
 def calls(*deltas: list[dict[str, Any]]) -> bytes:
@@ -137,6 +137,6 @@ def test_reading_stops_at_the_cap() -> None:
 
 
 def test_nothing_is_waited_for_after_the_end() -> None:
-    reader = Reader(MODEL.wire.reading(MODEL), MODEL.place)
+    reader = StreamReader(MODEL.parser(), MODEL.endpoint)
     list(reader.feed(completion("hi")))
     assert reader.done
