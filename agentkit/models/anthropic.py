@@ -51,7 +51,7 @@ def Anthropic(
     return Remote(WIRE, model, base_url=base, api_key=api_key, key_name=key_name, known=known, **more)
 
 
-# -- the request -----------------------------------------------------------------------------------------------------
+# -- the request -------------------------------------------------------------------------------------------------------
 
 
 class Messages:
@@ -155,7 +155,7 @@ def _say_the_same(original: Any, blocks: list[dict[str, Any]]) -> bool:
     return is_readable and essence(original) == essence(blocks)
 
 
-# -- the reply -------------------------------------------------------------------------------------------------------
+# -- the reply ---------------------------------------------------------------------------------------------------------
 
 _GROWING_FIELDS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 

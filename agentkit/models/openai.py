@@ -47,7 +47,7 @@ def OpenAI(
     return Remote(WIRE, model, base_url=base, api_key=api_key, key_name=key_name, known=known, **more)
 
 
-# -- the request -----------------------------------------------------------------------------------------------------
+# -- the request -------------------------------------------------------------------------------------------------------
 
 
 class ChatCompletions:
@@ -104,7 +104,7 @@ def tool_choice(choice: str) -> Any:
     return choice if choice in ("none", "required") else {"type": "function", "function": {"name": choice}}
 
 
-# -- the reply -------------------------------------------------------------------------------------------------------
+# -- the reply ---------------------------------------------------------------------------------------------------------
 
 
 class CompletionParser:

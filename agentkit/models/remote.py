@@ -100,7 +100,7 @@ class Remote:
     def __call__(self, request: Request) -> RemoteCall:
         return RemoteCall(self, request)
 
-    # -- what is sent ------------------------------------------------------------------------------------------------
+    # -- what is sent --------------------------------------------------------------------------------------------------
 
     def body(self, request: Request) -> dict[str, Any]:
         """Return the JSON of a request, exactly as it is handed to the socket."""
@@ -163,7 +163,7 @@ class Remote:
         """Return the seconds that this call may take."""
         return _seconds("timeout", request.settings.get("timeout", self.timeout))
 
-    # -- what comes back ---------------------------------------------------------------------------------------------
+    # -- what comes back -----------------------------------------------------------------------------------------------
 
     def parser(self) -> ReplyParser:
         """Return a parser for one reply."""

@@ -63,7 +63,7 @@ class Tape:
         if clients.inserted_tape is self:
             clients.inserted_tape = self._before
 
-    # -- for calls of models -----------------------------------------------------------------------------------------
+    # -- for calls of models -------------------------------------------------------------------------------------------
 
     def client(self, is_local: bool) -> Any:
         """Return an HTTP client of the running event loop that goes through this tape."""
@@ -119,7 +119,7 @@ class Tape:
             self._played[key] = self._played.get(key, 0) + 1
             save(self.path, {"agentkit_tape": VERSION, "exchanges": self.exchanges})
 
-    # -- for questions about local servers ---------------------------------------------------------------------------
+    # -- for questions about local servers -----------------------------------------------------------------------------
 
     def has(self, address: str) -> bool:
         """Return whether the tape holds an exchange with a server."""

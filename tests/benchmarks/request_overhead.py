@@ -39,7 +39,9 @@ def add(a: int, b: int) -> int:
 def turn(dialect: str, number: int) -> tuple[Reply, Message]:
     """Return one turn: a call as a model of this dialect writes it, and the result."""
     call = Call("search", {"query": f"book number {number}", "limit": 3}, f"call_{number}")
-    raw = f'Thought: I need book {number}.\nAction: search\nAction Input: {{"query": "book number {number}", "limit": 3}}'
+    raw = (
+        f'Thought: I need book {number}.\nAction: search\nAction Input: {{"query": "book number {number}", "limit": 3}}'
+    )
     reply = Reply(f"I need book {number}.", (call,), raw="" if dialect == "native" else raw, dialect=dialect)
     return reply, Message("tool", f"Book {number} is on shelf {number % 7}. " * 3, call_id=call.id, name="search")
 

@@ -1,4 +1,4 @@
-"""Foreign models speak the protocol."""
+"""Other objects as models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from agentkit.core.messages import Call, Chat, Message, Reply, Usage, assistant
 from agentkit.errors import UsageError
 from agentkit.models import dialects
 from agentkit.models.adapters import as_model
-from agentkit.models.reply_conversion import reply_of
-from agentkit.models.stream_collector import acollect, collect
 from agentkit.models.base import Abilities, Request
+from agentkit.models.reply_conversion import reply_of
 from agentkit.models.scripted import Scripted
+from agentkit.models.stream_collector import acollect, collect
 from agentkit.tools.tool import tool
 
 
@@ -35,7 +35,7 @@ def request(model: Any, chat: Chat = CHAT) -> Request:
 
 
 class Client:
-    """A client that takes its prompt in parts."""
+    """A client that takes the prompt in parts."""
 
     def __init__(self, **answer: Any) -> None:
         self.answer, self.seen = answer, {}
@@ -47,7 +47,7 @@ class Client:
         return self.answer
 
 
-def test_a_client_that_takes_its_prompt_in_parts_gets_them() -> None:
+def test_a_client_that_takes_the_prompt_in_parts_gets_the_parts() -> None:
     client = Client(content="so", tool_calls=[{"id": "c2", "name": "now", "input": {"zone": "UTC"}}])
     model = as_model(client)
     assert model.abilities == Abilities(tools=True)
@@ -59,7 +59,7 @@ def test_a_client_that_takes_its_prompt_in_parts_gets_them() -> None:
     assert client.seen["tools"] == [now.native]
 
 
-def test_no_tools_are_passed_as_none() -> None:
+def test_a_request_without_tools_passes_none() -> None:
     model = as_model(client := Client(content="hi"))
     assert asyncio.run(acollect(model(Request(CHAT, dialects.get("native"))))).text == "hi"
     assert client.seen["tools"] is None
@@ -82,18 +82,18 @@ def test_an_object_with_one_method_is_a_model(method: str, answer: Any) -> None:
     assert [message["role"] for message in seen] == ["system", "system", "user"]
 
 
-def test_what_a_foreign_model_does_to_its_messages_stays_there() -> None:
+def test_a_foreign_model_cannot_change_the_messages_of_the_request() -> None:
     model = as_model(SimpleNamespace(chat=lambda messages: messages[-1].update(content="?") or "hi"))
     model(request(model))
     assert request(model).messages[-1]["content"] == "Time?"
 
 
-def test_flags_by_name_are_abilities() -> None:
+def test_flags_in_a_dict_become_abilities() -> None:
     foreign = SimpleNamespace(chat=lambda messages, tools=None: "x", abilities={"tool_call": False, "json_mode": True})
     assert as_model(foreign).abilities == Abilities(json=True)
 
 
-def test_a_function_and_a_model_stay_what_they_are() -> None:
+def test_a_function_and_a_model_are_returned_unchanged() -> None:
     def answer(asked: Request) -> str:
         return "hi"
 
@@ -102,7 +102,7 @@ def test_a_function_and_a_model_stay_what_they_are() -> None:
 
 
 @pytest.mark.parametrize("thing", ["offline", 3, None, object(), Scripted, lambda: "x", lambda a, b: "x"])
-def test_anything_else_is_refused_with_what_would_do(thing: Any) -> None:
+def test_anything_else_is_refused_with_a_description_of_a_model(thing: Any) -> None:
     with pytest.raises(UsageError, match=r"a model is a function"):
         as_model(thing)
 
@@ -115,8 +115,8 @@ def test_a_whole_chat_completion_is_read() -> None:
     assert reply == Reply("", (Call("now", {}, "c1", "{}"),), reasoning="hm", usage=Usage(5, 2), finish="tool_calls")
 
 
-class Said:
-    """What an SDK gives: an object with blocks as content."""
+class SdkReply:
+    """What an SDK returns: an object with blocks as content."""
 
     content = ({"type": "text", "text": "from blocks"},)
 
@@ -126,14 +126,16 @@ async def later(request: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
-    [(lambda _: {"content": "now"}, "now"), (later, "later"), (lambda _: Said(), "from blocks")],
+    ("model", "text"),
+    [(lambda _: {"content": "now"}, "now"), (later, "later"), (lambda _: SdkReply(), "from blocks")],
 )
-@pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])
-def test_a_record_is_a_reply_however_it_is_given(model: Any, said: str, background: bool) -> None:
+@pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
+def test_a_record_becomes_a_reply_in_the_foreground_and_in_the_background(
+    model: Any, text: str, background: bool
+) -> None:
     run = Agent(model, journal=None).start("q", paused=True)
     result = run.play().wait() if background else run.drive()
-    assert (result.answer, result.error) == (said, None)
+    assert (result.answer, result.error) == (text, None)
 
 
 def test_a_call_among_the_blocks_of_a_content_is_a_call() -> None:
@@ -142,10 +144,10 @@ def test_a_call_among_the_blocks_of_a_content_is_a_call() -> None:
     assert reply.text == "I add." and reply.calls == (Call("add", {"a": 1}, "t1"),)
 
 
-def test_abilities_that_are_none_are_refused_at_once() -> None:
+def test_abilities_of_the_wrong_type_are_refused_at_once() -> None:
     def model(request: Any) -> str:
         return "x"
 
     model.abilities = {"tools": True}  # type: ignore[attr-defined]
-    with pytest.raises(UsageError, match="are an Abilities"):
+    with pytest.raises(UsageError, match="must be an Abilities"):
         Agent(model)

@@ -1,4 +1,4 @@
-"""One model, and where it fails the next."""
+"""One model, and if it fails the next."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def fire(n: int) -> str:
     return f"fired {n}"
 
 
-@pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])
-def test_where_the_first_fails_for_good_the_next_answers_and_the_trace_says_so(background: bool) -> None:
+@pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
+def test_if_the_first_model_fails_for_good_the_next_answers_and_the_trace_says_so(background: bool) -> None:
     with Loopback([DENIED]) as one, Loopback([answer(completion("from two"))]) as two:
         model = Fallback([OpenAI("a", base_url=one.url, name="first"), OpenAI("b", base_url=two.url, name="second")])
         agent = Agent(model, journal=None)
@@ -36,7 +36,7 @@ def test_where_the_first_fails_for_good_the_next_answers_and_the_trace_says_so(b
     assert model.name == "first, else second"
 
 
-def test_what_the_first_had_begun_to_say_counts_for_nothing() -> None:
+def test_the_beginning_of_a_reply_from_a_model_that_failed_is_discarded() -> None:
     begun = {"index": 0, "id": "x", "function": {"name": "fire", "arguments": '{"n"'}}
     half = parts([sse(delta(content="half", tool_calls=[begun]))])
     heard: list[Any] = []
@@ -48,7 +48,7 @@ def test_what_the_first_had_begun_to_say_counts_for_nothing() -> None:
     assert any(event.data["again"] for event in heard if event.kind == "model_chunk")
 
 
-def test_where_all_fail_the_error_names_all() -> None:
+def test_if_all_models_fail_the_error_names_all_of_them() -> None:
     with Loopback([DENIED]) as one, Loopback([fault("503 Unavailable", "down")]) as two:
         model = Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url, retries=0)])
         error = Agent(model, journal=None).run("q").error
@@ -60,7 +60,7 @@ def test_where_all_fail_the_error_names_all() -> None:
     )
 
 
-def test_a_chat_that_is_too_long_is_shortened_and_not_passed_on() -> None:
+def test_a_chat_that_is_too_long_is_not_passed_on_to_the_next_model() -> None:
     with (
         Loopback([fault("400 Bad Request", "context_length_exceeded")]) as one,
         Loopback([answer(completion("no"))]) as two,
@@ -71,7 +71,7 @@ def test_a_chat_that_is_too_long_is_shortened_and_not_passed_on() -> None:
     assert type(error) is ContextOverflow and two.got == []
 
 
-def test_blocking_models_fall_back_too_and_mixed_ones() -> None:
+def test_blocking_models_and_mixtures_fall_back_too() -> None:
     permanent = ModelDenied("no")
     assert (
         Agent(Fallback([Scripted([permanent]), Scripted(["FINAL_ANSWER: two"])]), journal=None).run("q").answer == "two"
@@ -91,14 +91,14 @@ def test_blocking_models_fall_back_too_and_mixed_ones() -> None:
     assert Agent(back, journal=None).run("q").answer == Agent(back, journal=None).start("q").wait().answer == "local"
 
 
-def test_its_abilities_are_those_that_all_have() -> None:
+def test_a_fallback_has_the_abilities_that_all_its_models_have() -> None:
     one = Scripted([], abilities=Abilities(tools=True, json=True))
     assert Fallback([one, Scripted([], abilities=Abilities(json=True))]).abilities == Abilities(json=True)
     with pytest.raises(UsageError, match="at least one"):
         Fallback([])
 
 
-def test_stop_closes_the_socket_of_whichever_is_asked() -> None:
+def test_stop_closes_the_socket_of_the_model_that_is_being_asked() -> None:
     import time
 
     with Loopback([DENIED]) as one, Loopback([stall([])]) as two:
@@ -110,7 +110,7 @@ def test_stop_closes_the_socket_of_whichever_is_asked() -> None:
         assert two.wait_closed() and run.wait().error is None and run.status == "stopped"
 
 
-def test_an_error_of_the_last_can_be_retried() -> None:
+def test_a_failure_of_the_last_model_can_be_tried_again() -> None:
     with Loopback([fault("503 Unavailable", "down"), answer(completion("ok"))]) as host:
         run = Agent(
             Fallback([Scripted([ModelError("x"), ModelError("y")]), OpenAI("b", base_url=host.url, retries=0)]),

@@ -1,4 +1,4 @@
-"""Why a reply ended: what is no usual end is said on its entry, and where nothing came, in the answer."""
+"""Why a reply ended: an unusual reason is reported on its entry, and in the answer if the reply was empty."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ def ended(reason: str, text: str) -> Result:
         ("refusal", "the model refused"),
     ],
 )
-def test_a_reply_that_was_cut_short_says_so(reason: str, said: str) -> None:
+def test_a_reply_that_was_cut_short_has_a_problem_that_says_so(reason: str, said: str) -> None:
     result = ended(reason, "begun")
     assert result.answer == "begun" and said in result.run[1].result.problems[0]
     assert said in ended(reason, "").answer
 
 
 @pytest.mark.parametrize("reason", ["stop", "end_turn"])
-def test_a_reply_that_came_to_its_end_has_no_problem(reason: str) -> None:
+def test_a_reply_that_reached_its_end_has_no_problem(reason: str) -> None:
     result = ended(reason, "all of it")
     assert (result.answer, result.run[1].result.problems) == ("all of it", ())
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["events", "whole"])
 @pytest.mark.parametrize(("reason", "runs"), [("tool_use", 1), ("max_tokens", 0), ("refusal", 0)])
-def test_a_call_that_was_cut_before_its_first_argument_does_not_run(reason: str, runs: int, whole: bool) -> None:
-    """An empty input is what such a call begins with, and what one without arguments ends with."""
+def test_a_call_that_was_cut_off_before_its_first_argument_does_not_run(reason: str, runs: int, whole: bool) -> None:
+    """Such a call begins with an empty input, and a call without arguments ends with one."""
     ran: list[str] = []
 
     @tool
@@ -72,7 +72,7 @@ def test_a_call_that_was_cut_before_its_first_argument_does_not_run(reason: str,
 
 
 def said_by(make: Any, text: str, reason: str) -> bytes:
-    """One whole reply of a wire that ends for a reason."""
+    """Return a whole reply that ends for a reason, as an API sends it."""
     if make is Ollama:
         return answer(lines({"message": {"content": text}, "done": True, "done_reason": reason, "eval_count": 7}))
     if make is Anthropic:
@@ -84,7 +84,7 @@ def said_by(make: Any, text: str, reason: str) -> bytes:
 
 @pytest.mark.parametrize("make", [OpenAI, Anthropic, Ollama])
 @pytest.mark.parametrize("reason", ["unheard_of", "SAFETY", "model_length", "pause_turn"])
-def test_a_reason_to_end_that_nobody_knows_is_not_taken_for_the_usual_end(make: Any, reason: str) -> None:
+def test_an_unknown_finish_reason_is_not_taken_for_the_usual_end(make: Any, reason: str) -> None:
     with Loopback([said_by(make, "You must never", reason)]) as host:
         result = Agent(make("m", base_url=host.url), journal=None).run("q")
     assert result.answer == "You must never" and len(result.run[1].result.problems) == 1
@@ -92,7 +92,7 @@ def test_a_reason_to_end_that_nobody_knows_is_not_taken_for_the_usual_end(make: 
 
 @pytest.mark.parametrize("make", [OpenAI, Ollama])
 @pytest.mark.parametrize("reason", ["abort", "error", "network_error", "insufficient_system_resource"])
-def test_a_host_that_gives_up_in_the_middle_is_asked_again_and_what_it_said_is_not_used(make: Any, reason: str) -> None:
+def test_a_host_that_gives_up_midway_is_asked_again_and_its_text_is_not_used(make: Any, reason: str) -> None:
     half = said_by(make, "You must never", reason)
     with Loopback([half, said_by(make, "You must never smoke", "stop")]) as host:
         result = Agent(make("m", base_url=host.url, retries=Retries(1, first=0.01)), journal=None).run("q")
@@ -104,7 +104,7 @@ def test_a_host_that_gives_up_in_the_middle_is_asked_again_and_what_it_said_is_n
 
 @pytest.mark.parametrize("reason", ["length", "content_filter", "refusal", "unheard_of"])
 @pytest.mark.parametrize("given", ["rm -rf /tmp/old", ""])
-def test_a_tool_does_not_run_from_an_input_in_text_that_may_lack_its_end(reason: str, given: str) -> None:
+def test_a_tool_does_not_run_from_a_text_input_that_may_lack_its_end(reason: str, given: str) -> None:
     ran: list[str] = []
 
     @tool
@@ -136,12 +136,12 @@ def test_data_that_may_lack_its_end_is_not_completed(reason: str) -> None:
 
 
 @pytest.mark.parametrize("reason", ["content_filter", "unheard_of"])
-def test_an_answer_written_anew_that_may_lack_its_end_does_not_replace_the_brief_one(reason: str) -> None:
+def test_a_synthesized_answer_that_may_lack_its_end_does_not_replace_the_brief_one(reason: str) -> None:
     model = Scripted(["FINAL_ANSWER: brief", Reply("A long ans", finish=reason)])
     assert Agent(model, synthesize=True, journal=None).run("q").answer == "brief"
 
 
-def test_the_names_that_hosts_give_to_the_usual_end_are_no_problem() -> None:
+def test_the_names_of_hosts_for_the_usual_end_are_no_problem() -> None:
     for reason in ("stop", "STOP", "eos_token", "end_turn", "complete", ""):
         assert ended_as(reason).run[1].result.problems == ()
 

@@ -1,4 +1,4 @@
-"""Data in what a model wrote: read as it is, mended without guessing, or completed, and never taken out of nothing."""
+"""Data in a model's text: read as it is, mended without guessing, or completed, and never made up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TEXT = '{"city": "Bern", "days": [1, 2]}'
         '// first\n{"city": "Bern", // no, "Basel"}\n "days": [1, 2]}',
     ],
 )
-def test_data_is_found_in_whatever_stands_around_it(text: str) -> None:
+def test_data_is_found_whatever_surrounds_it(text: str) -> None:
     found = extract(text)
     assert found and {"code": "```x```", **found.value} == {**HERE, "code": "```x```"}
 
@@ -43,18 +43,18 @@ def test_data_is_found_in_whatever_stands_around_it(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "no data", "True or false", "}}", 'city": "Bern"}', "{city", '{"a": ""b"} and', '"quoted"', "{x}"]
 )
-def test_where_there_is_none_nothing_is_made_up(text: str) -> None:
+def test_no_data_is_made_up(text: str) -> None:
     assert extract(text) is None
 
 
-def test_what_was_mended_is_said_and_what_was_completed_is_marked() -> None:
+def test_mended_data_is_reported_and_completed_data_is_marked() -> None:
     as_written, loose, cut = extract(TEXT), extract("{'a': 1}"), extract('{"a": "lon')
     assert as_written and (as_written.mended, as_written.completed) == ("", False)
     assert loose and loose.mended and not loose.completed
     assert cut and cut.value == {"a": "lon"} and cut.mended and cut.completed
 
 
-def test_a_part_of_a_broken_object_is_not_taken_for_the_whole() -> None:
+def test_a_part_of_a_broken_object_is_not_mistaken_for_the_whole() -> None:
     found = extract('{"steps": [{"id": 1}, {"id": 2}, {"id": 3')
     assert found and found.value == {"steps": [{"id": 1}, {"id": 2}, {"id": 3}]} and found.completed
 
@@ -63,16 +63,16 @@ def test_a_part_of_a_broken_object_is_not_taken_for_the_whole() -> None:
     "text",
     ['{"a": {"b": 1}, oops "c": {', '\n {"steps": [{"id": 1}] "by "whom": 1}', '```json\n{"a": ""x" {"b": 1}\n```'],
 )
-def test_where_the_whole_cannot_be_read_no_part_of_it_is(text: str) -> None:
+def test_if_the_whole_cannot_be_read_no_part_of_it_is_used(text: str) -> None:
     assert extract(text) is None
 
 
-def test_half_of_a_character_is_kept_in_what_is_whole_and_completes_nothing() -> None:
+def test_half_of_a_character_is_kept_in_whole_data_and_prevents_completion() -> None:
     assert extract('{"city": "\ud83d"}') == Data({"city": "\ud83d"})
     assert extract('{"city": "\ud83d') is None
 
 
-def test_of_several_the_first_that_fits_is_taken() -> None:
+def test_the_first_of_several_values_that_fits_is_used() -> None:
     found = extract('First {"draft": 1}, then {"city": "Bern"}.', lambda value: "city" in value)
     assert found and found.value == {"city": "Bern"}
 
@@ -82,7 +82,7 @@ def test_a_remark_in_brackets_comes_after_an_object() -> None:
     assert found and found.value == {"a": 1}
 
 
-def test_recorded_text_is_read_as_far_as_its_tier_promises(recorded: Any) -> None:
+def test_recorded_texts_are_read_as_their_tier_demands(recorded: Any) -> None:
     right, total, slowest = Counter[str](), Counter[str](), 0.0
     for line in recorded("json_extract.jsonl"):
         began = time.process_time()
@@ -117,7 +117,7 @@ def test_recorded_text_is_read_as_far_as_its_tier_promises(recorded: Any) -> Non
     ],
     ids=lambda text: text[:8],
 )
-def test_hostile_text_takes_no_longer_than_long_text(text: str) -> None:
+def test_hostile_text_is_read_in_linear_time(text: str) -> None:
     began = time.process_time()
     extract(text)
     assert time.process_time() - began < 2

@@ -1,4 +1,4 @@
-"""Thinking in tags, told apart while it arrives: what a view shows is what the reply says in the end."""
+"""Thinking in tags, separated while it streams: a view shows what the reply contains in the end."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from agentkit.models import surrogates
 from agentkit.models.dialects import thinking_tags
 
 
-def told(text: str, sizes: list[int]) -> tuple[str, str]:
-    live, said, thought, at, turn = thinking_tags.LiveSplitter(), "", "", 0, 0
+def fed(text: str, sizes: list[int]) -> tuple[str, str]:
+    splitter, said, thought, at, turn = thinking_tags.LiveSplitter(), "", "", 0, 0
     while at < len(text):
         size = sizes[turn % len(sizes)]
-        one, other = live.feed(text[at : at + size])
-        said, thought, at, turn = said + one, thought + other, at + size, turn + 1
-    one, other = live.end() or ("", "")
-    return said + one, thought + other
+        more_said, more_thought = splitter.feed(text[at : at + size])
+        said, thought, at, turn = said + more_said, thought + more_thought, at + size, turn + 1
+    more_said, more_thought = splitter.end() or ("", "")
+    return said + more_said, thought + more_thought
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
@@ -35,8 +35,10 @@ def told(text: str, sizes: list[int]) -> tuple[str, str]:
         ("😀<think>😀</think>😀", "😀😀", "😀"),
     ],
 )
-def test_said_and_thought_are_the_same_however_they_are_cut(text: str, said: str, thought: str, size: int) -> None:
-    assert told(text, [size]) == (said, thought)
+def test_text_and_thinking_are_the_same_however_the_stream_is_cut(
+    text: str, said: str, thought: str, size: int
+) -> None:
+    assert fed(text, [size]) == (said, thought)
 
 
 SAMPLES = ("<think>", "</think>", "<thinking>", "<", "th", "ink>", "a", " b\n", "`", "😀", "\ud83d")
@@ -44,12 +46,12 @@ PIECES = st.lists(st.sampled_from(SAMPLES), max_size=12)
 
 
 @given(PIECES, st.lists(st.integers(1, 7), min_size=1, max_size=4))
-def test_no_cut_changes_anything(pieces: list[str], sizes: list[int]) -> None:
+def test_the_sizes_of_the_pieces_do_not_matter(pieces: list[str], sizes: list[int]) -> None:
     text = "".join(pieces)
-    assert told(text, sizes) == told(text, [len(text) + 1])
+    assert fed(text, sizes) == fed(text, [len(text) + 1])
 
 
-def test_halves_of_a_character_are_put_together() -> None:
+def test_halves_of_a_character_are_joined() -> None:
     assert surrogates.paired("a\ud83d\ude00b") == "a😀b" and surrogates.paired("\ud83d") == "\ud83d"
     assert surrogates.split("a\ud83d") == ("a", "\ud83d") and surrogates.split("ab") == ("ab", "")
-    assert told("x\ud83d\ude00y", [1]) == ("x😀y", "")
+    assert fed("x\ud83d\ude00y", [1]) == ("x😀y", "")

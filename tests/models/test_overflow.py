@@ -22,7 +22,7 @@ WRITES = [answer(calling("note", json.dumps({"text": f"{n} {LONG}"}), f"c{n}")) 
 
 @tool(effect="pure")
 def page(n: int) -> str:
-    """Give a long page."""
+    """Return a long page."""
     return f"page {n} {LONG}"
 
 
@@ -43,7 +43,7 @@ def test_a_chat_that_is_too_long_is_shortened_once_in_the_request_alone() -> Non
     assert all(len(entry.result[0].text) > 5000 for entry in result.run.entries if entry.kind == "act")
 
 
-def test_one_that_is_too_long_all_the_same_is_a_typed_error() -> None:
+def test_a_shortened_chat_that_is_still_too_long_is_a_typed_error() -> None:
     with Loopback([answer(calling("page", '{"n": 1}')), OVERFLOW, OVERFLOW, answer(completion("done"))]) as host:
         run = Agent(OpenAI("m", base_url=host.url), [page], journal=None).start("read")
         assert isinstance(run.wait().error, ContextOverflow) and len(host.got) == 3
@@ -53,7 +53,7 @@ def test_one_that_is_too_long_all_the_same_is_a_typed_error() -> None:
 @pytest.mark.parametrize(
     ("task", "turns", "gone"), [(TURNS, [], 4), ("write", WRITES, 2)], ids=["conversation", "arguments"]
 )
-def test_what_the_model_said_gives_way_too_and_what_people_said_does_not(
+def test_texts_of_the_model_are_left_out_too_and_those_of_people_are_not(
     task: Any, turns: list[bytes], gone: int
 ) -> None:
     with Loopback([*turns, OVERFLOW, answer(completion("done"))]) as host:
@@ -66,13 +66,13 @@ def test_what_the_model_said_gives_way_too_and_what_people_said_does_not(
     assert all(message.text in sent for message in TURNS if task is TURNS and message.role == "user")
 
 
-def test_where_the_last_words_alone_are_too_long_they_are_cut() -> None:
+def test_if_the_last_result_alone_is_too_long_it_is_cut() -> None:
     with Loopback([answer(calling("page", '{"n": 1}')), OVERFLOW, answer(completion("done"))]) as host:
         assert Agent(OpenAI("m", base_url=host.url), [page], journal=None).run("read").answer == "done"
         assert "3,007 more characters were cut: the chat is too long" in host.got[2].body.decode()
 
 
-def test_of_a_long_conversation_the_older_half_is_left_out_and_never_the_last_turn() -> None:
+def test_the_older_half_of_a_long_conversation_is_left_out_but_never_the_last_turn() -> None:
     said = [system("s"), *(each(f"{each.__name__} {n}") for n in range(4) for each in (user, assistant))]
     scripted = Scripted([ContextOverflow("too long"), "done", ContextOverflow("too long")])
     run = Agent(scripted, journal="memory").start([*said, user("now", pinned=True)], paused=True)
@@ -82,8 +82,8 @@ def test_of_a_long_conversation_the_older_half_is_left_out_and_never_the_last_tu
     assert isinstance(Agent(scripted, journal="memory").run("now").error, ContextOverflow)
 
 
-def test_a_question_that_was_asked_again_stays() -> None:
-    """The request for another form is a turn of its own, and says nothing of the question."""
+def test_the_question_stays_when_another_form_of_answer_is_requested() -> None:
+    """The request for another form is a turn of its own, which does not repeat the question."""
     scripted = Scripted(["thinking about it", ContextOverflow("too long"), "FINAL_ANSWER: done"])
     result = Agent(scripted, [note], journal=None).run(f"question {LONG}")
     assert isinstance(result.error, ContextOverflow) and scripted.calls == 2

@@ -1,4 +1,4 @@
-"""What is sent and what is kept, on all three wires."""
+"""What is sent and what is kept, with all three APIs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ DIALECTS = pytest.mark.parametrize("dialect", ["native", "json", "text"])
 
 
 @WIRES
-def test_a_tool_runs_and_the_request_is_what_was_sent_byte_for_byte(wire: str) -> None:
+def test_a_tool_runs_and_the_shown_request_is_what_was_sent_byte_for_byte(wire: str) -> None:
     with Loopback(list(SCRIPTS[wire])) as host:
         made = model(host, wire)
         run = Agent(made, [add], instructions="Sei höflich 😀", journal="memory", settings={"temperature": 0}).start(
@@ -79,7 +79,7 @@ def test_a_tool_runs_and_the_request_is_what_was_sent_byte_for_byte(wire: str) -
 
 @WIRES
 @DIALECTS
-def test_every_dialect_travels_on_every_wire(wire: str, dialect: str) -> None:
+def test_every_dialect_works_with_every_api(wire: str, dialect: str) -> None:
     said = {
         "json": [
             '{"type": "tool_call", "tool_name": "add", "tool_args": {"a": 1, "b": 2}}',
@@ -102,13 +102,13 @@ def test_every_dialect_travels_on_every_wire(wire: str, dialect: str) -> None:
 
 
 @WIRES
-def test_half_a_character_and_odd_values_can_be_sent(wire: str) -> None:
+def test_half_of_a_character_can_be_sent(wire: str) -> None:
     with Loopback([SCRIPTS[wire][1]]) as host:
         result = Agent(model(host, wire), journal=None, settings={"seed": 3}).run("half \ud83d a character")
         assert result.answer == "three" and b"half ? a character" in host.got[0].body
 
 
-def test_anthropics_turns_alternate_and_results_come_first() -> None:
+def test_turns_for_anthropic_alternate_and_results_come_first() -> None:
     uses = [{"type": "tool_use", "id": f"t{n}", "name": "add", "input": {"a": n, "b": 1}} for n in range(2)]
     with Loopback([answer(message(*uses, stop="tool_use")), answer(message({"type": "text", "text": "ok"}))]) as host:
         run = Agent(model(host, "anthropic"), [add], instructions="Be brief.", journal=None).start("go", paused=True)
@@ -120,14 +120,14 @@ def test_anthropics_turns_alternate_and_results_come_first() -> None:
     assert second["messages"][1]["content"] == uses
 
 
-# -- thinking ------------------------------------------------------------------------------------------------------------
+# -- thinking ----------------------------------------------------------------------------------------------------------
 
 THINKING = {"type": "thinking", "thinking": "first this, then that", "signature": "c2lnbmVkIGJ5IHRoZW0="}
 REDACTED = {"type": "redacted_thinking", "data": "ZW5jcnlwdGVk"}
 USE = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1, "b": 2}}
 
 
-def test_signed_thinking_goes_back_unchanged_to_its_own_host_alone() -> None:
+def test_signed_thinking_goes_back_unchanged_to_its_own_host_only() -> None:
     first = answer(message(THINKING, REDACTED, {"type": "text", "text": "I add."}, USE, stop="tool_use"))
     end = answer(message({"type": "text", "text": "three"}))
     with Loopback([first, end]) as one, Loopback([end]) as other, Loopback([answer(completion("three"))]) as third:
@@ -148,7 +148,7 @@ def test_signed_thinking_goes_back_unchanged_to_its_own_host_alone() -> None:
         assert b"signature" not in third.got[0].body and b"opaque" not in third.got[0].body
 
 
-def test_signed_thinking_outlives_the_kernel(tmp_path: Any) -> None:
+def test_signed_thinking_survives_a_restart(tmp_path: Any) -> None:
     first = answer(message(THINKING, USE, stop="tool_use"))
     with Loopback([first, answer(message({"type": "text", "text": "three"}))]) as host:
         agent = Agent(model(host, "anthropic"), [add], journal=str(tmp_path / "runs.db"))
@@ -159,7 +159,7 @@ def test_signed_thinking_outlives_the_kernel(tmp_path: Any) -> None:
         assert host.got[1].json["messages"][1]["content"] == [THINKING, USE]
 
 
-def test_thinking_that_a_person_edited_away_is_not_sent_back() -> None:
+def test_signed_thinking_is_not_sent_back_after_an_edit() -> None:
     with Loopback(
         [answer(message(THINKING, USE, stop="tool_use")), answer(message({"type": "text", "text": "ok"}))]
     ) as host:
@@ -172,7 +172,7 @@ def test_thinking_that_a_person_edited_away_is_not_sent_back() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1000])
-def test_thinking_in_tags_is_told_as_thought_wherever_it_is_cut(size: int) -> None:
+def test_thinking_in_tags_is_shown_as_thought_wherever_the_stream_is_cut(size: int) -> None:
     text = "<think>is 5 < 6 and </thin> no tag?\nyes</think>\n\nThe answer: a <b> c, `<think>` is a tag"
     pieces = [delta(content=piece.decode()) for piece in cut(text.encode(), size)]
     heard: list[Any] = []
@@ -185,14 +185,14 @@ def test_thinking_in_tags_is_told_as_thought_wherever_it_is_cut(size: int) -> No
     assert result.run.entries[1].result.reasoning == "is 5 < 6 and </thin> no tag?\nyes"
 
 
-def test_thinking_alone_is_no_answer_and_reasoning_content_is_none() -> None:
+def test_thinking_alone_is_not_an_answer() -> None:
     alone = sse(delta(reasoning_content="hm, "), delta(reasoning_content="so"), delta("stop"), b"[DONE]")
     with Loopback([answer(alone), answer(completion("said"))]) as host:
         result = Agent(model(host, "openai"), [add], journal=None).run("q")
     assert result.answer == "said" and result.run.entries[1].result.reasoning == "hm, so"
 
 
-def test_signed_details_of_a_gateway_go_back_to_it_alone() -> None:
+def test_signed_reasoning_details_go_back_to_their_own_gateway_only() -> None:
     details = [
         {"type": "reasoning.text", "index": 0, "text": "hm, "},
         {"type": "reasoning.text", "index": 0, "text": "so", "signature": "c2lnbmVk"},
@@ -214,10 +214,10 @@ def test_signed_details_of_a_gateway_go_back_to_it_alone() -> None:
     assert "reasoning_details" not in other.got[0].json["messages"][1]
 
 
-# -- money ---------------------------------------------------------------------------------------------------------------
+# -- cost --------------------------------------------------------------------------------------------------------------
 
 
-def test_tokens_and_money_are_counted_and_the_prices_can_be_set(monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
+def test_tokens_and_cost_are_counted_and_prices_can_be_set(monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
     acts = [answer(completion("a", usage=usage)), answer(completion("b", usage={**usage, "cost": 0.5}))]
     with Loopback(acts) as host:
@@ -234,22 +234,22 @@ def test_tokens_and_money_are_counted_and_the_prices_can_be_set(monkeypatch: pyt
         price_of("gpt-5")
 
 
-def test_what_the_host_itself_has_done_is_not_done_twice() -> None:
+def test_a_reply_in_which_the_host_ran_a_tool_is_not_asked_for_again() -> None:
     search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     begun = message({"type": "text", "text": "I search."}, search, ends=False)
     with Loopback([parts([begun]), answer(message({"type": "text", "text": "again"}))]) as host:
         result = Agent(model(host, "anthropic"), journal=None).run("q")
-        assert "broke its reply off" in str(result.error) and len(host.got) == 1
+        assert "cut off its reply" in str(result.error) and len(host.got) == 1
 
 
-def test_what_a_broken_reply_has_cost_counts_too() -> None:
+def test_the_cost_of_a_broken_reply_counts_too() -> None:
     said = message({"type": "text", "text": "hello"})
     with Loopback([parts([said[:400]]), answer(said)]) as host:
         result = Agent(model(host, "anthropic", retries=1), journal=None).run("q")
     assert (result.answer, result.usage.input, result.usage.output) == ("hello", 18, 8)
 
 
-def test_what_a_call_has_cost_that_failed_for_good_counts_too() -> None:
+def test_the_cost_of_a_call_that_failed_for_good_counts_too() -> None:
     broken, whole = (
         parts([message({"type": "text", "text": "hello"})[:400]]),
         answer(message({"type": "text", "text": "hello"})),
@@ -266,7 +266,7 @@ def test_what_a_call_has_cost_that_failed_for_good_counts_too() -> None:
     assert (result.answer, result.usage.input, again.usage.input) == ("hello", 18, 18)
 
 
-# -- keys ----------------------------------------------------------------------------------------------------------------
+# -- keys --------------------------------------------------------------------------------------------------------------
 
 
 @WIRES
@@ -300,7 +300,7 @@ def test_a_key_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
         pickle.dumps(made._key)
 
 
-def test_headers_and_a_query_of_ones_own_are_sent_and_hidden() -> None:
+def test_custom_headers_and_a_query_are_sent_and_hidden() -> None:
     with Loopback([answer(completion("ok"))]) as host:
         made = OpenAI("m", base_url=f"{host.url}/openai?api-version=7", headers={"Api-Key": KEY, "X-Team": "blue team"})
         assert Agent(made, journal=None).run("q").answer == "ok"
@@ -343,7 +343,7 @@ def test_a_key_can_stay_in_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     assert OpenAI("m").headers()["authorization"] == "Bearer from-the-environment-1"
 
 
-def test_a_keyring_that_waits_for_a_person_holds_no_other_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_keyring_that_waits_for_a_person_does_not_delay_other_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = threading.Event()
 
     def get_password(service: str, name: str) -> str:
@@ -360,7 +360,7 @@ def test_a_keyring_that_waits_for_a_person_holds_no_other_run_up(monkeypatch: py
         assert run.wait(10).answer == "at last"
 
 
-def test_the_usual_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("GATEWAY_KEY", "gateway-key-0001")
     with Loopback([answer(completion("ok"))]) as host:
@@ -374,7 +374,7 @@ def test_the_usual_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch)
     assert sent == [None, "Bearer gateway-key-0001", f"Bearer {KEY}", f"Bearer {KEY}"]
 
 
-# -- what it can -------------------------------------------------------------------------------------------------------------
+# -- abilities and settings --------------------------------------------------------------------------------------------
 
 
 def test_abilities_can_be_set_and_choose_the_dialect() -> None:
@@ -387,7 +387,7 @@ def test_abilities_can_be_set_and_choose_the_dialect() -> None:
     assert "stop" in OpenAI("gpt-5-mini").without and "stop" not in OpenAI("gpt-4o").without
 
 
-def test_roles_are_asked_of_their_own_models() -> None:
+def test_each_role_asks_its_own_model() -> None:
     with (
         Loopback([answer(completion("from the one"))]) as one,
         Loopback([answer(completion("from the other"))]) as other,
@@ -396,8 +396,8 @@ def test_roles_are_asked_of_their_own_models() -> None:
         assert agent.run("q").answer == "from the other" and one.got == []
 
 
-def test_a_reply_of_anthropic_may_be_longer_than_its_thinking() -> None:
-    """Its API refuses a request whose limit is not above the budget."""
+def test_a_reply_of_anthropic_can_be_longer_than_its_thinking() -> None:
+    """The API refuses a request whose limit is not above the thinking budget."""
     limits = []
     for more in ({"budget_tokens": 4_000}, {"budget_tokens": 10_000}, {"budget_tokens": 10_000, "most": 12_000}):
         own = {"max_tokens": more.pop("most")} if "most" in more else {}
@@ -408,7 +408,7 @@ def test_a_reply_of_anthropic_may_be_longer_than_its_thinking() -> None:
     assert limits == [8192, 18192, 12_000]
 
 
-def test_ollamas_options_and_counts() -> None:
+def test_options_and_token_counts_of_ollama() -> None:
     with Loopback([answer(ollama_text("hi", prompt_eval_count=11, eval_count=3))]) as host:
         made = Ollama("m", base_url=host.url, settings={"num_ctx": 8192, "keep_alive": "5m", "think": True})
         result = Agent(made, journal=None, settings={"temperature": 0}).run("q")
@@ -420,9 +420,7 @@ def test_ollamas_options_and_counts() -> None:
     assert (result.answer, result.usage.input, result.usage.output) == ("hi", 11, 3)
     broken = lines({"message": {"role": "assistant", "content": "hal"}, "done": False})
     with Loopback([parts([broken])]) as host:
-        assert "broke its reply off" in str(
-            Agent(Ollama("m", base_url=host.url, retries=0), journal=None).run("q").error
-        )
+        assert "cut off its reply" in str(Agent(Ollama("m", base_url=host.url, retries=0), journal=None).run("q").error)
     with Loopback([answer(broken + b'{"error": "out of memory"}\n')]) as host:
         assert "out of memory" in str(Agent(Ollama("m", base_url=host.url, retries=0), journal=None).run("q").error)
 
@@ -430,7 +428,7 @@ def test_ollamas_options_and_counts() -> None:
 @pytest.mark.parametrize(
     "url", ["localhost:8000", "ftp://x/v1", "http://", "http://[half", "http://h:port/", "http://u:p@h/"]
 )
-def test_a_base_url_that_is_none_is_refused_at_once(url: str) -> None:
+def test_an_unusable_base_url_is_refused_at_once(url: str) -> None:
     with pytest.raises(UsageError):
         OpenAI("m", base_url=url)
 
@@ -443,7 +441,7 @@ def test_a_base_url_that_is_none_is_refused_at_once(url: str) -> None:
         ("/v1", {"Cookie": "sid=Quiet77CompanyWord; v=1"}),
     ],
 )
-def test_a_signature_in_the_url_and_a_cookie_are_secrets_when_a_host_repeats_them(
+def test_a_signature_in_the_url_and_a_cookie_are_masked_when_a_host_repeats_them(
     tail: str, headers: dict[str, str]
 ) -> None:
     with Loopback(

@@ -1,4 +1,4 @@
-"""The scripted model: what it gives, what it keeps, and how it ends."""
+"""The scripted model: what it returns, what it keeps, and how it ends."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 from agentkit.core.messages import Call, Chat, Reply, Usage
 from agentkit.errors import NotRecorded
 from agentkit.models import dialects
-from agentkit.models.stream_collector import collect
 from agentkit.models.base import Abilities, Chunk, Request
 from agentkit.models.scripted import Echo, Scripted
+from agentkit.models.stream_collector import collect
 from agentkit.tools.tool import tool
 
 
 @tool
 def now() -> str:
-    """Tell the time."""
+    """Return the time."""
     return "noon"
 
 
@@ -27,7 +27,7 @@ def request(text: str = "q", dialect: str = "text") -> Request:
     return Request(Chat.of(text), dialects.get(dialect), (now,))
 
 
-def test_the_script_is_followed_and_every_request_kept_as_it_would_be_sent() -> None:
+def test_the_script_is_followed_and_every_request_is_kept_as_it_would_be_sent() -> None:
     model = Scripted(["one", Reply("two"), lambda asked: asked.chat.last.text.upper()], usage=Usage(3, 1))
     replies: list[Any] = [model(request(text)) for text in ("a", "b", "c")]
     assert [reply.text for reply in replies] == ["one", "two", "C"]
@@ -44,7 +44,7 @@ def test_an_error_in_the_script_is_raised_and_the_script_goes_on() -> None:
     assert model(request()).text == "up"  # type: ignore[union-attr]
 
 
-def test_the_end_of_the_script_says_how_long_it_was_and_what_was_asked() -> None:
+def test_the_error_at_the_end_of_the_script_names_its_length_and_the_request() -> None:
     model = Scripted(["one"])
     model(request())
     with pytest.raises(NotRecorded, match=r"had 1 replies.*'what now\?'"):
@@ -57,12 +57,12 @@ def test_a_script_may_be_endless() -> None:
     assert [model(request()).text for _ in range(3)] == ["reply 0", "reply 1", "reply 2"]  # type: ignore[union-attr]
 
 
-def test_a_single_reply_is_no_script() -> None:
+def test_a_single_reply_is_refused_as_a_script() -> None:
     with pytest.raises(TypeError, match="list"):
         Scripted("hello")
 
 
-def test_a_reply_may_come_in_pieces() -> None:
+def test_a_reply_can_be_streamed_in_pieces() -> None:
     whole = Reply("hello there", (Call("now", {"a": "ü"}, "c1"),), reasoning="because", usage=Usage(1, 2))
     model = Scripted([whole], abilities=Abilities(tools=True, stream=True), chunks=3)
     seen: list[Chunk] = []
@@ -93,6 +93,6 @@ def test_threads_share_one_script_without_losing_a_line() -> None:
     assert sorted(got, key=int) == list(map(str, range(200))) and len(model.requests) == 200
 
 
-def test_echo_answers_with_what_was_said_last() -> None:
+def test_echo_answers_with_the_last_user_message() -> None:
     reply = Echo()(request("hi"))
     assert dialects.get("text").read(reply, (now,)).answer == "hi"

@@ -1,4 +1,4 @@
-"""Streams are put together, and one that just stops is an error."""
+"""Streams are collected into replies, and one that just stops is an error."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def calls(*deltas: CallDelta) -> tuple[Call, ...]:
     return collect([*(Chunk(call=delta) for delta in deltas), Chunk(finish="tool_calls")]).calls
 
 
-def test_pieces_become_one_reply() -> None:
+def test_chunks_become_one_reply() -> None:
     stream = [Chunk("a", reasoning="x"), Chunk("b", reasoning="y"), Chunk(usage=Usage(1, 2)), Chunk(finish="stop")]
     assert collect(stream) == Reply("ab", reasoning="xy", usage=Usage(1, 2), finish="stop")
 
 
-def test_parallel_calls_are_told_apart_by_index() -> None:
+def test_parallel_calls_are_distinguished_by_their_index() -> None:
     found = calls(CallDelta(0, "a", "one", '{"x"'), CallDelta(1, "b", "two", "{}"), CallDelta(0, arguments=": 1}"))
     assert [(call.id, call.name, call.arguments) for call in found] == [("a", "one", {"x": 1}), ("b", "two", {})]
 
@@ -44,7 +44,7 @@ def test_two_ids_under_one_index_are_two_calls() -> None:
 
 
 @pytest.mark.parametrize("written", ['{"x": ', "", "[]", "x"])
-def test_arguments_that_are_no_object_are_a_problem_and_kept(written: str) -> None:
+def test_arguments_that_are_not_an_object_are_a_problem_and_are_kept(written: str) -> None:
     (call,) = calls(CallDelta(0, "a", "one", written))
     assert call.problem and call.arguments == {} and call.raw == written
 
@@ -57,7 +57,7 @@ def test_a_stream_that_just_stops_is_an_error(stream: list[Any]) -> None:
         collect(stream)
 
 
-def test_plain_texts_are_a_stream_too() -> None:
+def test_strings_are_a_stream_too() -> None:
     assert collect(iter(["a", "b"])) == Reply("ab", finish="stop")
 
 
@@ -95,6 +95,6 @@ def test_a_stream_is_closed_when_its_listener_stops() -> None:
 
 
 @pytest.mark.parametrize("thing", [3, object(), {"answer": "x"}, [3]])
-def test_what_is_no_reply_is_an_error_that_says_what_it_is(thing: Any) -> None:
+def test_an_output_that_is_not_a_reply_is_an_error_that_names_its_type(thing: Any) -> None:
     with pytest.raises(ModelError, match=type(thing[0] if isinstance(thing, list) else thing).__name__):
         collect(thing)

@@ -1,4 +1,4 @@
-"""The levels at which data is asked for, and what is read at each."""
+"""The levels at which data is asked for, and how it is read at each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALL, JSON, TOOLS, NONE = Abilities(tools=True, json=True), Abilities(json=True),
         (NONE, "native", "json", "json"),
     ],
 )
-def test_the_level_is_the_best_that_is_left_that_the_model_can_and_that_is_not_forbidden(
+def test_the_level_is_the_best_remaining_one_that_the_model_supports(
     abilities: Abilities, at_most: Level, forced: str | None, level: str
 ) -> None:
     dialect = dialects.get(forced) if forced else None
@@ -39,14 +39,14 @@ def test_the_level_is_the_best_that_is_left_that_the_model_can_and_that_is_not_f
 
 
 @pytest.mark.parametrize("level", ["native", "json", "text"])
-def test_a_chat_with_calls_is_written_as_the_level_can(level: str) -> None:
+def test_a_chat_with_calls_is_rendered_in_the_dialect_of_the_level(level: str) -> None:
     chat = Chat.of("q") + Reply("", (Call("look", {}, "c"),)) + Message("tool", "rain", (), "c", "look")
     roles = [message["role"] for message in StructuredOutput(CITY, level).render(chat, ())]
     assert roles == (["user", "assistant", "tool"] if level == "native" else ["system", "user", "assistant", "user"])
 
 
 @pytest.mark.parametrize("level", ["native", "json", "text"])
-def test_data_goes_on_as_json_text_and_the_rest_is_kept(level: str) -> None:
+def test_data_becomes_json_text_and_the_rest_of_the_reply_is_kept(level: str) -> None:
     reply = StructuredOutput(CITY, level).read(Reply('<think>hm</think>Here: {"name": "Bern"}', reasoning="I know"), ())
     assert (reply.answer, reply.text, reply.readable, reply.calls) == ('{"name": "Bern"}', '{"name": "Bern"}', True, ())
     assert reply.raw == 'Here: {"name": "Bern"}' and reply.reasoning == "I know\nhm" and reply.dialect == level
@@ -60,22 +60,22 @@ def test_data_goes_on_as_json_text_and_the_rest_is_kept(level: str) -> None:
         Call("City", {}, "c", raw="Bern", problem="no object"),
     ],
 )
-def test_arguments_that_would_have_to_be_invented_are_no_data(call: Call) -> None:
+def test_no_data_is_invented_from_unusable_arguments(call: Call) -> None:
     reply = StructuredOutput(CITY, "native").read(Reply("", (call,)), ())
     assert reply.answer is None and not reply.readable and reply.problems and reply.calls == ()
 
 
-def test_a_shape_that_its_owner_checks_leaves_the_misfit_to_them() -> None:
+def test_a_shape_that_is_not_strict_leaves_the_check_to_its_owner() -> None:
     reply = StructuredOutput(replace(CITY, strict=False), "text").read(Reply('{"nome": "Bern"}'), ())
     assert reply.answer == '{"nome": "Bern"}' and reply.readable
 
 
-def test_a_schema_that_cannot_be_read_lets_every_object_through() -> None:
+def test_an_unreadable_schema_accepts_every_object() -> None:
     odd = Shape("odd", {"type": "object", "properties": 3})
     assert StructuredOutput(odd, "text").read(Reply('{"a": 1}'), ()).answer == '{"a": 1}'
 
 
-def test_data_of_a_json_schema_is_held_to_its_types_and_not_only_read_as_them() -> None:
+def test_data_must_have_the_types_of_its_json_schema_and_is_not_converted() -> None:
     count = Shape("Count", {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
     assert StructuredOutput(count, "text").read(Reply('{"n": 5}'), ()).answer == '{"n": 5}'
     reply = StructuredOutput(count, "text").read(Reply('{"n": "5"}'), ())

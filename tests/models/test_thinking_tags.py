@@ -1,8 +1,9 @@
-"""Thinking is taken out of what is said."""
+"""Thinking is separated from the text."""
 
 from __future__ import annotations
 
 import pytest
+
 from agentkit.models.dialects.thinking_tags import split
 
 
@@ -24,5 +25,5 @@ from agentkit.models.dialects.thinking_tags import split
         ("<think></think>b", "b", ""),
     ],
 )
-def test_thoughts_and_words_are_told_apart(text: str, said: str, thought: str) -> None:
+def test_thinking_is_separated_from_the_text(text: str, said: str, thought: str) -> None:
     assert split(text) == (said, thought)

@@ -70,7 +70,7 @@ class Native:
         return completed_without_calls(reply, self.name, text, thought, reading)
 
 
-# -- reading ---------------------------------------------------------------------------------------------------------
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 def _as_sent(reply: Reply, tools: tuple[Tool, ...]) -> Reply | None:
@@ -95,7 +95,7 @@ def _recognized(call: Call, position: int, tools: tuple[Tool, ...]) -> Call:
     return replace(call, name=name, id=call.id or call_id(name, call.arguments or call.raw, position))
 
 
-# -- rendering -------------------------------------------------------------------------------------------------------
+# -- rendering ---------------------------------------------------------------------------------------------------------
 
 
 class _Writer:

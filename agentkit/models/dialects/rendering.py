@@ -146,7 +146,7 @@ def _merged(run: list[Block]) -> Block:
     return merged
 
 
-# -- messages that all dialects write alike --------------------------------------------------------------------------
+# -- messages that all dialects write alike ----------------------------------------------------------------------------
 
 
 def view(message: Message, key: str, write: Callable[[Message], View]) -> View:

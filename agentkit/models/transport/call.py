@@ -66,7 +66,7 @@ class RemoteCall:
         self._reader: StreamReader | None = None
         self._chunks: Any = None
 
-    # -- the loop ----------------------------------------------------------------------------------------------------
+    # -- the loop ------------------------------------------------------------------------------------------------------
 
     async def _read(self) -> AsyncIterator[Chunk]:
         import asyncio
@@ -123,7 +123,7 @@ class RemoteCall:
         finally:
             reading.cancel()
 
-    # -- its parts ---------------------------------------------------------------------------------------------------
+    # -- its parts -----------------------------------------------------------------------------------------------------
 
     async def _response(self) -> Any:
         """Ask the host, and return its response as soon as that begins."""

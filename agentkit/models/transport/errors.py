@@ -72,7 +72,7 @@ _BUSY = re.compile(
 )
 
 
-# -- the host says that something is wrong ---------------------------------------------------------------------------
+# -- the host says that something is wrong -----------------------------------------------------------------------------
 
 
 def from_status(status: int, headers: Mapping[str, str], body: bytes, endpoint: Endpoint) -> ModelError:
@@ -145,7 +145,7 @@ def _status_of(body: Any, host_text: str) -> int:
     return 503 if _BUSY.search(text) else 400
 
 
-# -- the connection failed -------------------------------------------------------------------------------------------
+# -- the connection failed ---------------------------------------------------------------------------------------------
 
 
 def from_exception(error: Exception, endpoint: Endpoint, seconds: float) -> ModelError:
@@ -179,7 +179,7 @@ def timed_out(endpoint: Endpoint, seconds: float) -> ModelTimeout:
     return make(ModelTimeout, endpoint, what)
 
 
-# -- what errors are made of -----------------------------------------------------------------------------------------
+# -- what errors are made of -------------------------------------------------------------------------------------------
 
 
 def make(kind: type[E], endpoint: Endpoint, what: str, status: int = 0) -> E:

@@ -1,4 +1,4 @@
-"""One call: stopped at once, tried again with patience, limited in time and in number."""
+"""One call: stopped at once, tried again after a pause, limited in time and in number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentkit.models.base import Request
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.stream_collector import acollect, collect
-from agentkit.models.transport import errors, retries
+from agentkit.models.transport import retries
 from agentkit.models.transport.rate_limit import RateLimit
 from agentkit.models.transport.retries import Retries
 
@@ -41,7 +41,7 @@ def soon(check: Any, seconds: float = 3.0) -> bool:
     return bool(check())
 
 
-# -- stop ----------------------------------------------------------------------------------------------------------------
+# -- stop --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("midway", [False, True])
@@ -98,10 +98,10 @@ def test_a_cancelled_task_closes_the_socket() -> None:
         assert host.wait_closed()
 
 
-# -- by for and by async for --------------------------------------------------------------------------------------------
+# -- for and async for -------------------------------------------------------------------------------------------------
 
 
-def test_both_ways_to_read_give_the_same_chunks() -> None:
+def test_for_and_async_for_yield_the_same_chunks() -> None:
     async def awaited(model: Any) -> list[Any]:
         return [chunk async for chunk in model(ask())]
 
@@ -112,7 +112,7 @@ def test_both_ways_to_read_give_the_same_chunks() -> None:
         assert chunks == asyncio.run(awaited(model)) and len(chunks) > 4
 
 
-def test_on_the_private_loop_a_blocking_read_is_refused_and_does_not_wait_for_itself() -> None:
+def test_a_blocking_read_on_the_private_loop_is_refused() -> None:
     async def on_the_loop() -> None:
         list(OpenAI("m", base_url="http://127.0.0.1:9")(ask()))
 
@@ -120,20 +120,20 @@ def test_on_the_private_loop_a_blocking_read_is_refused_and_does_not_wait_for_it
         background.submit(on_the_loop()).result(5)
 
 
-def test_this_machine_is_asked_directly_whatever_proxy_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_machine_is_asked_directly_in_spite_of_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with Loopback([answer(completion("ok"))]) as host:
         model = OpenAI("m", base_url=host.url, retries=0)
-        assert asyncio.run(acollect(model(ask()))).text == "ok"  # a loop of its own has clients of its own
+        assert asyncio.run(acollect(model(ask()))).text == "ok"  # each event loop has its own clients
 
 
-# -- again ---------------------------------------------------------------------------------------------------------------
+# -- retries -----------------------------------------------------------------------------------------------------------
 
 
-def test_429_twice_and_then_an_answer_takes_three_requests_and_waits_as_asked() -> None:
+def test_429_twice_and_then_an_answer_takes_three_requests_that_obey_retry_after() -> None:
     busy = fault("429 Too Many Requests", "slow", retry_after="0.2")
     with Loopback([busy, busy, answer(completion("ok"))]) as host:
         result = Agent(OpenAI("m", base_url=host.url, retries=QUICK), journal=None).run("q")
@@ -151,7 +151,7 @@ def test_without_retry_after_the_pauses_grow() -> None:
     assert Retries(patience=10).pause(ModelBusy("", retry_after=11), 1) is None
 
 
-def test_no_two_who_were_refused_together_come_back_together() -> None:
+def test_pauses_are_random_so_that_callers_do_not_come_back_together() -> None:
     alone = [Retries(first=1).pause(ModelBusy(""), 1) or 0 for _ in range(20)]
     asked = [Retries().pause(ModelBusy("", retry_after=10), 1) or 0 for _ in range(20)]
     assert len(set(alone)) > 1 and min(alone) >= 0.8 and max(alone) <= 1.2
@@ -167,13 +167,13 @@ def test_no_two_who_were_refused_together_come_back_together() -> None:
         *(({"retry-after": odd}, None) for odd in ("", "-1", "nan", "inf", "soon", "Wed, 99 Oct")),
     ],
 )
-def test_what_a_host_asks_to_wait_is_read_as_it_writes_it(headers: dict[str, str], seconds: float | None) -> None:
+def test_every_form_of_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> None:
     assert retries.retry_after(headers) == seconds
 
 
-def test_a_drop_in_the_middle_is_tried_again_and_nothing_is_said_twice() -> None:
+def test_a_connection_that_drops_midway_is_tried_again_and_no_text_is_repeated() -> None:
     heard: list[Any] = []
-    half = [sse(delta(content="half a "))]  # a last word waits until it is whole, for it may be a secret
+    half = [sse(delta(content="half a "))]  # the last word is held back until it is whole, since it may be a secret
     with Loopback([parts(half, whole=False), parts(half), answer(completion("whole"))]) as host:
         agent = Agent(OpenAI("m", base_url=host.url, retries=QUICK), journal=None, on_event=heard.append)
         assert agent.run("q").answer == "whole"
@@ -181,7 +181,7 @@ def test_a_drop_in_the_middle_is_tried_again_and_nothing_is_said_twice() -> None
     assert pieces == [("half a ", False), ("", True), ("half a ", False), ("", True), ("whole", False)]
 
 
-def test_a_tool_runs_once_however_often_the_model_is_asked() -> None:
+def test_a_tool_runs_once_however_often_the_model_is_asked_again() -> None:
     ran: list[int] = []
 
     @tool
@@ -203,7 +203,7 @@ def test_a_tool_runs_once_however_often_the_model_is_asked() -> None:
 
 
 @pytest.mark.parametrize("status", ["400 Bad Request", "422 Unprocessable Entity"])
-def test_what_a_host_does_not_know_is_left_out_from_then_on(status: str) -> None:
+def test_a_parameter_that_a_host_does_not_know_is_left_out_from_then_on(status: str) -> None:
     picky = fault(status, "Unrecognized request argument supplied: stream_options")
     with Loopback([picky, answer(completion("ok")), answer(completion("ok"))]) as host:
         agent = Agent(OpenAI("m", base_url=host.url), journal=None)
@@ -219,10 +219,10 @@ def test_a_refusal_is_not_tried_again() -> None:
         assert len(host.got) == 1
 
 
-# -- limits --------------------------------------------------------------------------------------------------------------
+# -- limits ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_call_can_have_a_time_limit_of_its_own() -> None:
+def test_a_request_can_have_its_own_time_limit() -> None:
     with Loopback([stall([])]) as host:
         model = OpenAI("m", base_url=host.url)
         with pytest.raises(ModelTimeout, match=r"within 0\.2 s"):
@@ -230,12 +230,12 @@ def test_a_call_can_have_a_time_limit_of_its_own() -> None:
         error = Agent(model, journal=None, settings={"timeout": 0.3}).run("q").error
         assert isinstance(error, ModelTimeout) and "within 0.3 s" in str(error)
         assert "timeout" not in host.got[0].json
-    with pytest.raises(UsageError, match="a timeout is"):
+    with pytest.raises(UsageError, match="timeout must be"):
         model(ask(timeout=-1))
 
 
 def slow_head(connection: socket.socket, over: threading.Event) -> None:
-    """Never be silent, and never come to the body."""
+    """Keep sending a header that never ends."""
     connection.sendall(b"HTTP/1.1 200 OK\r\nx: ")
     for _ in range(40):
         connection.sendall(b"y")
@@ -243,14 +243,14 @@ def slow_head(connection: socket.socket, over: threading.Event) -> None:
 
 
 def only_promises(connection: socket.socket, over: threading.Event) -> None:
-    """Say again and again that the answer comes soon."""
+    """Keep promising an answer."""
     for _ in range(40):
         connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         over.wait(0.05)
 
 
 def late_and_silent(connection: socket.socket, over: threading.Event) -> None:
-    """Say something shortly before the end of the call, and then nothing."""
+    """Send something shortly before the deadline, and then nothing."""
     connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
     over.wait(0.4)
     connection.sendall(b": here\n\n")
@@ -259,8 +259,8 @@ def late_and_silent(connection: socket.socket, over: threading.Event) -> None:
 
 @pytest.mark.parametrize("act", [slow_head, only_promises, late_and_silent])
 @pytest.mark.parametrize("read", [collect, lambda stream: asyncio.run(acollect(stream))], ids=["for", "async for"])
-def test_no_host_holds_a_call_beyond_its_time(act: Any, read: Any) -> None:
-    with Loopback([act]) as host, pytest.raises(ModelTimeout, match=r"gave no whole reply within 0\.5 s"):
+def test_no_host_can_hold_a_call_beyond_its_time(act: Any, read: Any) -> None:
+    with Loopback([act]) as host, pytest.raises(ModelTimeout, match=r"did not finish its reply within 0\.5 s"):
         read(OpenAI("m", base_url=host.url, timeout=0.5, silence=0.5, retries=0)(ask()))
 
 
@@ -285,17 +285,17 @@ def test_a_whole_reply_does_not_wait_for_a_host_that_keeps_the_connection_open(m
         assert host.wait_closed() and closed == [b""]
 
 
-def test_requests_are_spaced_when_they_are_limited() -> None:
+def test_a_rate_limit_spaces_the_requests_evenly() -> None:
     with Loopback([answer(completion("ok"))]) as host:
-        turns = RateLimit(600)
-        models = [OpenAI("m", base_url=host.url, per_minute=turns) for _ in range(2)]
+        limit = RateLimit(600)
+        models = [OpenAI("m", base_url=host.url, per_minute=limit) for _ in range(2)]
         began = time.monotonic()
         for model in models * 2:
             collect(model(ask()))
         assert len(host.got) == 4 and host.got[3].at - began >= 0.3
 
 
-def test_lanes_that_wait_for_turns_all_get_theirs() -> None:
+def test_all_runs_that_share_a_rate_limit_get_their_turn() -> None:
     with Loopback([answer(completion("ok"))]) as host:
         model, began = OpenAI("m", base_url=host.url, per_minute=1200), time.monotonic()
         runs = [Agent(model, journal=None).start("q") for _ in range(8)]
@@ -303,14 +303,14 @@ def test_lanes_that_wait_for_turns_all_get_theirs() -> None:
         assert max(got.at for got in host.got) - began >= 0.35
 
 
-def test_waiting_for_a_turn_is_no_part_of_the_time_that_a_host_has() -> None:
+def test_the_wait_for_a_turn_does_not_count_towards_the_timeout() -> None:
     with Loopback([answer(completion("ok"))]) as host:
         model = OpenAI("m", base_url=host.url, per_minute=24, timeout=2)
         assert [collect(model(ask())).text for _ in range(2)] == ["ok"] * 2
 
 
-class Watched(RateLimit):
-    """RateLimit that say when somebody waits for one."""
+class WatchedLimit(RateLimit):
+    """A rate limit that tells when a call waits for its turn."""
 
     waited = threading.Semaphore(0)
 
@@ -319,18 +319,18 @@ class Watched(RateLimit):
         return await super().wait()
 
 
-def test_who_is_stopped_before_its_turn_has_taken_none() -> None:
+def test_a_call_that_is_stopped_before_its_turn_takes_no_turn() -> None:
     with Loopback([answer(completion("ok"))]) as host:
-        turns = Watched(0.001)
-        agent = Agent(OpenAI("m", base_url=host.url, per_minute=turns), journal=None)
-        assert agent.run("q").answer == "ok" and turns.waited.acquire(timeout=10)
-        before, run = turns._next, agent.start("q")
-        assert turns.waited.acquire(timeout=10)
+        limit = WatchedLimit(0.001)
+        agent = Agent(OpenAI("m", base_url=host.url, per_minute=limit), journal=None)
+        assert agent.run("q").answer == "ok" and limit.waited.acquire(timeout=10)
+        before, run = limit._next, agent.start("q")
+        assert limit.waited.acquire(timeout=10)
         run.stop()
-        assert run.wait().run.status == "stopped" and turns._next == before and len(host.got) == 1
+        assert run.wait().run.status == "stopped" and limit._next == before and len(host.got) == 1
 
 
-def test_what_is_cut_is_not_accepted_without_retries_either() -> None:
+def test_a_reply_that_was_cut_off_is_not_accepted_without_retries_either() -> None:
     with Loopback([parts(HALF)]) as host, pytest.raises(ModelGarbled):
         collect(OpenAI("m", base_url=host.url, retries=0)(ask()))
     with Loopback([parts(HALF, whole=False)]) as host, pytest.raises(ModelUnreachable):

@@ -1,4 +1,4 @@
-"""What hosts say of their troubles: the type says who can do something about it, and the text says what."""
+"""Errors of hosts: the type tells who can do something about it, and the text tells what."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ from agentkit.errors import (
     ModelUnreachable,
     UsageError,
 )
-from agentkit.models import dialects
+from agentkit.models import dialects, urls
 from agentkit.models.base import Request
 from agentkit.models.fallback import Fallback
 from agentkit.models.openai import OpenAI
 from agentkit.models.stream_collector import acollect
-from agentkit.models import urls
 from agentkit.models.transport import errors
 from agentkit.models.transport.rate_limit import RateLimit
 from agentkit.models.transport.retries import Retries
@@ -77,7 +76,7 @@ CASES: dict[str, tuple[bytes, type[ModelError], str]] = {
         "too long",
     ),
     "no API there": (answer("Method Not Allowed", "405 Method Not Allowed", "text/plain"), ModelMissing, "base URL"),
-    "no reply at all": (answer("Down for repair"), ModelGarbled, "what is no reply ('Down for repair')"),
+    "not a reply": (answer("Down for repair"), ModelGarbled, "something that is not a reply ('Down for repair')"),
     "a wrong key inside": (
         answer(sse({"error": {"message": "bad x-api-key", "type": "authentication_error"}})),
         ModelDenied,
@@ -109,7 +108,7 @@ CASES: dict[str, tuple[bytes, type[ModelError], str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_type_says_who_can_do_something_and_the_text_what(case: str) -> None:
+def test_the_type_tells_who_can_act_and_the_text_tells_how(case: str) -> None:
     act, kind, advice = CASES[case]
     with Loopback([act]) as host:
         error = Agent(OpenAI("m", base_url=host.url, retries=0), journal=None).run("q").error
@@ -138,36 +137,36 @@ def city(task: Any) -> Any:
         (fault("400 Bad", "the model `m` does not exist"), ""),
     ],
 )
-def test_only_a_refused_way_to_ask_for_data_is_followed_by_another(said: bytes, answered: str) -> None:
+def test_only_if_a_way_to_ask_for_data_is_refused_is_another_one_tried(said: bytes, answered: str) -> None:
     with Loopback([said, answer(completion('{"name": "Bern"}'))]) as host:
         result = Agent(OpenAI("m", base_url=host.url), engine=city, journal=None).run("q")
         assert (result.answer, len(host.got)) == (answered, 2 if answered else 1), result.error
 
 
-def test_what_is_refused_inside_a_reply_is_followed_by_another_way_to_ask_for_data_too() -> None:
+def test_a_refusal_inside_a_reply_also_leads_to_another_way_to_ask_for_data() -> None:
     no = {"error": {"message": "tool choice requires --enable-auto-tool-choice", "code": 400}}
     with Loopback([answer(sse(no)), answer(completion('{"name": "Bern"}'))]) as host:
         result = Agent(OpenAI("m", base_url=host.url), engine=city, journal=None).run("q")
         assert (result.answer, len(host.got)) == ("Bern", 2), result.error
 
 
-def test_what_a_host_says_inside_a_reply_that_it_does_not_know_is_left_out() -> None:
+def test_a_parameter_that_is_refused_inside_a_reply_is_left_out() -> None:
     no = {"error": {"message": "Unsupported parameter: 'stream_options'", "code": 400}}
     with Loopback([answer(sse(no)), answer(completion("ok"))]) as host:
         assert Agent(OpenAI("m", base_url=host.url), journal=None).run("q").answer == "ok"
         assert ["stream_options" in got.json for got in host.got] == [True, False]
 
 
-def test_what_was_refused_can_be_looked_at() -> None:
+def test_a_refused_request_can_be_looked_at() -> None:
     with Loopback([fault("400 Bad", "no"), answer(completion("ok"))]) as host:
         run = Agent(OpenAI("m", base_url=host.url, settings={"top_k": 3}), journal=None).start("q", paused=True)
-        assert "run.request() gives it" in str(run.drive().error) and run.request() == host.got[0].json
+        assert "run.request() shows it" in str(run.drive().error) and run.request() == host.got[0].json
         assert run.drive().answer == "ok"
         with pytest.raises(UsageError, match="no model call is pending"):
             run.request()
 
 
-def test_leaving_something_out_is_not_counted_as_an_attempt() -> None:
+def test_leaving_a_parameter_out_does_not_count_as_an_attempt() -> None:
     busy, picky = fault("503 Busy", "no"), fault("400 Bad", "Unrecognized argument: stream_options")
     with Loopback([picky, busy, busy, answer(completion("ok"))]) as host:
         model = OpenAI("m", base_url=host.url, retries=Retries(2, first=0.01))
@@ -175,17 +174,17 @@ def test_leaving_something_out_is_not_counted_as_an_attempt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0.2, "1 s"), (61, "61 s"), (3600.5, "61 minutes"), (86400, "24 hours"), (1e8, "1,158 days")]
+    ("seconds", "text"), [(0.2, "1 s"), (61, "61 s"), (3600.5, "61 minutes"), (86400, "24 hours"), (1e8, "1,158 days")]
 )
-def test_a_long_wait_is_said_in_words(seconds: float, said: str) -> None:
-    assert errors.duration(seconds) == said
+def test_a_long_wait_is_given_in_a_suitable_unit(seconds: float, text: str) -> None:
+    assert errors.duration(seconds) == text
     with Loopback([fault("429 Too Many", "slow down", retry_after=str(seconds))]) as host:
         error = Agent(OpenAI("m", base_url=host.url, retries=0), journal=None).run("q").error
-        assert f"try again in {said}" in str(error) and isinstance(error, ModelBusy) and error.retry_after == seconds
+        assert f"try again in {text}" in str(error) and isinstance(error, ModelBusy) and error.retry_after == seconds
 
 
 @pytest.mark.parametrize("proxy", ["socks5://u:hunter2secret@127.0.0.1:9", "htp://u:hunter2secret@127.0.0.1:9", "::::"])
-def test_a_proxy_that_cannot_be_used_is_said_with_host_model_and_where_it_is_named(
+def test_the_error_for_an_unusable_proxy_names_host_model_and_the_variables(
     proxy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     through(proxy, monkeypatch)
@@ -194,7 +193,7 @@ def test_a_proxy_that_cannot_be_used_is_said_with_host_model_and_where_it_is_nam
     assert "hunter2" not in str(error)
 
 
-def test_where_a_proxy_stands_before_a_host_that_cannot_be_reached_the_error_says_so(
+def test_the_error_for_an_unreachable_host_mentions_the_proxy_in_front_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     through("http://127.0.0.1:9", monkeypatch)
@@ -202,7 +201,9 @@ def test_where_a_proxy_stands_before_a_host_that_cannot_be_reached_the_error_say
     assert "proxy" not in str(failed("http://127.0.0.1:9/v1"))
 
 
-def test_certificates_that_cannot_be_read_are_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_error_for_unreadable_certificates_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     assert "cannot be reached" in str(failed("https://gateway.invalid/v1")) and "SSL_CERT_FILE" in str(
         failed("https://gateway.invalid")
@@ -220,36 +221,36 @@ def failed(base: str) -> Exception:
         await acollect(OpenAI("m", base_url=base, retries=0)(Request(Chat.of("q"), dialects.get("native"))))
 
     with pytest.raises(ModelError) as caught:
-        asyncio.run(asyncio.wait_for(ask(), 60))  # in a loop of its own, whose clients see the environment as it is now
+        asyncio.run(asyncio.wait_for(ask(), 60))  # in a new event loop, whose clients see the present environment
     return caught.value
 
 
 @pytest.mark.parametrize("wrong", [None, 0, -1, True, "5", float("nan")])
-def test_what_is_no_time_limit_is_refused_at_once(wrong: Any) -> None:
-    with pytest.raises(UsageError, match="a timeout is a number of seconds above 0"):
+def test_an_unusable_time_limit_is_refused_at_once(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="timeout must be a number of seconds above 0"):
         OpenAI("m", base_url="http://127.0.0.1:9", timeout=wrong)
 
 
-def test_what_is_no_rate_is_refused() -> None:
+def test_a_negative_rate_limit_is_refused() -> None:
     with pytest.raises(UsageError, match="per_minute"):
         RateLimit(-1)
 
 
-def test_a_base_url_is_taken_as_people_copy_it() -> None:
+def test_a_base_url_is_accepted_as_people_copy_it() -> None:
     for copied in (" http://127.0.0.1:9/v1 ", "http://127.0.0.1:9/v1/", "http://127.0.0.1:9/v1/chat/completions"):
         assert OpenAI("m", base_url=copied).url == "http://127.0.0.1:9/v1/chat/completions"
-    with pytest.raises(UsageError, match="named apart"):
+    with pytest.raises(UsageError, match="name the model apart"):
         OpenAI("m", base_url="http://127.0.0.1:9/v1#m")
 
 
-def test_only_this_machine_is_here() -> None:
+def test_only_the_names_of_this_machine_are_local() -> None:
     assert all(map(urls.is_local, ("localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "0.0.0.0", "a.localhost")))
     assert not any(
         map(urls.is_local, ("127.example.com", "localhost.example.com", "10.0.0.1", "128.0.0.1", "example.com"))
     )
 
 
-def test_a_host_that_goes_on_sending_after_a_whole_reply_is_left() -> None:
+def test_a_host_that_keeps_sending_after_a_whole_reply_is_disconnected() -> None:
     left: list[bool] = []
 
     def act(connection: socket.socket, over: threading.Event) -> None:
@@ -264,7 +265,7 @@ def test_a_host_that_goes_on_sending_after_a_whole_reply_is_left() -> None:
         assert host.wait_closed() and left == [True]
 
 
-def test_a_call_may_take_as_long_as_its_model_says_and_any_other_no_longer_than_the_run_allows() -> None:
+def test_a_call_may_take_as_long_as_its_model_allows_and_any_other_as_long_as_the_run_allows() -> None:
     def late(connection: socket.socket, over: threading.Event) -> None:
         over.wait(0.5)
         connection.sendall(answer(completion("late, and whole")))

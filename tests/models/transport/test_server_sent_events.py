@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentkit.models.transport.server_sent_events import Events, Lines
 
-# What the WHATWG specification gives as examples, and what its rules say beside them.
+# The examples of the WHATWG specification, and some cases that follow from its rules.
 STREAMS = [
     (b"data: one\n\ndata: two\n\n", [("", b"one"), ("", b"two")]),
     (b"data: a\ndata: b\n\n", [("", b"a\nb")]),
@@ -28,10 +28,12 @@ STREAMS = [
 
 @pytest.mark.parametrize(("stream", "expected"), STREAMS)
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_events_are_those_of_the_specification(stream: bytes, expected: list[tuple[str, bytes]], size: int) -> None:
+def test_events_are_read_as_the_specification_demands(
+    stream: bytes, expected: list[tuple[str, bytes]], size: int
+) -> None:
     events = Events()
     found = [event for at in range(0, len(stream), size) for event in events.feed(stream[at : at + size])]
-    # a CR at the very end may be half an end of line, so that its event waits for what follows
+    # a CR at the very end may be half of a line end, so its event has to wait for what follows
     assert found == expected or stream.endswith(b"\r")
 
 

@@ -1,4 +1,4 @@
-"""Whatever a host puts where something else belongs: a reply, or a typed error, and never a slip in the reading of it."""
+"""Whatever a host sends in the place of an expected value: the result is a reply or a typed error, never a crash."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ REPLIES: dict[str, tuple[Any, list[dict[str, Any]]]] = {
 
 
 def changed(value: Any) -> Iterator[Any]:
-    """Give a value with something odd in every place of it."""
+    """Yield a value with something odd in each of its places."""
     yield from ODD
     if isinstance(value, dict):
         yield from ({**value, name: other} for name, inner in value.items() for other in changed(inner))
@@ -99,7 +99,7 @@ def read(model: Any, objects: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize("what", REPLIES)
-def test_what_is_odd_is_read_or_refused(what: str) -> None:
+def test_odd_values_are_read_or_refused(what: str) -> None:
     make, objects = REPLIES[what]
     model = make("gpt-5", base_url="http://127.0.0.1:9")
     for odd in changed(objects):

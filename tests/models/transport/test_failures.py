@@ -1,6 +1,6 @@
-"""All that can go wrong on the way: a typed error that names host, model and what to do, in time, and nothing left open.
+"""Everything that can go wrong on the way ends in time, in a typed error that names host, model and what to do.
 
-Each case runs twice: driven in this thread, and in the background. The run stays where it was and can be tried again.
+Each case runs twice: driven in this thread, and in the background. Nothing is left open, and the run can be tried again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from agentkit.models.transport.retries import Retries
 
 QUICK = Retries(2, first=0.01, longest=0.05)
 TIMEOUT = 20.0
-SHORTER = dict.fromkeys(("silent", "silent midway", "dripping"), 1.0)  # what ends with its time
+SHORTER = dict.fromkeys(("silent", "silent midway", "dripping"), 1.0)  # what ends only when the time is up
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
 
 
@@ -46,14 +46,14 @@ def drop(connection: socket.socket, over: threading.Event) -> None:
 
 
 def half_closed(connection: socket.socket, over: threading.Event) -> None:
-    """Say that more comes, and send no more."""
+    """Announce more than is sent."""
     connection.sendall(HEAD + b"content-length: 100000\r\n\r\n" + sse(delta(content="half")))
     connection.shutdown(socket.SHUT_WR)
     over.wait(0.2)
 
 
 def drip(connection: socket.socket, over: threading.Event) -> None:
-    """Never be silent, and never come to an end."""
+    """Keep sending without ever finishing."""
     connection.sendall(HEAD + b"\r\n")
     while not over.wait(0.05):
         connection.sendall(b": still here\n\n")
@@ -68,7 +68,7 @@ def endless(connection: socket.socket, over: threading.Event) -> None:
 
 
 def endless_error(connection: socket.socket, over: threading.Event) -> None:
-    """Refuse, and say why for ever."""
+    """Refuse, and explain why without end."""
     connection.sendall(b"HTTP/1.1 500 Oops\r\n\r\nwhy: ")
     while not over.is_set():
         connection.sendall(b"because " * 100_000)
@@ -102,16 +102,16 @@ CASES: dict[str, tuple[Act | bytes, type[ModelError], str]] = {
     "dripping": (drip, ModelTimeout, "within 1 s"),
     "half closed": (half_closed, ModelUnreachable, "broke the connection"),
     "a gigabyte": (endless, ModelGarbled, "more than 32,000,000 bytes"),
-    "an error without end": (endless_error, ModelBusy, "says 500: why: because"),
+    "an error without end": (endless_error, ModelBusy, "answered 500: why: because"),
     "a page": (answer("<!doctype html><title>Sign in</title>", kind="text/html"), ModelGarbled, "base URL"),
     "no gzip": (answer(completion("hi"), **GZIP), ModelGarbled, "damaged"),
     "cut gzip": (answer(PACKED[:20], **GZIP), ModelGarbled, "nothing of it was used"),
-    "garbage": (answer(b"data: \xff{{{\n\n"), ModelGarbled, "no JSON"),
+    "garbage": (answer(b"data: \xff{{{\n\n"), ModelGarbled, "not JSON"),
     "noise": (answer(NOISE), ModelGarbled, "nothing of it was used"),
     "noise like a page": (answer(b"<\x8a" + NOISE), ModelGarbled, "nothing of it was used"),
     "noise like an object": (answer(b"{" + NOISE), ModelGarbled, "nothing of it was used"),
     "a page in pieces": (parts([b"<", b"html>", b"Sign in"]), ModelGarbled, "base URL"),
-    "nothing": (answer(b""), ModelGarbled, "broke its reply off after 0 bytes"),
+    "nothing": (answer(b""), ModelGarbled, "cut off its reply after 0 bytes"),
     "no HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", ModelUnreachable, "Try again"),
     "an error inside": (answer(sse(delta(content="a"), {"error": {"message": "odd tool"}})), ModelRejected, "odd tool"),
     "cut": (parts([sse(delta(content="half"))]), ModelGarbled, "without a finish reason"),
@@ -121,8 +121,8 @@ CASES: dict[str, tuple[Act | bytes, type[ModelError], str]] = {
 
 @pytest.fixture(autouse=True)
 def nothing_left_open() -> Iterator[None]:
-    """See that no thread and no file is left behind."""
-    with Loopback([answer(completion("warm"))]) as host:  # what is kept for good is made by now
+    """Check that no thread and no file is left open."""
+    with Loopback([answer(completion("warm"))]) as host:  # whatever is kept for good exists by now
         Agent(OpenAI("m", base_url=host.url), journal=None).run("q")
         Agent(OpenAI("m", base_url=host.url), journal=None).start("q").wait()
     before = open_files()
@@ -140,9 +140,9 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
 
 
-@pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])
+@pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
 @pytest.mark.parametrize("case", CASES)
-def test_what_goes_wrong_is_said_and_the_run_can_be_tried_again(case: str, background: bool) -> None:
+def test_every_failure_is_a_helpful_error_and_the_run_can_be_tried_again(case: str, background: bool) -> None:
     act, kind, advice = CASES[case]
     good: list[Act | bytes] = [answer(completion("at last"))]
     with Loopback([act]) as host:
@@ -162,7 +162,7 @@ def test_what_goes_wrong_is_said_and_the_run_can_be_tried_again(case: str, backg
         assert (again.answer, again.error, run.status) == ("at last", None, "done")
 
 
-def test_nobody_there_and_no_such_host() -> None:
+def test_a_host_that_is_down_and_one_that_does_not_exist() -> None:
     with Loopback([b""]) as gone:
         url = gone.url
     for base, said in ((url, "cannot be reached"), ("http://no-such-host.invalid/v1", "cannot be reached")):
@@ -170,13 +170,13 @@ def test_nobody_there_and_no_such_host() -> None:
         assert type(result.error) is ModelUnreachable and said in str(result.error) and "Is it up" in str(result.error)
 
 
-def test_a_slow_but_living_stream_is_no_failure() -> None:
+def test_a_slow_stream_is_not_a_failure() -> None:
     with Loopback([parts(cut(completion("slow and whole"), 20), pause=0.005)]) as host:
         result = Agent(OpenAI("m", base_url=host.url, timeout=20, silence=5), journal=None).run("q")
     assert result.answer == "slow and whole"
 
 
-def test_a_key_with_a_line_end_is_mended_and_one_with_a_gap_refused() -> None:
+def test_a_key_with_a_line_break_is_trimmed_and_one_with_a_space_refused() -> None:
     with Loopback([answer(completion("ok"))]) as host:
         assert Agent(OpenAI("m", base_url=host.url, api_key="abcdefgh1\n"), journal=None).run("q").answer == "ok"
         assert host.got[0].headers["authorization"] == "Bearer abcdefgh1"
@@ -185,7 +185,7 @@ def test_a_key_with_a_line_end_is_mended_and_one_with_a_gap_refused() -> None:
     assert "abc def" not in str(refused.value)
 
 
-def test_without_a_key_nothing_is_sent_and_its_name_is_said(monkeypatch: Any) -> None:
+def test_without_a_key_nothing_is_sent_and_the_error_names_the_variable(monkeypatch: Any) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     result = Agent("openai:gpt-5-mini", journal=None).run("q")
     assert (
@@ -195,17 +195,17 @@ def test_without_a_key_nothing_is_sent_and_its_name_is_said(monkeypatch: Any) ->
     )
 
 
-def test_a_key_that_is_given_as_the_name_of_its_variable_is_refused_and_not_shown() -> None:
+def test_a_key_in_the_place_of_its_name_is_refused_and_not_shown() -> None:
     with pytest.raises(UsageError, match="key_name is the name of the variable") as refused:
         OpenAI("m", base_url="http://127.0.0.1:9/v1", key_name="sk-proj-abcdefghijkl0123456789")
     assert "abcdefghijkl" not in str(refused.value)
 
 
-def test_who_sent_no_key_is_not_told_that_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_without_a_key_does_not_call_the_key_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GATEWAY_KEY", raising=False)
     with Loopback([fault("401 Unauthorized", "who are you")]) as host:
         for name, says in (
-            ("", "Check the key, if one was given. Or give"),
+            ("", "Check the key, if one was given. Or pass"),
             ("GATEWAY_KEY", "Is GATEWAY_KEY set, and is its key right?"),
         ):
             failed = Agent(OpenAI("m", base_url=f"{host.url}/v1", key_name=name), journal=None).run("q").error

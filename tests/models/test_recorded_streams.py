@@ -1,4 +1,4 @@
-"""What real models sent, recorded: read as it was meant, wherever the bytes are cut, and never taken for whole when it is not."""
+"""Recorded streams of real models: read correctly wherever the bytes are cut, and never taken for whole if they are not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIZES = (0, 1, 7, 333)
 
 
 def read(model: Remote, pieces: list[bytes]) -> tuple[StreamCollector, ModelError | None]:
-    """Read pieces, as a stream does; give what was gathered, and the error that ended it."""
+    """Read pieces as a stream does; return what was collected, and the error that ended it."""
     reader, collector = StreamReader(model.parser(), model.endpoint), StreamCollector()
     try:
         gather(reader, pieces, collector)
@@ -36,7 +36,7 @@ def read(model: Remote, pieces: list[bytes]) -> tuple[StreamCollector, ModelErro
 
 
 def check_completion(line: dict[str, Any], reply: Reply, error: ModelError | None) -> None:
-    """Compare a reply with what was expected of a chat completion; a refusal is its text."""
+    """Compare a reply with the expected chat completion; a refusal is its text."""
     expected, usage = line["expected"], line["expected"]["usage"]
     assert reply.text == (expected["content"] or expected["refusal"] or ""), line["id"]
     assert reply.reasoning == expected["reasoning"], line["id"]
@@ -74,7 +74,7 @@ def test_anthropic_streams_are_read_as_expected(recorded: Any, size: int) -> Non
 
 
 def check_message(line: dict[str, Any], reply: Reply) -> None:
-    """Compare a reply with the blocks that were expected."""
+    """Compare a reply with the expected blocks."""
     blocks, usage = line["expected"]["content"], line["expected"]["usage"]
     assert reply.text == "".join(block["text"] for block in blocks if block["type"] == "text"), line["id"]
     assert reply.reasoning == "".join(block["thinking"] for block in blocks if block["type"] == "thinking"), line["id"]
@@ -83,7 +83,7 @@ def check_message(line: dict[str, Any], reply: Reply) -> None:
         "id"
     ]
     stopped = line["expected"]["stop_reason"]
-    if stopped == "max_tokens":  # what was expected was patched up from arguments that were cut off: those do not run
+    if stopped == "max_tokens":  # the expected call was completed from arguments that were cut off: those do not run
         assert reply.finish == "length" and all(call.problem and not call.arguments for call in reply.calls)
     else:
         assert [call.arguments for call in reply.calls] == [block["input"] for block in tools], line["id"]
@@ -103,7 +103,7 @@ def check_message(line: dict[str, Any], reply: Reply) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 333])
-def test_recorded_streams_arrive_the_same_over_a_socket(recorded: Any, size: int) -> None:
+def test_recorded_streams_are_read_the_same_over_a_socket(recorded: Any, size: int) -> None:
     for line in recorded("openai_streams.jsonl")[::4]:
         kind = "text/event-stream" if line["wire"] == "sse" else "application/x-ndjson"
         raw = line["raw"].encode()
@@ -115,41 +115,41 @@ def test_recorded_streams_arrive_the_same_over_a_socket(recorded: Any, size: int
                 assert not line["expected"]["finish_reason"], error
 
 
-def borders(line: dict[str, Any]) -> Iterator[bytes]:
-    """The events of a stream, each with what ends it."""
+def events(line: dict[str, Any]) -> Iterator[bytes]:
+    """Yield the events of a stream, each with its terminator."""
     rest = line["raw"].encode()
     while rest:
         event, end, rest = rest.partition(b"\n" if line.get("wire") == "jsonlines" else b"\n\n")
         yield event + end
 
 
-def test_no_stream_that_was_cut_at_a_border_passes_for_whole(recorded: Any) -> None:
+def test_no_stream_that_was_cut_off_between_two_events_passes_for_whole(recorded: Any) -> None:
     cuts = 0
     for model, name in ((OPENAI, "openai_streams.jsonl"), (ANTHROPIC, "anthropic_streams.jsonl")):
         for line in recorded(name):
             reader = StreamReader(model.parser(), model.endpoint)
-            for event in borders(line):
-                if reader.reading.finish:
+            for event in events(line):
+                if reader.parser.finish:
                     break
-                with pytest.raises(ModelGarbled, match="broke its reply off"):
+                with pytest.raises(ModelGarbled, match="cut off its reply"):
                     list(reader.end())
                 cuts += 1
                 try:
                     list(reader.feed(event))
                 except ModelError:
                     break
-    print(f"cut at {cuts} borders")
+    print(f"cut off in {cuts} places")
     assert cuts > 4000
 
 
-def test_no_tool_runs_from_a_stream_that_was_cut(recorded: Any) -> None:
+def test_no_tool_runs_from_a_stream_that_was_cut_off(recorded: Any) -> None:
     ran: list[Any] = []
     lines = [
         line for line in recorded("openai_streams.jsonl") if "tool_calls" in line["flags"] and len(line["raw"]) < 6000
     ]
     assert len(lines) > 15
     for line in lines:
-        pieces = list(borders(line))
+        pieces = list(events(line))
         end = next(n for n, piece in enumerate(pieces) if b'"finish_reason":"' in piece.replace(b" ", b""))
         tools = [acting(call["name"], ran) for call in line["expected"]["tool_calls"]]
         for n in range(1, end + 1):
@@ -161,7 +161,7 @@ def test_no_tool_runs_from_a_stream_that_was_cut(recorded: Any) -> None:
 
 
 def acting(name: str, ran: list[Any]) -> Any:
-    """A tool that takes anything and notes that it ran."""
+    """Return a tool that takes anything and records that it ran."""
 
     def act(**arguments: Any) -> str:
         ran.append((name, arguments))
@@ -172,7 +172,7 @@ def acting(name: str, ran: list[Any]) -> Any:
     return Tool(name, "Act.", {"type": "object", "properties": {}, "additionalProperties": True}, act, timeout=None)
 
 
-def test_whole_answers_are_read_as_expected(recorded: Any) -> None:
+def test_whole_responses_are_read_as_expected(recorded: Any) -> None:
     lines = recorded("tool_responses.jsonl")
     assert len(lines) == 84
     for line in lines:
