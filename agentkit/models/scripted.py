@@ -57,8 +57,6 @@ class Scripted:
         return SentRequests(self.raw_requests)
 
     def __call__(self, request: Request) -> Output:
-        if request.settings:
-            request = replace(request, settings=dict(request.settings))  # the run may change its own later
         with self._lock:
             self.raw_requests.append(request)
             line: Any = next(self._lines, _END)

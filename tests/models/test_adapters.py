@@ -151,3 +151,19 @@ def test_abilities_of_the_wrong_type_are_refused_at_once() -> None:
     model.abilities = {"tools": True}  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="must be an Abilities"):
         Agent(model)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(None),  # type: ignore[arg-type]
+        Reply("x", reasoning=5),  # type: ignore[arg-type]
+        Reply("x", usage=5),  # type: ignore[arg-type]
+        Reply("x", usage=Usage("many")),  # type: ignore[arg-type]
+        Reply("x", calls=["now"]),  # type: ignore[arg-type]
+        Reply("x", calls=(Call("now", "noon"),)),  # type: ignore[arg-type]
+    ],
+)
+def test_a_reply_with_fields_of_the_wrong_type_is_refused(reply: Reply) -> None:
+    with pytest.raises(TypeError, match="of a Reply must be"):
+        reply_of(reply)

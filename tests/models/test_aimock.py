@@ -61,12 +61,12 @@ def model(url: str, provider: str, **more: Any) -> Remote:
 def test_streamed_text_and_thinking_are_joined_correctly(server: Any, provider: str, size: int) -> None:
     text, thought = "Grüße — 5 × 5 is 25 😀.", "Let me see: five times five."
     server.add_fixture({"userMessage": "5*5"}, {"content": text, "reasoning": thought}, chunkSize=size)
-    heard: list[Any] = []
-    result = Agent(model(server.base_url, provider), journal=None, on_event=heard.append).run("5*5?")
+    events: list[Any] = []
+    result = Agent(model(server.base_url, provider), journal=None, on_event=events.append).run("5*5?")
     assert (result.answer, result.error) == (text, None)
     thought = "" if provider == "ollama" else thought  # the Ollama API of this server sends no thinking
     assert result.run.entries[1].result.reasoning == thought
-    pieces = [event.data for event in heard if event.kind == "model_chunk"]
+    pieces = [event.data for event in events if event.kind == "model_chunk"]
     assert "".join(piece["text"] for piece in pieces) == text
     assert "".join(piece["reasoning"] for piece in pieces) == thought
     assert len(pieces) >= (10 if size == 1 else 1)

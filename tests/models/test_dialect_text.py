@@ -49,14 +49,14 @@ def act(name: str, written: str) -> Reply:
 def test_recorded_turns_are_read_as_an_honest_parser_would(recorded: Callable[[str], list[dict[str, Any]]]) -> None:
     for line in recorded("react_text.jsonl"):
         expected = line["expected"]
-        given = expected.get("text", expected.get("args"))
-        takes = ONE_TEXT if isinstance(given, str) else {"type": "object", "properties": {}}
+        arguments = expected.get("text", expected.get("args"))
+        takes = ONE_TEXT if isinstance(arguments, str) else {"type": "object", "properties": {}}
         known = Tool(expected.get("tool") or "search", "", takes, lambda **_: None)
         reply = TEXT.read(Reply(line["input"]), (known, add))
         if expected["kind"] == "action":
             (call,) = reply.calls
             assert (call.name, call.problem) == (expected["tool"], ""), line["id"]
-            assert call.arguments == ({"query": given} if isinstance(given, str) else given), line["id"]
+            assert call.arguments == ({"query": arguments} if isinstance(arguments, str) else arguments), line["id"]
         else:
             assert reply.calls == (), line["id"]
             assert reply.answer == expected["answer"] if expected["kind"] == "final" else not reply.readable, line["id"]
@@ -71,7 +71,7 @@ def test_the_instructions_come_first_and_only_if_there_are_tools() -> None:
     assert first["role"] == "system"
     for marker in ("Thought:", "Action:", "Action Input:", "Observation:", "FINAL_ANSWER:"):
         assert marker in first["content"]
-    assert json.dumps([each.schema for each in TOOLS], indent=2) in first["content"]
+    assert json.dumps([tool.schema for tool in TOOLS], indent=2) in first["content"]
 
 
 def test_a_turn_is_sent_back_as_the_model_wrote_it_and_its_result_as_an_observation() -> None:
@@ -228,8 +228,8 @@ def test_an_empty_reply_is_readable(text: str) -> None:
 
 
 def test_a_second_action_is_reported_by_its_name() -> None:
-    one = 'Thought: a\nAction: {}\nAction Input: {{"query": "x"}}\n'
-    reply = read(one.format("search") + one.format("look_up"))
+    action = 'Thought: a\nAction: {}\nAction Input: {{"query": "x"}}\n'
+    reply = read(action.format("search") + action.format("look_up"))
     assert [(call.name, bool(call.problem)) for call in reply.calls] == [("search", False), ("look_up", True)]
     assert reply.problems == (f"{EXTRA_ACTIONS} look_up was not run",)
 
@@ -245,9 +245,9 @@ def test_the_same_reply_gives_the_same_ids() -> None:
 
 
 def test_native_calls_are_accepted_in_the_text_dialect() -> None:
-    given = dialects.get("native").read(Reply("", act("add", '{"a": 1, "b": 2}').calls), TOOLS)
-    reply = TEXT.read(Reply("", given.calls), TOOLS)
-    assert reply.calls == given.calls
+    native_reply = dialects.get("native").read(Reply("", act("add", '{"a": 1, "b": 2}').calls), TOOLS)
+    reply = TEXT.read(Reply("", native_reply.calls), TOOLS)
+    assert reply.calls == native_reply.calls
     assert "Action: add" in list(TEXT.render(Chat.of("q") + reply, TOOLS))[-1]["content"]
 
 

@@ -21,13 +21,13 @@ from agentkit.models.transport.retries import Retries
 def ended(reason: str, text: str) -> Result:
     openai: Any = (OpenAI, sse(delta(content=text), delta(reason), b"[DONE]"))
     anthropic = (Anthropic, message({"type": "text", "text": text}, stop=reason))
-    make, said = openai if reason in ("stop", "length", "content_filter") else anthropic
-    with Loopback([answer(said)]) as host:
+    make, stream = openai if reason in ("stop", "length", "content_filter") else anthropic
+    with Loopback([answer(stream)]) as host:
         return Agent(make("m", base_url=host.url), journal=None).run("q")
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"),
+    ("reason", "problem"),
     [
         ("length", "length limit"),
         ("max_tokens", "length limit"),
@@ -35,10 +35,10 @@ def ended(reason: str, text: str) -> Result:
         ("refusal", "the model refused"),
     ],
 )
-def test_a_reply_that_was_cut_short_has_a_problem_that_says_so(reason: str, said: str) -> None:
+def test_a_reply_that_was_cut_short_has_a_problem_that_says_so(reason: str, problem: str) -> None:
     result = ended(reason, "begun")
-    assert result.answer == "begun" and said in result.run[1].result.problems[0]
-    assert said in ended(reason, "").answer
+    assert result.answer == "begun" and problem in result.run[1].result.problems[0]
+    assert problem in ended(reason, "").answer
 
 
 @pytest.mark.parametrize("reason", ["stop", "end_turn"])
@@ -103,8 +103,8 @@ def test_a_host_that_gives_up_midway_is_asked_again_and_its_text_is_not_used(mak
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter", "refusal", "unheard_of"])
-@pytest.mark.parametrize("given", ["rm -rf /tmp/old", ""])
-def test_a_tool_does_not_run_from_a_text_input_that_may_lack_its_end(reason: str, given: str) -> None:
+@pytest.mark.parametrize("command_line", ["rm -rf /tmp/old", ""])
+def test_a_tool_does_not_run_from_a_text_input_that_may_lack_its_end(reason: str, command_line: str) -> None:
     ran: list[str] = []
 
     @tool
@@ -119,8 +119,8 @@ def test_a_tool_does_not_run_from_a_text_input_that_may_lack_its_end(reason: str
         ran.append(folder)
         return "done"
 
-    name = "shell" if given else "clean"
-    cut = Reply(f"Thought: now\nAction: {name}\nAction Input: {given}", finish=reason)
+    name = "shell" if command_line else "clean"
+    cut = Reply(f"Thought: now\nAction: {name}\nAction Input: {command_line}", finish=reason)
     result = Agent(Scripted([cut, "FINAL_ANSWER: left"]), [shell, clean], journal=None).run("go")
     assert (result.answer, ran) == ("left", [])
 

@@ -36,8 +36,8 @@ TEXT = '{"city": "Bern", "days": [1, 2]}'
     ],
 )
 def test_data_is_found_whatever_surrounds_it(text: str) -> None:
-    found = extract(text)
-    assert found and {"code": "```x```", **found.value} == {**HERE, "code": "```x```"}
+    data = extract(text)
+    assert data and {"code": "```x```", **data.value} == {**HERE, "code": "```x```"}
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_mended_data_is_reported_and_completed_data_is_marked() -> None:
 
 
 def test_a_part_of_a_broken_object_is_not_mistaken_for_the_whole() -> None:
-    found = extract('{"steps": [{"id": 1}, {"id": 2}, {"id": 3')
-    assert found and found.value == {"steps": [{"id": 1}, {"id": 2}, {"id": 3}]} and found.completed
+    data = extract('{"steps": [{"id": 1}, {"id": 2}, {"id": 3')
+    assert data and data.value == {"steps": [{"id": 1}, {"id": 2}, {"id": 3}]} and data.completed
 
 
 @pytest.mark.parametrize(
@@ -73,26 +73,24 @@ def test_half_of_a_character_is_kept_in_whole_data_and_prevents_completion() -> 
 
 
 def test_the_first_of_several_values_that_fits_is_used() -> None:
-    found = extract('First {"draft": 1}, then {"city": "Bern"}.', lambda value: "city" in value)
-    assert found and found.value == {"city": "Bern"}
+    data = extract('First {"draft": 1}, then {"city": "Bern"}.', lambda value: "city" in value)
+    assert data and data.value == {"city": "Bern"}
 
 
 def test_a_remark_in_brackets_comes_after_an_object() -> None:
-    found = extract('As [1, 2] say: {"a": 1}')
-    assert found and found.value == {"a": 1}
+    data = extract('As [1, 2] say: {"a": 1}')
+    assert data and data.value == {"a": 1}
 
 
 def test_recorded_texts_are_read_as_their_tier_demands(recorded: Any) -> None:
     right, total, slowest = Counter[str](), Counter[str](), 0.0
     for line in recorded("json_extract.jsonl"):
         began = time.process_time()
-        found = extract(line["input"])
+        data = extract(line["input"])
         slowest = max(slowest, time.process_time() - began)
         total[line["tier"]] += 1
         wanted = line["expected"]
-        right[line["tier"]] += (
-            found is not None and found.value == wanted["value"] if "value" in wanted else found is None
-        )
+        right[line["tier"]] += data is not None and data.value == wanted["value"] if "value" in wanted else data is None
     for tier in ("valid-json", "must-extract", "must-fail-or-none"):
         assert right[tier] == total[tier], tier
     assert right["should-extract"] >= 0.9 * total["should-extract"]

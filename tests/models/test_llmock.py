@@ -43,12 +43,12 @@ def test_a_passing_trouble_is_survived_and_the_client_graded_well(
         llmock.slow_first_token(0.2)
     else:
         getattr(llmock, trouble)(after_chunks=1, provider=provider)
-    said = "all is well" + " and good" * 20
-    llmock.reply(said, times=None)
+    text = "all is well" + " and good" * 20
+    llmock.reply(text, times=None)
     if trouble == "corrupt":
         llmock.pace(10)  # the server is still sending when the client leaves, and so notices it
     result = drive(Agent(model(llmock, provider), journal=None), "say it", background)
-    assert result.error is None and result.answer == said
+    assert result.error is None and result.answer == text
     llmock.assert_resilient(strict=True)
 
 

@@ -90,8 +90,8 @@ def changed(value: Any) -> Iterator[Any]:
 
 def read(model: Any, objects: list[Any]) -> Any:
     reader, collector = StreamReader(model.parser(), model.endpoint), StreamCollector()
-    for each in objects:
-        for chunk in reader.feed(b"data: " + json.dumps(each).encode() + b"\n\n"):
+    for event in objects:
+        for chunk in reader.feed(b"data: " + json.dumps(event).encode() + b"\n\n"):
             collector.add(chunk)
     for chunk in reader.end():
         collector.add(chunk)

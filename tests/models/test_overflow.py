@@ -73,12 +73,12 @@ def test_if_the_last_result_alone_is_too_long_it_is_cut() -> None:
 
 
 def test_the_older_half_of_a_long_conversation_is_left_out_but_never_the_last_turn() -> None:
-    said = [system("s"), *(each(f"{each.__name__} {n}") for n in range(4) for each in (user, assistant))]
+    messages = [system("s"), *(each(f"{each.__name__} {n}") for n in range(4) for each in (user, assistant))]
     scripted = Scripted([ContextOverflow("too long"), "done", ContextOverflow("too long")])
-    run = Agent(scripted, journal="memory").start([*said, user("now", pinned=True)], paused=True)
+    run = Agent(scripted, journal="memory").start([*messages, user("now", pinned=True)], paused=True)
     assert run.drive().answer == "done" and "4 earlier messages were left out" in run.entries[1].reason
-    told = [message["content"] for message in scripted.requests[1]["messages"]]
-    assert told == ["s", "user 2", "assistant 2", "user 3", "assistant 3", "now"]
+    sent = [message["content"] for message in scripted.requests[1]["messages"]]
+    assert sent == ["s", "user 2", "assistant 2", "user 3", "assistant 3", "now"]
     assert isinstance(Agent(scripted, journal="memory").run("now").error, ContextOverflow)
 
 

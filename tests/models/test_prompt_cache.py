@@ -68,9 +68,13 @@ def test_a_gateway_that_does_not_know_the_marks_is_asked_without_them_from_then_
 def test_storing_in_the_cache_and_reading_from_it_have_their_own_prices() -> None:
     model = Anthropic("claude-sonnet-4-5", base_url="http://127.0.0.1:9")
     parser = model.parser()
-    used = {"input_tokens": 1_000_000, "cache_creation_input_tokens": 1_000_000, "cache_read_input_tokens": 1_000_000}
+    usage_report = {
+        "input_tokens": 1_000_000,
+        "cache_creation_input_tokens": 1_000_000,
+        "cache_read_input_tokens": 1_000_000,
+    }
     whole = {"type": "message", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}
-    usage = collect(parser.event("", {**whole, "usage": {**used, "output_tokens": 1_000_000}})).usage
+    usage = collect(parser.event("", {**whole, "usage": {**usage_report, "output_tokens": 1_000_000}})).usage
     assert usage and (usage.input, usage.cached, usage.output) == (3_000_000, 1_000_000, 1_000_000)
     assert usage.cost == pytest.approx(3 + 3.75 + 0.3 + 15)
 

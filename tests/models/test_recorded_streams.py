@@ -190,10 +190,10 @@ def test_whole_responses_are_read_as_expected(recorded: Any) -> None:
                 )
                 continue
             reply = collect(model(ASKED))
-        said = expected["content"] or expected["refusal"] or ""
-        parts_said = said if isinstance(said, list) else [{"type": "text", "text": said}]
-        assert reply.text == "".join(part["text"] for part in parts_said if part["type"] == "text"), line["id"]
-        assert reply.reasoning == expected["reasoning"] or isinstance(said, list), line["id"]
+        content = expected["content"] or expected["refusal"] or ""
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        assert reply.text == "".join(part["text"] for part in parts if part["type"] == "text"), line["id"]
+        assert reply.reasoning == expected["reasoning"] or isinstance(content, list), line["id"]
         calls = [(call.name, call.arguments) for call in reply.calls]
         assert calls == [(call["name"], call["args"]) for call in expected["tool_calls"]], line["id"]
         assert reply.finish == (expected["finish_reason"] or "stop"), line["id"]
@@ -215,6 +215,6 @@ def test_malformed_arguments_never_run(recorded: Any) -> None:
     for line in lines:
         with Loopback([answer(calling("search", line["arguments"])), answer(completion("sorry"))]) as host:
             result = Agent(OpenAI("m", base_url=host.url), [search], journal=None).run("go")
-            told = host.got[1].json["messages"][-1]["content"]
-        assert result.answer == "sorry" and "rguments" in told, line["id"]
+            result_text = host.got[1].json["messages"][-1]["content"]
+        assert result.answer == "sorry" and "rguments" in result_text, line["id"]
     assert ran == []

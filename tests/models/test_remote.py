@@ -80,7 +80,7 @@ def test_a_tool_runs_and_the_shown_request_is_what_was_sent_byte_for_byte(wire: 
 @WIRES
 @DIALECTS
 def test_every_dialect_works_with_every_api(wire: str, dialect: str) -> None:
-    said = {
+    texts = {
         "json": [
             '{"type": "tool_call", "tool_name": "add", "tool_args": {"a": 1, "b": 2}}',
             '{"type": "final_answer", "answer": "three"}',
@@ -92,7 +92,7 @@ def test_every_dialect_works_with_every_api(wire: str, dialect: str) -> None:
         "ollama": ollama_text,
         "anthropic": lambda text: message({"type": "text", "text": text}),
     }
-    with Loopback([answer(speak[wire](text)) for text in said] if said else list(SCRIPTS[wire])) as host:
+    with Loopback([answer(speak[wire](text)) for text in texts] if texts else list(SCRIPTS[wire])) as host:
         result = Agent(model(host, wire), [add], journal=None, dialect=dialect).run("1+2?")
         assert (result.answer, result.tool_calls_count) == ("three", 1)
         first, second = (got.json for got in host.got)
@@ -130,22 +130,26 @@ USE = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1, "b": 2}}
 def test_signed_thinking_goes_back_unchanged_to_its_own_host_only() -> None:
     first = answer(message(THINKING, REDACTED, {"type": "text", "text": "I add."}, USE, stop="tool_use"))
     end = answer(message({"type": "text", "text": "three"}))
-    with Loopback([first, end]) as one, Loopback([end]) as other, Loopback([answer(completion("three"))]) as third:
-        run = Agent(model(one, "anthropic"), [add], journal="memory").start("1+2?", paused=True)
+    with (
+        Loopback([first, end]) as first_host,
+        Loopback([end]) as second_host,
+        Loopback([answer(completion("three"))]) as third_host,
+    ):
+        run = Agent(model(first_host, "anthropic"), [add], journal="memory").start("1+2?", paused=True)
         thought = next(run)
         assert thought.result.reasoning == THINKING["thinking"] and thought.result.text == "I add."
         next(run)
-        elsewhere = run.fork(2, model=model(other, "anthropic"))
-        openai = run.fork(2, model=model(third, "openai"))
+        elsewhere = run.fork(2, model=model(second_host, "anthropic"))
+        openai = run.fork(2, model=model(third_host, "openai"))
         assert [each.drive().answer for each in (run, elsewhere, openai)] == ["three"] * 3
-        assert one.got[1].json["messages"][1]["content"] == [
+        assert first_host.got[1].json["messages"][1]["content"] == [
             THINKING,
             REDACTED,
             {"type": "text", "text": "I add."},
             USE,
         ]
-        assert other.got[0].json["messages"][1]["content"] == [{"type": "text", "text": "I add."}, USE]
-        assert b"signature" not in third.got[0].body and b"opaque" not in third.got[0].body
+        assert second_host.got[0].json["messages"][1]["content"] == [{"type": "text", "text": "I add."}, USE]
+        assert b"signature" not in third_host.got[0].body and b"opaque" not in third_host.got[0].body
 
 
 def test_signed_thinking_survives_a_restart(tmp_path: Any) -> None:
@@ -175,13 +179,13 @@ def test_signed_thinking_is_not_sent_back_after_an_edit() -> None:
 def test_thinking_in_tags_is_shown_as_thought_wherever_the_stream_is_cut(size: int) -> None:
     text = "<think>is 5 < 6 and </thin> no tag?\nyes</think>\n\nThe answer: a <b> c, `<think>` is a tag"
     pieces = [delta(content=piece.decode()) for piece in cut(text.encode(), size)]
-    heard: list[Any] = []
+    events: list[Any] = []
     with Loopback([answer(sse(*pieces, delta("stop"), b"[DONE]"))]) as host:
-        result = Agent(model(host, "openai"), journal=None, on_event=heard.append).run("q")
-    told = [event.data for event in heard if event.kind == "model_chunk"]
+        result = Agent(model(host, "openai"), journal=None, on_event=events.append).run("q")
+    chunks = [event.data for event in events if event.kind == "model_chunk"]
     assert result.answer == "The answer: a <b> c, `<think>` is a tag"
-    assert "".join(piece["text"] for piece in told) == result.answer
-    assert "".join(piece["reasoning"] for piece in told) == "is 5 < 6 and </thin> no tag?\nyes"
+    assert "".join(piece["text"] for piece in chunks) == result.answer
+    assert "".join(piece["reasoning"] for piece in chunks) == "is 5 < 6 and </thin> no tag?\nyes"
     assert result.run.entries[1].result.reasoning == "is 5 < 6 and </thin> no tag?\nyes"
 
 
@@ -204,14 +208,14 @@ def test_signed_reasoning_details_go_back_to_their_own_gateway_only() -> None:
     ]
     first = answer(sse(*pieces, delta(tool_calls=[call]), delta("tool_calls"), b"[DONE]"))
     end = answer(completion("three"))
-    with Loopback([first, end]) as one, Loopback([end]) as other:
-        run = Agent(model(one, "openai"), [add], journal="memory").start("1+2?", paused=True)
+    with Loopback([first, end]) as first_host, Loopback([end]) as second_host:
+        run = Agent(model(first_host, "openai"), [add], journal="memory").start("1+2?", paused=True)
         assert next(run).result.reasoning == "hm, so" and next(run)
-        elsewhere = run.fork(2, model=model(other, "openai"))
+        elsewhere = run.fork(2, model=model(second_host, "openai"))
         assert (run.drive().answer, elsewhere.drive().answer) == ("three", "three")
-        kept = one.got[1].json["messages"][1]["reasoning_details"]
+        kept = first_host.got[1].json["messages"][1]["reasoning_details"]
     assert kept == [{"type": "reasoning.text", "index": 0, "text": "hm, so", "signature": "c2lnbmVk"}]
-    assert "reasoning_details" not in other.got[0].json["messages"][1]
+    assert "reasoning_details" not in second_host.got[0].json["messages"][1]
 
 
 # -- cost --------------------------------------------------------------------------------------------------------------
@@ -243,8 +247,8 @@ def test_a_reply_in_which_the_host_ran_a_tool_is_not_asked_for_again() -> None:
 
 
 def test_the_cost_of_a_broken_reply_counts_too() -> None:
-    said = message({"type": "text", "text": "hello"})
-    with Loopback([parts([said[:400]]), answer(said)]) as host:
+    stream = message({"type": "text", "text": "hello"})
+    with Loopback([parts([stream[:400]]), answer(stream)]) as host:
         result = Agent(model(host, "anthropic", retries=1), journal=None).run("q")
     assert (result.answer, result.usage.input, result.usage.output) == ("hello", 18, 8)
 
@@ -272,10 +276,10 @@ def test_the_cost_of_a_call_that_failed_for_good_counts_too() -> None:
 @WIRES
 def test_a_key_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
     echo = fault("401 Unauthorized", f"Incorrect API key provided: {KEY}")
-    heard: list[Any] = []
+    events: list[Any] = []
     with Loopback([*SCRIPTS[wire], echo]) as host:
         made = model(host, wire, api_key=KEY)
-        agent = Agent(made, [add], journal=str(tmp_path / "runs.db"), on_event=heard.append)
+        agent = Agent(made, [add], journal=str(tmp_path / "runs.db"), on_event=events.append)
         run, failed = agent.run("1+2?").run, agent.run("again")
         assert KEY in str(host.got[0].headers)
     shown = [
@@ -290,7 +294,7 @@ def test_a_key_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
     shown += [
         str(failed.error),
         repr(failed.error),
-        repr(heard),
+        repr(events),
         repr(failed.run),
         json.dumps(run.request(1), default=str),
     ]
@@ -314,17 +318,17 @@ def test_custom_headers_and_a_query_are_sent_and_hidden() -> None:
 
 @WIRES
 def test_a_key_in_the_query_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
-    key, ends, heard = "plain4words-in2a5query", {"openai": "v1", "anthropic": "v1/messages", "ollama": "api"}, []
+    key, ends, events = "plain4words-in2a5query", {"openai": "v1", "anthropic": "v1/messages", "ollama": "api"}, []
     with Loopback([fault("404 Not Found", f"no such page for {key}")]) as host:
         make, base = (
             {"openai": OpenAI, "anthropic": Anthropic, "ollama": Ollama}[wire],
             f"{host.url}/{ends[wire]}?key={key}",
         )
         made = make("m", base_url=base)
-        result = Agent(made, journal=str(tmp_path / "runs.db"), on_event=heard.append).run("q")
+        result = Agent(made, journal=str(tmp_path / "runs.db"), on_event=events.append).run("q")
         assert host.got[0].line.count("/v1") == (wire != "ollama") and f"?key={key}" in host.got[0].line
         assert "no such page" in str(result.error)
-    shown = [repr(made), repr(result.error), repr(heard), repr(result.run), json.dumps(result.run.to_json())]
+    shown = [repr(made), repr(result.error), repr(events), repr(result.run), json.dumps(result.run.to_json())]
     assert not [text for text in shown if key in text]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
 
@@ -389,11 +393,11 @@ def test_abilities_can_be_set_and_choose_the_dialect() -> None:
 
 def test_each_role_asks_its_own_model() -> None:
     with (
-        Loopback([answer(completion("from the one"))]) as one,
-        Loopback([answer(completion("from the other"))]) as other,
+        Loopback([answer(completion("from the one"))]) as main_host,
+        Loopback([answer(completion("from the other"))]) as role_host,
     ):
-        agent = Agent(model(one, "openai"), journal=None, roles={"thought": model(other, "openai")})
-        assert agent.run("q").answer == "from the other" and one.got == []
+        agent = Agent(model(main_host, "openai"), journal=None, roles={"thought": model(role_host, "openai")})
+        assert agent.run("q").answer == "from the other" and main_host.got == []
 
 
 def test_a_reply_of_anthropic_can_be_longer_than_its_thinking() -> None:
@@ -448,6 +452,6 @@ def test_a_signature_in_the_url_and_a_cookie_are_masked_when_a_host_repeats_them
         [fault("400 Bad", "what is Quiet77CompanyWord?"), answer(completion("it is Quiet77CompanyWord"))]
     ) as host:
         run = Agent(OpenAI("m", base_url=host.url + tail, headers=headers), journal="memory").start("q", paused=True)
-        refused, said = str(run.drive().error), run.drive().answer
-    assert "what is [secret" in refused and "it is [secret" in str(said)
-    assert "Quiet77" not in f"{refused} {said} {json.dumps(run.to_json(), default=str)}"
+        refused, reply = str(run.drive().error), run.drive().answer
+    assert "what is [secret" in refused and "it is [secret" in str(reply)
+    assert "Quiet77" not in f"{refused} {reply} {json.dumps(run.to_json(), default=str)}"

@@ -49,7 +49,7 @@ def test_a_name_with_a_provider_is_a_model_of_that_provider() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "suggestion"),
     [
         ("gpt-5", "openai:gpt-5"),
         ("claude-haiku-4-5", "anthropic:claude-haiku-4-5"),
@@ -66,8 +66,8 @@ def test_a_name_with_a_provider_is_a_model_of_that_provider() -> None:
         ("o3", "openai:o3"),
     ],
 )
-def test_a_name_without_its_provider_or_scheme_gets_the_right_suggestion(name: str, meant: str) -> None:
-    with pytest.raises(Unknown, match=f"did you mean '{meant}'"):
+def test_a_name_without_its_provider_or_scheme_gets_the_right_suggestion(name: str, suggestion: str) -> None:
+    with pytest.raises(Unknown, match=f"did you mean '{suggestion}'"):
         resolve.find(name)
 
 
@@ -121,7 +121,7 @@ def test_ollama_is_asked_for_the_abilities_of_its_model(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("named", "base"),
+    ("variable", "base"),
     [
         ("", "http://127.0.0.1:11434"),
         ("0.0.0.0", "http://127.0.0.1:11434"),
@@ -137,8 +137,10 @@ def test_ollama_is_asked_for_the_abilities_of_its_model(monkeypatch: pytest.Monk
         ("box:", "http://box:11434"),
     ],
 )
-def test_ollama_host_is_read_as_ollama_itself_reads_it(named: str, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OLLAMA_HOST", named)
+def test_ollama_host_is_read_as_ollama_itself_reads_it(
+    variable: str, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", variable)
     assert ollama.server_url() == base and ollama.Ollama("m").url == f"{base}/api/chat"
 
 
@@ -206,7 +208,7 @@ def test_the_search_for_local_servers_does_not_wait_for_a_silent_one(monkeypatch
         monkeypatch.setenv("AGENTKIT_LOCAL", f"{mute.url}/v1,{web.url}/v1,{good.url},http://127.0.0.1:9")
         looked = (local_servers.servers() for _ in range(50))  # a busy machine may exceed the time once or twice
         found = next(filter(None, looked), [])
-        assert [(each.address, each.models) for each in found] == [(good.url, ("a:1",))] and not ended
+        assert [(server.address, server.models) for server in found] == [(good.url, ("a:1",))] and not ended
     monkeypatch.setenv("AGENTKIT_LOCAL", "none")
     assert local_servers.addresses() == {} and local_servers.servers() == []
     monkeypatch.delenv("AGENTKIT_LOCAL")
@@ -216,10 +218,10 @@ def test_the_search_for_local_servers_does_not_wait_for_a_silent_one(monkeypatch
 def test_the_terminal_lists_the_models_and_why_one_was_chosen(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("AGENTKIT_LOCAL", address)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-0123456789abcdef0123")
-    said = " ".join(CliRunner().invoke(cli.app, ["models"]).stdout.split())
-    assert f"* {address}#qwen3-8b answers when no -m is given" in said and "answers on this machine" in said
-    assert "OPENAI_API_KEY is set, and is billed for it" in said and "needs a key: ANTHROPIC_API_KEY" in said
-    assert "sk-proj" not in said
+    text = " ".join(CliRunner().invoke(cli.app, ["models"]).stdout.split())
+    assert f"* {address}#qwen3-8b answers when no -m is given" in text and "answers on this machine" in text
+    assert "OPENAI_API_KEY is set, and is billed for it" in text and "needs a key: ANTHROPIC_API_KEY" in text
+    assert "sk-proj" not in text
 
 
 def test_the_scheme_of_a_url_may_be_in_capitals() -> None:

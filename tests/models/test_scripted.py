@@ -12,9 +12,11 @@ from agentkit.core.messages import Call, Chat, Reply, Usage
 from agentkit.errors import NotRecorded
 from agentkit.models import dialects
 from agentkit.models.base import Abilities, Chunk, Request
+from agentkit.models.dialects.rendering import Rendering
+from agentkit.models.dialects.text import Text
 from agentkit.models.scripted import Echo, Scripted
 from agentkit.models.stream_collector import collect
-from agentkit.tools.tool import tool
+from agentkit.tools.tool import Tool, tool
 
 
 @tool
@@ -35,6 +37,29 @@ def test_the_script_is_followed_and_every_request_is_kept_as_it_would_be_sent() 
     assert [asked["messages"][-1]["content"] for asked in model.requests] == ["a", "b", "c"]
     assert model.requests[0] == request("a").to_dict() and "Action:" in model.requests[0]["messages"][0]["content"]
     assert [asked.chat.last.text for asked in model.raw_requests] == ["a", "b", "c"]  # type: ignore[union-attr]
+
+
+class CountingText(Text):
+    """The text dialect, which counts how often a chat is rendered."""
+
+    rendered = 0
+
+    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
+        self.rendered += 1
+        return super().render(chat, tools)
+
+
+def test_requests_are_rendered_only_when_they_are_looked_at() -> None:
+    model, dialect = Scripted(["one", "two"]), CountingText()
+    sent = [Request(Chat.of(text), dialect, (now,)) for text in ("a", "b")]
+    expected = [request.to_dict() for request in sent]
+    dialect.rendered = 0
+    for request in sent:
+        model(request)
+    assert dialect.rendered == 0 and len(model.requests) == model.calls == 2
+    assert model.requests[-1] == expected[-1] and dialect.rendered == 1
+    assert model.requests == expected == list(model.requests) and model.requests[:1] == expected[:1]
+    assert [] != model.requests != expected[:1] and repr(model.requests) == repr(expected)
 
 
 def test_an_error_in_the_script_is_raised_and_the_script_goes_on() -> None:
@@ -63,8 +88,8 @@ def test_a_single_reply_is_refused_as_a_script() -> None:
 
 
 def test_a_reply_can_be_streamed_in_pieces() -> None:
-    whole = Reply("hello there", (Call("now", {"a": "ü"}, "c1"),), reasoning="because", usage=Usage(1, 2))
-    model = Scripted([whole], abilities=Abilities(tools=True, stream=True), chunks=3)
+    reply_in_full = Reply("hello there", (Call("now", {"a": "ü"}, "c1"),), reasoning="because", usage=Usage(1, 2))
+    model = Scripted([reply_in_full], abilities=Abilities(tools=True, stream=True), chunks=3)
     seen: list[Chunk] = []
     reply = collect(model(request()), seen.append)
     assert (reply.text, reply.reasoning, reply.usage, reply.finish) == (

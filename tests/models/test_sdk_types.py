@@ -29,14 +29,14 @@ def add(a: int, b: int) -> int:
 
 
 def events(stream: bytes) -> list[Any]:
-    found = [line.removeprefix(b"data: ") for line in stream.split(b"\n") if line.startswith(b"data: ")]
-    return [json.loads(each) for each in found if each != b"[DONE]"]
+    data = [line.removeprefix(b"data: ") for line in stream.split(b"\n") if line.startswith(b"data: ")]
+    return [json.loads(line) for line in data if line != b"[DONE]"]
 
 
 def extras(model: Any) -> list[Any]:
     """Return everything in a pydantic object that its type does not know, at any depth."""
     if isinstance(model, list):
-        return [extra for each in model for extra in extras(each)]
+        return [extra for item in model for extra in extras(item)]
     if not hasattr(model, "model_fields_set"):
         return []
     own = list((model.model_extra or {}).items())
@@ -104,8 +104,8 @@ def test_requests_to_openai_fit_its_types() -> None:
 def test_requests_to_anthropic_fit_its_types() -> None:
     thinking = {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}
     use = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1, "b": 2}}
-    said = {"type": "text", "text": "three"}
-    with Loopback([answer(message(thinking, use, stop="tool_use")), answer(message(said))]) as host:
+    text_block = {"type": "text", "text": "three"}
+    with Loopback([answer(message(thinking, use, stop="tool_use")), answer(message(text_block))]) as host:
         talk(Anthropic("claude-sonnet-4-5", base_url=host.url, api_key="k"))
         for got in host.got:
             check(MessageCreateParamsStreaming, got.body)

@@ -24,8 +24,8 @@ def test_chunks_become_one_reply() -> None:
 
 
 def test_parallel_calls_are_distinguished_by_their_index() -> None:
-    found = calls(CallDelta(0, "a", "one", '{"x"'), CallDelta(1, "b", "two", "{}"), CallDelta(0, arguments=": 1}"))
-    assert [(call.id, call.name, call.arguments) for call in found] == [("a", "one", {"x": 1}), ("b", "two", {})]
+    parallel = calls(CallDelta(0, "a", "one", '{"x"'), CallDelta(1, "b", "two", "{}"), CallDelta(0, arguments=": 1}"))
+    assert [(call.id, call.name, call.arguments) for call in parallel] == [("a", "one", {"x": 1}), ("b", "two", {})]
 
 
 def test_a_name_that_is_repeated_in_every_piece_is_one_name() -> None:
@@ -34,13 +34,13 @@ def test_a_name_that_is_repeated_in_every_piece_is_one_name() -> None:
 
 
 def test_two_names_under_one_index_are_two_calls() -> None:
-    found = calls(CallDelta(0, name="one", arguments="{}"), CallDelta(0, name="two", arguments='{"x": 1}'))
-    assert [(call.name, call.arguments) for call in found] == [("one", {}), ("two", {"x": 1})]
+    parallel = calls(CallDelta(0, name="one", arguments="{}"), CallDelta(0, name="two", arguments='{"x": 1}'))
+    assert [(call.name, call.arguments) for call in parallel] == [("one", {}), ("two", {"x": 1})]
 
 
 def test_two_ids_under_one_index_are_two_calls() -> None:
-    found = calls(CallDelta(0, "a", "one", "{}"), CallDelta(0, "b", "one", '{"x": 1}'))
-    assert [(call.id, call.arguments) for call in found] == [("a", {}), ("b", {"x": 1})]
+    parallel = calls(CallDelta(0, "a", "one", "{}"), CallDelta(0, "b", "one", '{"x": 1}'))
+    assert [(call.id, call.arguments) for call in parallel] == [("a", {}), ("b", {"x": 1})]
 
 
 @pytest.mark.parametrize("written", ['{"x": ', "", "[]", "x"])

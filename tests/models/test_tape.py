@@ -88,9 +88,9 @@ def test_binary_data_and_broken_connections_are_played_as_they_were(tmp_path: Pa
 
 def test_no_secret_reaches_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_PASSWORD", "correct-horse-battery")
-    said = completion(f"the key is {KEY} and correct-horse-battery")
+    stream = completion(f"the key is {KEY} and correct-horse-battery")
     path = tmp_path / "tape.json"
-    with Loopback([answer(said, set_cookie="session=abcdef123456")]) as host, Tape(path, "record"):
+    with Loopback([answer(stream, set_cookie="session=abcdef123456")]) as host, Tape(path, "record"):
         agent(host.url).run(f"keep {KEY}")
     kept = path.read_text(encoding="utf-8")
     for secret in (KEY, "correct-horse", "session=", "authorization", "Bearer"):
@@ -118,8 +118,8 @@ def test_no_secret_reaches_the_tape_in_binary_data(tmp_path: Path) -> None:
 
 def test_no_secret_reaches_the_tape_in_a_compressed_response(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
-    packed = [gzip.compress(completion(said)) for said in (f"it is {KEY}, really", "nothing to hide")]
-    with Loopback([answer(each, content_encoding="gzip") for each in packed]) as host, Tape(path, "record") as tape:
+    packed = [gzip.compress(completion(text)) for text in (f"it is {KEY}, really", "nothing to hide")]
+    with Loopback([answer(body, content_encoding="gzip") for body in packed]) as host, Tape(path, "record") as tape:
         first = [agent(host.url).run(task).answer for task in "ab"]
         kept = [b"".join(pieces_of(exchange["response"])) for exchange in tape.exchanges]
     assert KEY.encode() not in kept[0] and b"[secret" in kept[0] and kept[1] == packed[1]
@@ -211,11 +211,11 @@ def test_the_answers_of_local_servers_about_their_models_are_played_too(
 ) -> None:
     """Otherwise the model would be asked in another dialect than it was recorded in, or not be found at all."""
     ollama, other = tmp_path / "ollama.json", tmp_path / "other.json"
-    plain, final = (
+    no_tools, final = (
         json_answer(capabilities=["completion"]),
         lines({"message": {"content": "FINAL_ANSWER: 5"}, "done": True}),
     )
-    with Loopback([plain, answer(final)]) as host, Tape(ollama, "record"):
+    with Loopback([no_tools, answer(final)]) as host, Tape(ollama, "record"):
         monkeypatch.setenv("OLLAMA_HOST", host.host)
         assert Agent("ollama:tiny", [add], journal=None).run("2+3?").answer == "5"
     with Loopback([json_answer(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(other, "record"):
@@ -233,8 +233,11 @@ def test_a_server_that_was_found_is_found_again_on_the_tape(tmp_path: Path, monk
         (name,) = local_servers.models_at(f"{host.url}/v1", 20)
         assert Agent(f"{host.url}/v1#{name}", journal=None).run("2+3?").answer == "five"
     with Tape(path):
-        found = Agent(journal=None)
-        assert found.model.name == f"{host.url}/v1#qwen3" and found.run("2+3?").answer == "five"
+        agent_without_model = Agent(journal=None)
+        assert (
+            agent_without_model.model.name == f"{host.url}/v1#qwen3"
+            and agent_without_model.run("2+3?").answer == "five"
+        )
     assert Agent(journal=None).model.name == "offline"
 
 
@@ -242,12 +245,12 @@ def test_each_of_several_servers_has_its_own_answers_on_the_tape(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, listed = tmp_path / "tape.json", [json_answer(data=[{"id": name}]) for name in ("qwen3", "llama3")]
-    with Loopback(listed[:1]) as one, Loopback(listed[1:]) as other, Tape(path, "record"):
-        urls = [f"{host.url}/v1" for host in (one, other)]
+    with Loopback(listed[:1]) as first_host, Loopback(listed[1:]) as second_host, Tape(path, "record"):
+        urls = [f"{host.url}/v1" for host in (first_host, second_host)]
         recorded = [local_servers.models_at(url, 20) for url in urls]
     monkeypatch.setenv("AGENTKIT_LOCAL", ",".join(["http://127.0.0.1:9/v1", *reversed(urls)]))
     with Tape(path):
-        assert [(found.address, found.models) for found in local_servers.servers()] == list(
+        assert [(server.address, server.models) for server in local_servers.servers()] == list(
             zip(urls, recorded, strict=True)
         )[::-1]
         assert (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -76,11 +75,23 @@ class Text:
         return completed(reply, self.name, raw, thought, reading, cut)
 
 
-@functools.lru_cache(maxsize=32)
+_MAX_KNOWN = 32
+_known: dict[tuple[str, tuple[int, ...]], tuple[Block, tuple[Tool, ...]]] = {}
+
+
 def instructions(text: str, tools: tuple[Tool, ...]) -> Block:
-    """Return the message that explains how to use the tools and describes them."""
-    schemas = json.dumps([tool.schema for tool in tools], indent=2, ensure_ascii=False)
-    return Block([{"role": "system", "content": text + schemas}])
+    """Return the message that explains how to use the tools and describes them; made once for the same tools."""
+    key = (text, tuple(map(id, tools)))
+    known = _known.get(key)
+    if known is None:
+        schemas = json.dumps([tool.schema for tool in tools], indent=2, ensure_ascii=False)
+        if len(_known) >= _MAX_KNOWN:
+            _known.clear()
+        known = _known[key] = (
+            Block([{"role": "system", "content": text + schemas}]),
+            tools,
+        )  # so that the ids stay theirs
+    return known[0]
 
 
 def _write(message: Message) -> View:

@@ -172,12 +172,12 @@ def test_every_form_of_retry_after_is_read(headers: dict[str, str], seconds: flo
 
 
 def test_a_connection_that_drops_midway_is_tried_again_and_no_text_is_repeated() -> None:
-    heard: list[Any] = []
+    events: list[Any] = []
     half = [sse(delta(content="half a "))]  # the last word is held back until it is whole, since it may be a secret
     with Loopback([parts(half, whole=False), parts(half), answer(completion("whole"))]) as host:
-        agent = Agent(OpenAI("m", base_url=host.url, retries=QUICK), journal=None, on_event=heard.append)
+        agent = Agent(OpenAI("m", base_url=host.url, retries=QUICK), journal=None, on_event=events.append)
         assert agent.run("q").answer == "whole"
-    pieces = [(event.data["text"], bool(event.data["again"])) for event in heard if event.kind == "model_chunk"]
+    pieces = [(event.data["text"], bool(event.data["again"])) for event in events if event.kind == "model_chunk"]
     assert pieces == [("half a ", False), ("", True), ("half a ", False), ("", True), ("whole", False)]
 
 

@@ -124,12 +124,12 @@ def test_an_account_without_credit_is_not_asked_again() -> None:
 
 def city(task: Any) -> Any:
     """Ask for a city."""
-    found = yield from structured(task, {"type": "object", "required": ["name"]})
-    return Answer(found.value["name"], Chat.of(task))
+    city_data = yield from structured(task, {"type": "object", "required": ["name"]})
+    return Answer(city_data.value["name"], Chat.of(task))
 
 
 @pytest.mark.parametrize(
-    ("said", "answered"),
+    ("refusal", "answered"),
     [
         (fault("404 Not Found", "No endpoints found that support tool use"), "Bern"),
         (fault("400 Bad", "tool_choice is not supported"), "Bern"),
@@ -137,8 +137,8 @@ def city(task: Any) -> Any:
         (fault("400 Bad", "the model `m` does not exist"), ""),
     ],
 )
-def test_only_if_a_way_to_ask_for_data_is_refused_is_another_one_tried(said: bytes, answered: str) -> None:
-    with Loopback([said, answer(completion('{"name": "Bern"}'))]) as host:
+def test_only_if_a_way_to_ask_for_data_is_refused_is_another_one_tried(refusal: bytes, answered: str) -> None:
+    with Loopback([refusal, answer(completion('{"name": "Bern"}'))]) as host:
         result = Agent(OpenAI("m", base_url=host.url), engine=city, journal=None).run("q")
         assert (result.answer, len(host.got)) == (answered, 2 if answered else 1), result.error
 

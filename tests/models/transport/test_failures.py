@@ -151,10 +151,10 @@ def test_every_failure_is_a_helpful_error_and_the_run_can_be_tried_again(case: s
         agent = Agent(model, journal="memory")
         run = agent.start("q", paused=True)
         result = run.play().wait() if background else run.drive()
-        said = str(result.error)
-        assert type(result.error) is kind, said
-        assert host.host in said and "(m)" in said and advice in said, said
-        assert "local-key-000001" not in said and "token=abc" not in said
+        error_text = str(result.error)
+        assert type(result.error) is kind, error_text
+        assert host.host in error_text and "(m)" in error_text and advice in error_text, error_text
+        assert "local-key-000001" not in error_text and "token=abc" not in error_text
         assert run.status == "failed" and len(run.pending) == 1 and result.answer == ""
         assert host.wait_closed(), "a connection was left open"
         host.acts[:] = good
@@ -165,9 +165,13 @@ def test_every_failure_is_a_helpful_error_and_the_run_can_be_tried_again(case: s
 def test_a_host_that_is_down_and_one_that_does_not_exist() -> None:
     with Loopback([b""]) as gone:
         url = gone.url
-    for base, said in ((url, "cannot be reached"), ("http://no-such-host.invalid/v1", "cannot be reached")):
+    for base, error_text in ((url, "cannot be reached"), ("http://no-such-host.invalid/v1", "cannot be reached")):
         result = Agent(OpenAI("m", base_url=base, retries=QUICK, timeout=5), journal=None).run("q")
-        assert type(result.error) is ModelUnreachable and said in str(result.error) and "Is it up" in str(result.error)
+        assert (
+            type(result.error) is ModelUnreachable
+            and error_text in str(result.error)
+            and "Is it up" in str(result.error)
+        )
 
 
 def test_a_slow_stream_is_not_a_failure() -> None:

@@ -32,17 +32,17 @@ def test_events_are_read_as_the_specification_demands(
     stream: bytes, expected: list[tuple[str, bytes]], size: int
 ) -> None:
     events = Events()
-    found = [event for at in range(0, len(stream), size) for event in events.feed(stream[at : at + size])]
+    received = [event for at in range(0, len(stream), size) for event in events.feed(stream[at : at + size])]
     # a CR at the very end may be half of a line end, so its event has to wait for what follows
-    assert found == expected or stream.endswith(b"\r")
+    assert received == expected or stream.endswith(b"\r")
 
 
 @given(st.binary(max_size=80), st.integers(1, 9))
 def test_lines_are_the_same_however_they_are_cut(data: bytes, size: int) -> None:
-    whole, pieces = Lines(), Lines()
-    expected = [*whole.feed(data), whole.end()]
-    found = [line for at in range(0, len(data), size) for line in pieces.feed(data[at : at + size])]
-    assert [*found, pieces.end()] == expected
+    at_once, pieces = Lines(), Lines()
+    expected = [*at_once.feed(data), at_once.end()]
+    received = [line for at in range(0, len(data), size) for line in pieces.feed(data[at : at + size])]
+    assert [*received, pieces.end()] == expected
 
 
 def test_a_long_line_in_small_pieces_is_read_in_linear_time() -> None:
