@@ -184,7 +184,7 @@ class Remote:
             for name in OPTIONAL
             if name not in self.without and re.search(rf"\b{name}\b", error_text) and _NOT_KNOWN.search(error_text)
         }
-        self.without |= unknown
+        self.without = self.without | unknown  # a new set: other threads may be reading the old one
         return bool(unknown)
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from agentkit.errors import ModelError
 from agentkit.models import finish_reasons
 from agentkit.models.dialects.call_parsing import call_from_api
 
-_USAGE_COUNTS = tuple(Usage.__dataclass_fields__)
+_NUMBER = (int, float)
 _TOKEN_COUNTS = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
 
 
@@ -58,7 +58,15 @@ def _wrong_fields(reply: Reply) -> str:
 
 
 def _is_usage(usage: Any) -> bool:
-    return type(usage) is Usage and all(isinstance(getattr(usage, name), int | float) for name in _USAGE_COUNTS)
+    return (
+        type(usage) is Usage
+        and isinstance(usage.input, _NUMBER)
+        and isinstance(usage.output, _NUMBER)
+        and isinstance(usage.cached, _NUMBER)
+        and isinstance(usage.reasoning, _NUMBER)
+        and isinstance(usage.cost, _NUMBER)
+        and isinstance(usage.calls, _NUMBER)
+    )
 
 
 def _calls_among_blocks(content: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from agentkit.models.dialects.rendering import (
     each_by_itself,
     observation_view,
     plain_view,
-    progress,
+    rendered,
     shown_arguments,
 )
 from agentkit.models.dialects.text import instructions
@@ -51,7 +51,7 @@ class Json:
 
     def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
         """Return the chat; the two shapes and the tools come first, if there are tools."""
-        return Rendering(instructions(INSTRUCTIONS, tools) if tools else None, progress(chat, "json", _extend).last)
+        return Rendering(instructions(INSTRUCTIONS, tools) if tools else None, rendered(chat, "json", _extend).last)
 
     def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
         """Return nothing: the instructions describe the tools."""

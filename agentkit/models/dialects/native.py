@@ -16,10 +16,10 @@ from agentkit.models.dialects.rendering import (
     Progress,
     Rendering,
     View,
-    linked,
+    block_after,
     observation_view,
     plain_view,
-    progress,
+    rendered,
     view,
 )
 from agentkit.tools.observe import clip
@@ -41,7 +41,7 @@ class Native:
 
     def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
         """Return the chat with every call answered exactly once, directly after the message that makes it."""
-        return Rendering(None, progress(chat, "native", _extend).last)
+        return Rendering(None, rendered(chat, "native", _extend).last)
 
     def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
         """Return the tools as APIs expect them."""
@@ -108,7 +108,7 @@ class _Writer:
 
     def block(self) -> Block | None:
         """Return the finished block, or the one before it if there was nothing to write."""
-        return linked(self.before, self.views, self.numbers or None) if self.views else self.before
+        return block_after(self.before, self.views, self.numbers or None) if self.views else self.before
 
     def add(self, message: Message) -> None:
         """Add a message that makes no calls."""

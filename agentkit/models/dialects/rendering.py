@@ -1,6 +1,6 @@
 """The messages of a chat as a dialect writes them: rendered once, and shared by every chat that grows out of that one.
 
-A chat is a linked list, and so is its rendering: blocks of messages, each with a link to the block before it. To render a
+A chat is a block_after list, and so is its rendering: blocks of messages, each with a link to the block before it. To render a
 chat that has grown by one turn costs that turn. Small blocks are merged into larger ones, so that even the longest chat has
 only a few dozen, and a flat list of its messages, or of their bytes, is put together without work per message.
 
@@ -86,8 +86,11 @@ Extend = Callable[[Progress, list[Message]], Progress]
 """Renders the messages that came since."""
 
 
-def progress(chat: Chat, dialect: str, extend: Extend) -> Progress:
-    """Return a chat's rendering in a dialect, extended from that of the longest chat that it grew out of."""
+def rendered(chat: Chat, dialect: str, extend: Extend) -> Progress:
+    """Return how far a chat is rendered, which is to its end: extended from the longest chat that it grew out of.
+
+    `dialect` is the name under which that is cached on the chat.
+    """
     new: list[Any] = []
     known = Progress()
     for node in chat.nodes():
@@ -106,13 +109,13 @@ def each_by_itself(dialect: str, write: Callable[[Message], View]) -> Extend:
     """Return the `Extend` of a dialect in which every message is written without regard to the others."""
 
     def extend(known: Progress, messages: list[Message]) -> Progress:
-        return Progress(linked(known.last, [view(message, dialect, write) for message in messages]))
+        return Progress(block_after(known.last, [view(message, dialect, write) for message in messages]))
 
     return extend
 
 
-def linked(before: Block | None, views: list[View], numbers: dict[str, int] | None = None) -> Block:
-    """Return a block that follows `before`, whose own blocks are merged where enough have come together."""
+def block_after(before: Block | None, views: list[View], numbers: dict[str, int] | None = None) -> Block:
+    """Return a block that follows `before`; the blocks up to there are merged if there are enough of them."""
     return Block(views, before and _compacted(before), numbers)
 
 
@@ -134,7 +137,7 @@ def _merged(run: list[Block]) -> Block:
     for block in run:
         numbers |= block.numbers or {}
     merged = Block([*chain.from_iterable([block.views for block in run])], run[0].before, numbers or None)
-    for (api, state), (pieces, after) in run[0].encoded.items():
+    for (api, state), (pieces, after) in list(run[0].encoded.items()):  # a copy: other threads may be adding to it
         pieces = list(pieces)
         for block in run[1:]:
             if (api, after) not in block.encoded:

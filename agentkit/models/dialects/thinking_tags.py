@@ -13,15 +13,15 @@ _LONGEST_TAG = len("</thinking>")
 
 
 def split(text: str) -> tuple[str, str]:
-    """Return what is said in a text, and what is only thought.
+    """Return a text without its thinking, and the thinking apart from it.
 
     A block that is never closed extends to its last closing tag, else to the end. A closing tag without an opening one,
     alone at the start or the end of its line, ends a block that began with the text. A quoted tag is ordinary text.
     """
     if "<" not in text:
         return text, ""
-    said: list[str] = []
-    thought: list[str] = []
+    texts: list[str] = []
+    thoughts: list[str] = []
     depth = at = 0
     last_closing: re.Match[str] | None = None  # inside the current block
     reopening: re.Match[str] | None = None  # the first opening tag after it
@@ -30,27 +30,27 @@ def split(text: str) -> tuple[str, str]:
             continue
         if not tag[1]:
             if not depth:
-                said.append(text[at : tag.start()])
+                texts.append(text[at : tag.start()])
                 at, last_closing, reopening = tag.end(), None, None
             reopening = reopening or (tag if depth else None)
             depth += 1
         elif depth == 1:
-            thought.append(text[at : tag.start()])
+            thoughts.append(text[at : tag.start()])
             at, depth = tag.end(), 0
         elif depth:
             last_closing, reopening, depth = tag, None, depth - 1
-        elif not (said or thought) and _is_alone(text, tag):
-            thought.append(text[: tag.start()])
+        elif not (texts or thoughts) and _is_alone(text, tag):
+            thoughts.append(text[: tag.start()])
             at = tag.end()
     if not depth:
-        said.append(text[at:])
+        texts.append(text[at:])
     elif last_closing is None:
-        thought.append(text[at:])
+        thoughts.append(text[at:])
     else:
-        thought.append(text[at : last_closing.start()])
-        said.append(text[last_closing.end() : reopening.start() if reopening else None])
-        thought.append(text[reopening.end() :] if reopening else "")
-    return ("".join(said).lstrip(), _joined(thought)) if thought else (text, "")
+        thoughts.append(text[at : last_closing.start()])
+        texts.append(text[last_closing.end() : reopening.start() if reopening else None])
+        thoughts.append(text[reopening.end() :] if reopening else "")
+    return ("".join(texts).lstrip(), _joined(thoughts)) if thoughts else (text, "")
 
 
 class LiveSplitter:
@@ -68,31 +68,31 @@ class LiveSplitter:
         self._previous = ""  # the last character before the next piece
 
     def feed(self, text: str) -> tuple[str, str]:
-        """Take the next piece; return what is said in it, and what is thought."""
+        """Take the next piece; return the text in it, and the thinking in it."""
         text, half = surrogates.split(self._held + text)
         self._held = half
         if not self._depth and "<" not in text:
             self._previous = text[-1:] or self._previous
             return self._without_leading_space(text), ""
-        said: list[str] = []
-        thought: list[str] = []
+        texts: list[str] = []
+        thoughts: list[str] = []
         at = 0
         for tag in _TAG.finditer(text):
             previous = text[tag.start() - 1] if tag.start() else self._previous
             if previous and previous in _QUOTES:
                 continue
-            (thought if self._depth else said).append(text[at : tag.start()])
+            (thoughts if self._depth else texts).append(text[at : tag.start()])
             if tag[1] and not self._depth:
-                said.append(tag[0])  # a closing tag without an opening one: as far as a view can know, it is text
+                texts.append(tag[0])  # a closing tag without an opening one: as far as a view can know, it is text
             self._depth = max(0, self._depth + (-1 if tag[1] else 1))
             at = tag.end()
         rest = text[at:]
         cut = rest.rfind("<", max(0, len(rest) - _LONGEST_TAG))
         if cut >= 0 and _START_OF_TAG.match(rest, cut):
             rest, self._held = rest[:cut], rest[cut:] + half
-        (thought if self._depth else said).append(rest)
+        (thoughts if self._depth else texts).append(rest)
         self._previous = rest[-1:] or self._previous
-        return self._without_leading_space("".join(said)), "".join(thought)
+        return self._without_leading_space("".join(texts)), "".join(thoughts)
 
     def end(self) -> tuple[str, str] | None:
         """Return what was held back, or None."""
