@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentkit import notebook as notebook  # lets a run be shown as a live view
-from agentkit import reprs as reprs  # gives the types below their HTML and Markdown
-from agentkit.agent import reopened as reopened  # lets exported runs be opened again
+from agentkit import export as export  # registers how values show themselves
+from agentkit import notebook as notebook  # registers the live view of a run
 from agentkit.agent.agent import Agent, runs
 from agentkit.agent.comparison import compare
+from agentkit.agent.recordings import load
 from agentkit.core.messages import Call, Chat, Message, Reply
-from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Think
+from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Loop, Think
 from agentkit.core.usage import Usage
 from agentkit.engines.structured import structured
 from agentkit.gates.budget import Budget
-from agentkit.run.result import Result
-from agentkit.run.run import Run
+from agentkit.gates.state import Status
+from agentkit.run.run import Result, Run
 from agentkit.stepper.stepper import Stepper
-from agentkit.tools.tool import Tool, ToolBox, tool
+from agentkit.tools.tool import Tool, tool
+from agentkit.tools.toolbox import ToolBox
 
 __all__ = [
     "Act",
@@ -29,16 +30,19 @@ __all__ = [
     "Call",
     "Chat",
     "Conclude",
+    "Loop",
     "Message",
     "Reply",
     "Result",
     "Run",
+    "Status",
     "Stepper",
     "Think",
     "Tool",
     "ToolBox",
     "Usage",
     "compare",
+    "load",
     "runs",
     "structured",
     "tool",

@@ -5,6 +5,7 @@ AgentkitError
 │   └── Diverged                 a replay reached a step that was not recorded
 ├── UsageError               whoever called can mend it
 │   ├── Unknown                  no engine, model, tool or option of that name
+│   ├── OptionError              the value of an option is out of range (a ValueError, too)
 │   ├── Busy                     somebody else is driving this run
 │   ├── Undecided                the step waits for a person
 │   ├── Ended                    the run is over
@@ -38,12 +39,8 @@ Control
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from agentkit.core.usage import Usage
+from typing import Any
 
 
 class AgentkitError(Exception):
@@ -65,11 +62,36 @@ class UsageError(AgentkitError):
 class Unknown(UsageError):
     """A name that nobody knows; the message offers the nearest."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str], meant: str = "") -> None:
+    def __init__(self, what: str, name: object, known: Iterable[str], hint: str = "") -> None:
         names = sorted(known)
-        near = [meant] if meant else difflib.get_close_matches(str(name), names, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
+        if not hint:
+            near = nearest(str(name), names)
+            hint = f"did you mean {near!r}?" if near else f"known: {', '.join(names) or 'none'}"
         super().__init__(f"unknown {what} {name!r}; {hint}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the name that is the fewest edits away, if that is at most a third of its letters (at least 2); else ""."""
+    name = name[:60]
+    distances = {other: _distance(name.lower(), other[:60].lower()) for other in known}
+    best = min(distances, key=distances.__getitem__, default="")
+    return best if best and distances[best] <= max(2, len(best) // 3) and distances[best] < len(best) else ""
+
+
+def _distance(one: str, other: str) -> int:
+    """Count the letters to insert, delete, replace or swap with a neighbour (Damerau 1964, optimal string alignment)."""
+    before, row = [0] * (len(other) + 1), list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, b in enumerate(other, 1):
+            row.append(min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                row[j] = min(row[j], last[j - 2] + 1)
+    return row[-1]
+
+
+class OptionError(UsageError, ValueError):
+    """The value of an option is out of range; the message says what it should be."""
 
 
 class Busy(UsageError):
@@ -100,7 +122,7 @@ class ModelError(AgentkitError):
     """
 
     transient = False
-    usage: Usage | None = None
+    usage: Any = None
 
     def __init__(
         self, message: str = "", *, host: str = "", model: str = "", status: int = 0, retry_after: float | None = None

@@ -20,6 +20,7 @@ from typing import Any
 
 from recordings import key_of, native_model, native_results, native_tools
 
+from agentkit import Loop
 from agentkit.agent.agent import Agent
 from agentkit.core.messages import message_from_dict
 from agentkit.journal import open_journal
@@ -77,7 +78,12 @@ def agent(run: dict[str, Any], home: Path, point: str = "", which: int = -1) -> 
     if point:
         journal = Deadly(journal, point, which)
     tools = native_tools(run, effect)
-    return Agent(native_model(run, lambda: note(home / "models", "call")), tools, journal=journal, max_iterations=20)
+    return Agent(
+        native_model(run, lambda: note(home / "models", "call")),
+        tools,
+        journal=journal,
+        engine=Loop("react", max_iterations=20),
+    )
 
 
 def first(run: dict[str, Any], home: Path, point: str, which: int) -> None:
@@ -94,7 +100,7 @@ def second(run: dict[str, Any], home: Path) -> None:
     held.drive()
     while held.waiting:
         asked += 1
-        call = held.waiting[0][0].step.calls[0]  # type: ignore[union-attr]
+        call = held.waiting[0][0].step.call  # type: ignore[union-attr]
         key = key_of(call.name, call.arguments)
         if Counter(lines(home / "effects"))[key] > traced(held, key):
             held.respond(native_results(run)[key])
@@ -106,7 +112,7 @@ def second(run: dict[str, Any], home: Path) -> None:
 
 def traced(held: Any, key: str) -> int:
     """How many runs of this call the trace holds."""
-    calls = [entry.step.calls[0] for entry in held.entries if entry.kind == "act"]
+    calls = [entry.step.call for entry in held.entries if entry.kind == "act"]
     return sum(key_of(call.name, call.arguments) == key for call in calls)
 
 

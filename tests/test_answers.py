@@ -8,8 +8,9 @@ from typing import Any
 
 import pydantic
 import pytest
+from splitting import split
 
-from agentkit import Agent, Call, Reply, Result, Run, tool
+from agentkit import Agent, Call, Reply, Result, load, tool
 from agentkit.errors import OutputValidationError, UsageError
 from agentkit.export import json as export_json
 from agentkit.models.base import Abilities
@@ -36,7 +37,7 @@ def weather(city: str) -> str:
 
 def go(lines: list[Any], abilities: Abilities = NATIVE, output: Any = Trip, **more: Any) -> tuple[Result, Scripted]:
     model = Scripted(lines, abilities=abilities)
-    return Agent(model, [weather], journal="memory", **more).run("Where to?", output=output), model
+    return Agent(model, [weather], journal="memory", **split(more)).run("Where to?", output=output), model
 
 
 def final(answer: str, abilities: Abilities) -> str:
@@ -216,7 +217,7 @@ def relink(data: dict[str, Any]) -> None:
 
 def test_a_notebook_of_the_run_gives_the_object_too() -> None:
     run = go([BAD, GOOD])[0].run
-    assert Run.from_notebook(run.to_notebook()).result.output == BERN
+    assert load(run.to_notebook()).result.output == BERN
 
 
 def test_a_secret_in_a_schema_is_neither_recorded_nor_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Act, All, Answer, Ask, Call, Chat, Reply, Run, Think, Usage, tool
 from agentkit.agent.agent import Agent
@@ -27,7 +28,7 @@ CALL = Reply("I look", (Call("look", {"city": "Oslo"}, "c"),))
 
 def begin(*replies: Any, **options: Any) -> Run:
     model = Scripted([*replies] or [CALL, "rain"], abilities=Abilities(tools=True))
-    return Agent(model, [look], **{"journal": MemoryJournal(), **options}).start("q", paused=True)
+    return Agent(model, [look], **split({"journal": MemoryJournal(), **options})).start("q", paused=True)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def begin(*replies: Any, **options: Any) -> Run:
 )
 def test_a_setting_of_no_use_is_refused_at_construction(options: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
-        Agent("offline", [look], **options)
+        Agent("offline", [look], **split(options))
     with pytest.raises(UsageError, match=re.escape(says)):
         Agent("offline", [look]).using(**options)
 
@@ -109,7 +110,7 @@ def test_an_edit_of_no_use_leaves_the_pending_step_as_it_is(change: dict[str, An
         run.edit(**change)
     with pytest.raises(UsageError, match="dict"):
         run.approve(arguments="Rome")  # type: ignore[arg-type]
-    assert next(run).result[0].text == "rain in Oslo"
+    assert next(run).result.text == "rain in Oslo"
 
 
 def test_entries_of_another_run_are_refused_and_of_an_older_object_taken() -> None:
@@ -133,7 +134,7 @@ def test_a_lane_that_is_not_open_is_named() -> None:
     for text in (None, 5, b"x"):
         with pytest.raises(UsageError, match="some text"):
             run.inject(text)  # type: ignore[arg-type]
-    assert run.desk.history.injections.notes == {}
+    assert run.trace.injections.notes == {}
 
 
 def test_an_option_that_the_engine_lacks_is_named_when_a_run_is_resumed() -> None:
@@ -177,7 +178,7 @@ def test_a_reply_of_wrong_parts_is_refused_before_it_is_recorded(reply: Reply) -
         (lambda: Act(("x",)), "an action is a Call"),  # type: ignore[arg-type]
         (lambda: Act("x"), "Act is given a tuple of calls"),  # type: ignore[arg-type]
         (lambda: Act([Call("look")]), "Act is given a tuple of calls"),  # type: ignore[arg-type]
-        (lambda: Act((Call("look", "Oslo"),)), "a dict of arguments"),  # type: ignore[arg-type]
+        (lambda: Act(Call("look", "Oslo")), "a dict of arguments"),  # type: ignore[arg-type]
         (lambda: Ask(5), "Ask is given a text"),  # type: ignore[arg-type]
         (lambda: All(5), "All is given a tuple"),  # type: ignore[arg-type]
         (lambda: All((Think("text"),)), "Think is given a Chat"),  # type: ignore[arg-type]
@@ -211,9 +212,9 @@ def test_a_run_without_a_tool_can_be_changed_but_not_driven() -> None:
     assert again.status == "readonly"
     again.edit(2, text="sun in Oslo", reason="I was there")
     again.inject("be brief")
-    assert again[2].result[0].text == "sun in Oslo"
+    assert again[2].result.text == "sun in Oslo"
     again.undo()
-    assert again[2].result[0].text == "rain in Oslo"
+    assert again[2].result.text == "rain in Oslo"
     with pytest.raises(ReadOnly, match="look"):
         next(again)
 

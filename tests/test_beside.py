@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Call, Reply, Run, tool
+from agentkit import Agent, Call, Reply, Run, load, tool
 from agentkit.core.messages import Chat
 from agentkit.core.steps import Act, All, Answer, Engine
 from agentkit.engines.react import react
@@ -41,12 +42,12 @@ def begin(*items: str, **options: Any) -> Run:
     """A run whose model asks for one order of each item at once, and then answers."""
     calls = Reply("All.", tuple(Call("order", {"item": item}, item) for item in items))
     model = Scripted([calls, "Yes."], abilities=Abilities(tools=True))
-    return Agent(model, [order], **options).start("Order.", paused=True)
+    return Agent(model, [order], **split(options)).start("Order.", paused=True)
 
 
 def told(run: Run) -> list[str]:
     """What the model is told of its calls, in their order."""
-    return [entry.result[0].text for entry in run.entries if entry.kind == "act"]
+    return [entry.result.text for entry in run.entries if entry.kind == "act"]
 
 
 def test_what_was_approved_and_done_is_not_asked_for_again_when_the_next_one_is_approved_with_a_change() -> None:
@@ -77,7 +78,7 @@ def test_who_waits_goes_on_waiting_when_another_call_is_changed() -> None:
     run = begin("tea", "cake", approve=["order"])
     run.drive()
     run.approve(1, arguments={"item": "two cakes"})
-    assert [pending.step.calls[0].arguments for pending, _ in run.waiting] == [{"item": "tea"}]  # type: ignore[union-attr]
+    assert [pending.step.call.arguments for pending, _ in run.waiting] == [{"item": "tea"}]  # type: ignore[union-attr]
     run.drive()
     assert ORDERED == ["two cakes"] and run.status == "waiting"
     run.reject("no tea today")
@@ -99,7 +100,7 @@ def test_of_calls_that_all_were_performed_only_the_changed_one_runs_again() -> N
     run.step_over()
     assert sorted(ORDERED) == ["cake", "milk", "tea"]
     run.edit(3, arguments={"item": "a pie"})
-    assert [pending.step.calls[0].id for pending in run.pending] == ["cake"]  # type: ignore[union-attr]
+    assert [pending.step.call.id for pending in run.pending] == ["cake"]  # type: ignore[union-attr]
     assert run.drive().answer == "Yes." and sorted(ORDERED) == ["a pie", "cake", "milk", "tea"]
     assert told(run) == ["ordered tea", "ordered a pie", "ordered milk"]
 
@@ -200,7 +201,7 @@ def test_what_was_kept_is_exported_and_read_back() -> None:
     next(run)
     run.edit(run.pending[0], arguments={"item": "two cakes"})
     run.drive()
-    read = Run.from_json(run.to_json())
+    read = load(run.to_json())
     assert [repr(entry) for entry in read.entries] == [repr(entry) for entry in run.entries]
     kinds = [event.kind for event in run.events()]
     assert kinds.count("edited") == 1
@@ -242,7 +243,9 @@ def calls(*items: str, id: str = "") -> Reply:
 
 
 def started(*replies: Any, **options: Any) -> Run:
-    return Agent(Scripted(replies, abilities=Abilities(tools=True)), [order], **options).start("Order.", paused=True)
+    return Agent(Scripted(replies, abilities=Abilities(tools=True)), [order], **split(options)).start(
+        "Order.", paused=True
+    )
 
 
 def test_the_same_call_in_another_lane_is_not_the_one_that_is_approved_with_a_change() -> None:
@@ -250,7 +253,7 @@ def test_the_same_call_in_another_lane_is_not_the_one_that_is_approved_with_a_ch
     run.drive()
     run.approve(0, arguments={"item": "9 teas"})
     run.drive()
-    assert ORDERED == ["9 teas"] and [pending.step.calls[0].arguments for pending, _ in run.waiting] == [
+    assert ORDERED == ["9 teas"] and [pending.step.call.arguments for pending, _ in run.waiting] == [
         {"item": "90 teas"}
     ]  # type: ignore[union-attr]
 
@@ -344,7 +347,7 @@ def test_a_call_that_may_have_run_is_asked_about_when_another_is_edited(
 ) -> None:
     run = begin("tea", "cake", journal=tmp_path / "runs.db")
     next(run)
-    run.desk.history.begin(run.pending[0], 1.0, sync=True)  # and here its kernel died
+    run.trace.begin(run.pending[0], 1.0, sync=True)  # and here its kernel died
     run = again(run)
     run.edit(run.pending[1], arguments={"item": "two cakes"})
     run.edit(run.pending[1], arguments={"item": "three cakes"})
@@ -381,7 +384,7 @@ def test_a_yes_and_a_question_in_one_lane_hold_when_a_call_in_another_lane_is_ch
     run.drive()
     run.approve(1)
     run.approve(0, arguments={"item": "two teas"})
-    assert [pending.step.calls[0].arguments for pending, _ in run.waiting] == [{"item": "milk"}]  # type: ignore[union-attr]
+    assert [pending.step.call.arguments for pending, _ in run.waiting] == [{"item": "milk"}]  # type: ignore[union-attr]
     run.drive()
     assert sorted(ORDERED) == ["cake", "two teas"] and run.status == "waiting"
     run.undo().redo()
@@ -391,8 +394,8 @@ def test_a_yes_and_a_question_in_one_lane_hold_when_a_call_in_another_lane_is_ch
 def test_no_more_is_granted_where_the_arguments_cannot_be_changed() -> None:
     def direct(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
         chat = Chat.of(task)
-        yield Act((Call("order", {"item": "tea"}),))
-        yield Act((Call("order", {"item": "cake"}),))
+        yield Act(Call("order", {"item": "tea"}))
+        yield Act(Call("order", {"item": "cake"}))
         return Answer("Yes.", chat)
 
     run = started(engine=direct, budget={"max_tool_calls": 1, "ask": True})
@@ -414,7 +417,7 @@ def test_an_edit_in_a_lane_leaves_no_open_calls_behind_of_what_is_within() -> No
     run = started(calls("tea", "cake", "milk"), "Yes.", "Yes.", engine=outer)
     next(run)
     run.edit(1, calls=list(calls("tea", "cake").calls))
-    assert len(run.desk.history.tips) == 5
+    assert len(run.trace.tips) == 5
     assert run.drive().answer == "Yes." and sorted(told(run)) == ["ordered cake", "ordered tea"]
 
 
@@ -437,7 +440,7 @@ def test_a_kernel_that_dies_in_the_middle_of_the_edit_has_made_none_of_it_or_all
     run = begin("tea", "cake", "milk", journal=journal)
     next(run)
     next(run)
-    run.desk.history.begin(run.pending[0], 1.0, sync=True)  # the cake may have come
+    run.trace.begin(run.pending[0], 1.0, sync=True)  # the cake may have come
     journal.left = row
     with contextlib.suppress(Killed):
         run.edit(run.pending[1], arguments={"item": "two milks"})

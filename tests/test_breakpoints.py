@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Reply, Run, tool
+from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Loop, Reply, Run, tool
 from agentkit.core.steps import Engine, Part
 from agentkit.engines import react as module
 from agentkit.errors import UsageError
@@ -65,7 +65,7 @@ def test_a_failing_tool_pauses_the_run_after_it() -> None:
     run = begin(call("Oslo"), call("Atlantis"), "done")
     point = run.break_at(error=True)
     run.drive()
-    assert not run.entries[-1].result[0].ok and point.hits == 1 and "look failed" in run.hold
+    assert not run.entries[-1].result.ok and point.hits == 1 and "look failed" in run.hold
     assert run.drive().answer == "done"
 
 
@@ -78,7 +78,7 @@ def test_the_same_call_again_pauses_the_run() -> None:
 
 def test_a_predicate_of_the_entry_pauses_the_run_and_one_that_raises_says_so() -> None:
     run = begin(call("Oslo"), call("Rome"), "done")
-    run.break_at(when=lambda entry: entry.kind == "act" and "Rome" in entry.result[0].text)
+    run.break_at(when=lambda entry: entry.kind == "act" and "Rome" in entry.result.text)
     run.drive()
     assert "Rome" in repr(run.entries[-1])
     other = begin(call("Oslo"), "done")
@@ -136,7 +136,7 @@ def test_calls_are_looked_through_once_and_not_again_before_each_one_that_follow
 
     def lane(number: int, turns: int) -> Part:
         for turn in range(turns):
-            yield Act((Call("file", {"under": Counted(turn=f"{number}.{turn}")}, f"c{number}.{turn}"),))
+            yield Act(Call("file", {"under": Counted(turn=f"{number}.{turn}")}, f"c{number}.{turn}"))
         return Answer("", Chat())
 
     def engine(task: Any, *, turns: int = 0) -> Engine:
@@ -146,7 +146,7 @@ def test_calls_are_looked_through_once_and_not_again_before_each_one_that_follow
 
     counts = []
     for turns in (20, 40):
-        run = Agent("echo", [tool(file)], engine=engine, journal="memory", turns=turns).start("q", paused=True)
+        run = Agent("echo", [tool(file)], engine=Loop(engine, turns=turns), journal="memory").start("q", paused=True)
         assert run.break_at(repeat=True).hits == 0
         reads = 0
         assert run.drive().answer == "done"
@@ -162,7 +162,7 @@ def test_a_breakpoint_on_a_line_moves_to_where_the_engine_can_stand() -> None:
     assert point.hits == 1 and run.pending[0].step.kind == "act"
     with pytest.raises(UsageError, match=r"react\.py on: .* where it yields"):
         run.break_at(line=100_000)
-    assert len(run.desk.breakpoints) == 1
+    assert len(run.state.breakpoints) == 1
 
 
 def test_a_breakpoint_on_a_line_of_an_engine_within_another_stays_there() -> None:
@@ -181,7 +181,7 @@ def test_a_breakpoint_that_is_there_is_switched_on_and_not_set_twice() -> None:
     point.enabled = False
     assert run.break_at(line=line_of("yield Act")) is point and point.enabled
     run.break_at(line=line_of("yield Act"), file=module.__file__)
-    assert len(run.desk.breakpoints) == 2
+    assert len(run.state.breakpoints) == 2
 
 
 def test_a_breakpoint_in_the_file_of_an_around_pauses_there() -> None:
@@ -219,7 +219,7 @@ def test_where_shows_function_line_source_and_locals_of_the_engine() -> None:
     place = next(place for place in run.where() if not place.around)
     assert (place.function, place.source, place.line) == (
         "react",
-        "chat += yield Act(thought.calls)",
+        "chat += yield Act.each(thought.calls)",
         line_of("yield Act"),
     )
     assert place.locals["iterations"] == 1 and place.file == module.__file__

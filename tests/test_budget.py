@@ -6,9 +6,10 @@ import threading
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Reply, Think, Usage, tool
-from agentkit.around.limits import capped
+from agentkit import Act, Agent, All, Answer, Call, Chat, Conclude, Loop, Reply, Think, Usage, tool
+from agentkit.core.steps import capped
 from agentkit.engines.react import react
 from agentkit.errors import ModelError, Undecided, Unknown, UsageError
 from agentkit.gates.budget import Budget
@@ -29,7 +30,7 @@ def calls(turns: int, usage: Usage | None = None, width: int = 1) -> list[Any]:
 
 def agent(replies: list[Any], **options: Any) -> Agent:
     model = Scripted(replies, abilities=Abilities(tools=True))
-    return Agent(model, [add], journal="memory", max_iterations=50, **options)
+    return Agent(model, [add], journal="memory", **split(options, Loop("react", max_iterations=50)))
 
 
 def events(run: Any, kind: str) -> list[dict[str, Any]]:
@@ -309,7 +310,7 @@ def test_more_that_is_granted_together_with_other_arguments_is_for_the_call_with
     run = agent([*calls(1)[:1], asked, "done"], budget={"max_tool_calls": 1, "ask": True}).start("q", paused=True)
     run.drive()
     run.approve(arguments={"a": 9, "b": 0})
-    assert run.drive().answer == "done" and run[4].result[0].text == "9"
+    assert run.drive().answer == "done" and run[4].result.text == "9"
 
 
 @pytest.mark.parametrize("remember", [False, True])
@@ -320,6 +321,6 @@ def test_a_yes_to_each_of_two_calls_is_no_yes_to_more_calls_than_the_budget_has(
     if not remember:
         run.approve()
     run.drive()
-    assert run.desk.tool_calls == 1 and "budget is used up" in run.waiting[0][1].why
+    assert run.state.spent.tool_calls == 1 and "budget is used up" in run.waiting[0][1].why
     run.approve()
-    assert run.drive().answer == "done" and run.desk.tool_calls == 2
+    assert run.drive().answer == "done" and run.state.spent.tool_calls == 2

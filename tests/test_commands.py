@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.errors import ReadOnly, UsageError
@@ -58,7 +59,7 @@ def slow_tool(gates: Gates, effect: Any = "pure") -> Any:
 
 def begin(tools: Any, *replies: Any, **options: Any) -> Run:
     model = Scripted([*replies], abilities=Abilities(tools=True))
-    return Agent(model, tools, journal="memory", **options).start("q", paused=True)
+    return Agent(model, tools, journal="memory", **split(options)).start("q", paused=True)
 
 
 def warnings(run: Run) -> list[str]:
@@ -83,11 +84,11 @@ def test_an_injection_does_not_wait_for_the_call_that_is_out_and_does_not_end_it
     assert gates.out.wait(5)
     start = time.monotonic()
     run.inject("hurry")
-    until(lambda: run.desk.history.injections.notes)
+    until(lambda: run.trace.injections.notes)
     assert time.monotonic() - start < QUICK and run.status == "running"
     gates.go.set()
     until(lambda: run.answer)
-    assert gates.came == ["slow"] and run.entries[2].result[0].text == "slow result"
+    assert gates.came == ["slow"] and run.entries[2].result.text == "slow result"
     assert "hurry" in str(run.agent.model.requests[1]) and warnings(run) == []
 
 
@@ -106,9 +107,7 @@ def test_an_edit_of_an_earlier_step_gives_up_the_call_that_is_out_and_its_result
     gates.go.set()
     until(lambda: warnings(run))
     assert warnings(run) == ["slow came back after it had been given up; its result is not used"]
-    assert not any(
-        entry.kind == "act" and entry.step.calls[0].name == "slow" for entry in run.desk.history.entries.values()
-    )
+    assert not any(entry.kind == "act" and entry.step.call.name == "slow" for entry in run.trace.tree.entries.values())
 
 
 def test_an_edit_cancels_the_stream_that_it_makes_pointless() -> None:
@@ -161,7 +160,7 @@ def test_a_sibling_of_an_edited_call_stays_out_and_its_result_is_used(gates: Gat
     assert run.status == "running" and not gates.came
     gates.go.set()
     until(lambda: run.answer)
-    assert [entry.result[0].text for entry in run.entries if entry.kind == "act"] == ["sun", "slow result"]
+    assert [entry.result.text for entry in run.entries if entry.kind == "act"] == ["sun", "slow result"]
     assert gates.came == ["slow"] and warnings(run) == []
 
 

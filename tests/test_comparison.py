@@ -35,7 +35,7 @@ def checked(task: Any, *, tools: tuple[Any, ...] = (), rounds: int = 1) -> Any:
     reply = yield Think(chat, tools)
     chat += reply
     if reply.calls:
-        chat += yield Act(reply.calls)
+        chat += yield Act.each(reply.calls)
     for _ in range(rounds):
         reply = yield Think(chat, role="critique")
     yield Conclude(reply.text)

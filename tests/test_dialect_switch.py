@@ -85,5 +85,5 @@ def test_a_second_action_is_answered_as_not_run() -> None:
     run.drive()
     first, second = (message["content"] for message in model.requests[1]["messages"][-2:])
     assert first == "Observation: rain in Oslo" and "one" in second and "not run" in second
-    assert [entry.result[0].ok for entry in run.entries if entry.kind == "act"] == [True, False]
+    assert [entry.result.ok for entry in run.entries if entry.kind == "act"] == [True, False]
     assert run.result.tool_calls_count == 1

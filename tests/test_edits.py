@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Call, Reply, Run, tool
+from agentkit import Agent, Call, Loop, Reply, Run, load, tool
 from agentkit.errors import Ended, Undecided, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -38,7 +39,7 @@ def call(name: str, **arguments: Any) -> Reply:
 
 def begin(*replies: Any, **options: Any) -> tuple[Run, Scripted]:
     model = Scripted([*replies], abilities=Abilities(tools=True))
-    return Agent(model, [look, send], journal="memory", **options).start("q", paused=True), model
+    return Agent(model, [look, send], journal="memory", **split(options)).start("q", paused=True), model
 
 
 def seen(model: Scripted) -> list[Any]:
@@ -53,7 +54,7 @@ def test_an_edited_observation_is_what_the_model_receives_and_the_original_is_ke
     next(run)
     assert seen(model)[-1] == "sun in Oslo"
     assert (fresh.original, fresh.author, fresh.reason) == (original.id, "human", "the sensor is broken")
-    assert original.result[0].text == "rain in Oslo" and original in [e for line in run.branches() for e in line]
+    assert original.result.text == "rain in Oslo" and original in [e for line in run.branches() for e in line]
 
 
 def test_edited_arguments_reach_the_tool_and_the_model_sees_itself_having_asked_so() -> None:
@@ -61,7 +62,7 @@ def test_edited_arguments_reach_the_tool_and_the_model_sees_itself_having_asked_
     next(run)
     thought = run.edit(arguments={"city": "Rome"})
     assert thought.kind == "think" and thought.original
-    assert next(run).result[0].text == "rain in Rome"
+    assert next(run).result.text == "rain in Rome"
     next(run)
     assert '"Rome"' in str(model.requests[-1]["messages"]) and "Oslo" not in str(model.requests[-1]["messages"])
 
@@ -71,7 +72,7 @@ def test_editing_the_arguments_of_an_action_that_ran_runs_it_again() -> None:
     next(run)
     next(run)
     run.edit(2, arguments={"city": "Rome"})
-    assert len(run) == 2 and next(run).result[0].text == "rain in Rome"
+    assert len(run) == 2 and next(run).result.text == "rain in Rome"
 
 
 def test_an_edited_thought_can_answer_or_ask_for_something_else() -> None:
@@ -80,7 +81,7 @@ def test_an_edited_thought_can_answer_or_ask_for_something_else() -> None:
     run.edit(1, answer="I know it: rain")
     assert run.drive().answer == "I know it: rain"
     run.edit(1, calls=[Call("send", {"text": "hi"}, "s")])
-    assert run.pending[0].step.calls[0].name == "send"  # type: ignore[union-attr]
+    assert run.pending[0].step.call.name == "send"  # type: ignore[union-attr]
 
 
 def test_a_pending_step_can_be_answered_by_hand() -> None:
@@ -90,7 +91,7 @@ def test_a_pending_step_can_be_answered_by_hand() -> None:
     other, _ = begin(call("look", city="Oslo"), "done")
     next(other)
     assert other.edit(text="made up").author == "human"
-    assert other.entries[2].result[0].text == "made up"
+    assert other.entries[2].result.text == "made up"
 
 
 @pytest.mark.parametrize(
@@ -117,11 +118,11 @@ def test_undo_takes_back_an_edit_then_a_step_and_redo_brings_them_back() -> None
     next(run)
     run.edit(2, text="sun")
     run.undo()
-    assert run[2].result[0].text == "rain in Oslo"
+    assert run[2].result.text == "rain in Oslo"
     run.undo()
     assert len(run) == 2
     run.redo().redo()
-    assert run[2].result[0].text == "sun"
+    assert run[2].result.text == "sun"
 
 
 def test_rewind_makes_an_entry_the_last_one_and_branches_can_be_returned_to() -> None:
@@ -142,7 +143,7 @@ def test_a_fork_reuses_what_is_recorded_says_so_and_leaves_the_first_run_alone()
     assert "2 recorded steps are re-used" in fork.forecast and len(model.requests) == 2
     fork.edit(2, text="sun")
     assert fork.drive().answer == "second"
-    assert run.answer == "first" and run[2].result[0].text == "rain in Oslo"
+    assert run.answer == "first" and run[2].result.text == "rain in Oslo"
 
 
 def test_a_fork_asks_before_a_tool_whose_effect_cannot_be_taken_back() -> None:
@@ -172,19 +173,19 @@ def test_a_fork_may_change_the_options_of_the_engine_and_keeps_them(journal: str
     where = "memory" if journal == "memory" else tmp_path / "runs.db"
     calls = [call("look", city=city) for city in ("Oslo", "Rome", "Bern")]
     model = Scripted([*calls[:2], "forced", calls[2], "done", "forced again"], abilities=Abilities(tools=True))
-    agent = Agent(model, [look], journal=where, max_iterations=2)
+    agent = Agent(model, [look], journal=where, engine=Loop("react", max_iterations=2))
     run = agent.start("q", paused=True)
     assert run.drive().reason == "max_turns" and run.answer == "forced"
-    other = run.fork(max_iterations=5)
+    other = run.fork(engine={"max_iterations": 5})
     assert (
         "4 recorded steps are re-used" in other.forecast and other.drive().answer == "done" and not other.result.reason
     )
     third = other.fork(2)
     assert third.task["options"] == {"max_iterations": 5} and run.task["options"] == {"max_iterations": 2}
-    assert Run.from_json(other.to_json()).answer == "done" and run.answer == "forced"
+    assert load(other.to_json()).answer == "done" and run.answer == "forced"
     other.close()
     assert agent.resume(other.id).answer == "done"
-    assert run.fork(1, max_iterations=1).drive().answer == "forced again"
+    assert run.fork(1, engine={"max_iterations": 1}).drive().answer == "forced again"
 
 
 def test_a_fork_may_have_its_answer_written_anew_or_no_more() -> None:
@@ -193,7 +194,7 @@ def test_a_fork_may_have_its_answer_written_anew_or_no_more() -> None:
     other = run.fork(synthesize=True)
     assert other.drive().answer == "**Rain.**" and other.fork(2, synthesize=False).drive().answer == "It rains."
     with pytest.raises(ValueError, match="max_iterations"):
-        run.fork(max_iterations=0)
+        run.fork(engine={"max_iterations": 0})
 
 
 @pytest.mark.parametrize(

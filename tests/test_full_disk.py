@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Call, Reply, Run, tool
+from agentkit import Agent, Call, Loop, Reply, Run, tool
 from agentkit.errors import JournalError, UsageError
 from agentkit.journal.entries import Row
 from agentkit.journal.memory import MemoryJournal
@@ -65,7 +66,7 @@ def kind(name: str) -> Callable[[int, Row], bool]:
 def begin(*replies: Any, tools: Any = (send, post), **options: Any) -> tuple[Run, Full, Scripted]:
     journal = Full()
     model = Scripted([*replies], abilities=Abilities(tools=True))
-    return Agent(model, tools, journal=journal, **options).start("q", paused=True), journal, model
+    return Agent(model, tools, journal=journal, **split(options)).start("q", paused=True), journal, model
 
 
 def call(*texts: str, name: str = "send") -> Reply:
@@ -73,12 +74,12 @@ def call(*texts: str, name: str = "send") -> Reply:
 
 
 def kinds(run: Run) -> list[str]:
-    return [entry.kind for entry in run.desk.history.line]
+    return [entry.kind for entry in run.trace.line.entries]
 
 
 def reloaded(run: Run) -> list[str]:
     """The line as another kernel would read it."""
-    history = type(run.desk.history)(run.id, run.agent._maker(run.task), run.agent.arounds)
+    history = type(run.trace)(run.id, run.agent._maker(run.task), run.agent.arounds)
     history.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
     history.rebuild()
     return [entry.kind for entry in history.line]
@@ -252,7 +253,9 @@ def test_forks_without_a_journal_never_give_a_number_twice() -> None:
         """Do nothing."""
         return text
 
-    run = Agent(model, [quiet], journal=None, dialect="native", max_iterations=100).start("q", paused=True)
+    run = Agent(model, [quiet], journal=None, dialect="native", engine=Loop("react", max_iterations=100)).start(
+        "q", paused=True
+    )
     next(run)
     runs = [run, *(run.fork(0) for _ in range(3))]
     threads = [threading.Thread(target=one.drive) for one in runs]
@@ -264,4 +267,4 @@ def test_forks_without_a_journal_never_give_a_number_twice() -> None:
     for one in runs:
         assert all(entry.run in (one.id, run.id) for entry in one.entries)
     ids = [entry.id for one in runs for entry in one.entries if entry.run == one.id]
-    assert len(ids) == len(set(ids)) == len(run.desk.history.entries)
+    assert len(ids) == len(set(ids)) == len(run.trace.tree.entries)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Answer, Chat, Think, tool
+from agentkit import Agent, Answer, Chat, Loop, Think, tool
 from agentkit.errors import EngineError, NotRecorded, Unknown, UsageError
 from agentkit.models.scripted import Scripted
 
@@ -34,7 +35,9 @@ def test_a_script_that_is_too_short_says_what_was_asked_for() -> None:
     "text", ["Action: add\nAction Input: {" * 40_000, "Observation:\n" * 80_000, "<think>" * 150_000, "```\n" * 250_000]
 )
 def test_a_megabyte_of_markers_is_read_and_ends_the_run(text: str) -> None:
-    result = Agent(Scripted([text, text, text]), [add], journal="memory", max_iterations=2).run("q", timeout=60)
+    result = Agent(Scripted([text, text, text]), [add], journal="memory", engine=Loop("react", max_iterations=2)).run(
+        "q", timeout=60
+    )
     assert result.error is None or isinstance(result.error, NotRecorded)
 
 
@@ -59,7 +62,7 @@ def test_a_megabyte_of_markers_is_read_and_ends_the_run(text: str) -> None:
 )
 def test_a_bad_parameter_is_refused_at_construction(options: dict[str, Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
-        Agent(**{"model": "offline", **options})
+        Agent(**split({"model": "offline", **options}))
 
 
 def raises_at_once(task: Any) -> Any:
@@ -104,7 +107,7 @@ def test_an_engine_that_refuses_to_end_can_still_be_undone() -> None:
     next(run)
     run.undo()
     assert len(run) == 2
-    run.desk.history.stepper.close()
+    run.trace.stepper.close()
 
 
 def test_an_engine_that_needs_no_step_is_done_at_once() -> None:

@@ -87,8 +87,8 @@ def test_whatever_a_tool_returns_is_told_stored_and_read_back(value: Any) -> Non
     run, told = run_with(give)
     assert told
     again = run.agent.resume(run.id)
-    assert [entry.result[0].text for entry in again.entries if entry.kind == "act"] == [
-        entry.result[0].text for entry in run.entries if entry.kind == "act"
+    assert [entry.result.text for entry in again.entries if entry.kind == "act"] == [
+        entry.result.text for entry in run.entries if entry.kind == "act"
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_hundred_megabytes_are_kept_in_bounds_and_said_to_be() -> None:
 
     run, told = run_with(flood, journal="memory")
     assert len(told) < 60_000 and "Truncated" in told
-    assert 1_000_000 < len(run.entries[2].result[0].text) < 10_000_000 and len(repr(run)) < 3_000
+    assert 1_000_000 < len(run.entries[2].result.text) < 10_000_000 and len(repr(run)) < 3_000
 
 
 def test_an_unknown_tool_and_wrong_arguments_are_told_and_nothing_runs() -> None:

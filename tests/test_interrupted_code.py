@@ -53,7 +53,7 @@ def test_whatever_a_tool_raises_is_an_observation(
     run = Agent(calling("fail"), [fail], journal="memory").start("q", paused=True)
     drive(run)
     assert run.answer == "done", repr(run)
-    assert run.entries[2].result[0].text.startswith("Error: tool 'fail' failed")
+    assert run.entries[2].result.text.startswith("Error: tool 'fail' failed")
 
 
 @every_odd
@@ -97,7 +97,7 @@ def test_a_tool_that_cancels_its_own_task_did_not_come_back() -> None:
     for drive in DRIVES.values():
         run = Agent(calling("quit"), [quit], journal="memory").start("q", paused=True)
         drive(run)
-        assert run.answer == "done" and "cancelled" in run.entries[2].result[0].text, repr(run)
+        assert run.answer == "done" and "cancelled" in run.entries[2].result.text, repr(run)
 
 
 @pytest.mark.parametrize("error", [Stopped(), Finish("42")], ids=repr)
@@ -173,7 +173,7 @@ def test_an_engine_that_raises_while_it_is_closed_can_be_undone(error: BaseExcep
     assert [entry.kind for entry in run.entries] == ["begin", "think"]
     assert next(run).kind == "think"
     with contextlib.suppress(KeyboardInterrupt):  # here nobody holds interrupts back, so that it counts as a person's
-        run.desk.history.stepper.close()
+        run.trace.stepper.close()
 
 
 # -- a person presses a key ------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_an_interrupt_in_the_records_of_a_nested_run_waits_until_they_are_writte
         except KeyboardInterrupt:
             rows = [row.kind for row in inner.agent.journal.rows(inner.id)]
             before = [pending.step.kind for pending in inner.pending]
-            report(inner, rows=rows, before=before, outer=outer.status, torn=inner.desk.history.torn)
+            report(inner, rows=rows, before=before, outer=outer.status, torn=inner.trace.torn)
     """)
     assert (
         report["kinds"] == ["begin", "think"]

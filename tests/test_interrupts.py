@@ -103,7 +103,7 @@ def test_a_storm_of_interrupts_loses_and_repeats_nothing() -> None:
                 hits += 1
         acts = sum(entry.kind == "act" for entry in run.entries)
         before = run.status
-        run.desk.history.rebuild()
+        run.trace.rebuild()
         same = sum(entry.kind == "act" for entry in run.entries) == acts
         print(json.dumps({"hits": hits > 20, "missing": len(ran) - acts, "before": before, "same": same}))
     """)

@@ -1,4 +1,4 @@
-"""Lessons outlive a run, per user; what was recalled is recorded with the run."""
+"""Lessons outlive a run, per person; what a run has read is recorded with it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent
+from agentkit import Agent, Loop
 from agentkit.memory.lessons import Lessons
 from agentkit.models.scripted import Scripted
 
@@ -17,16 +17,16 @@ GOOD = ["B", "SATISFACTORY"]
 
 def play(lessons: Any, replies: list[str]) -> Scripted:
     model = Scripted(replies)
-    assert Agent(model, engine="reflexion", lessons=lessons, journal="memory").run("q").answer == "B"
+    assert Agent(model, engine=Loop("reflexion", lessons=lessons), journal="memory").run("q").answer == "B"
     return model
 
 
-@pytest.mark.parametrize("kept", [False, True])
-def test_a_lesson_is_recalled_in_a_new_run_and_not_for_another_user(kept: bool, tmp_path: Path) -> None:
-    path = tmp_path / "home" / "lessons.jsonl" if kept else None
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_lesson_is_recalled_in_a_new_run_and_not_for_another_person(in_file: bool, tmp_path: Path) -> None:
+    path = tmp_path / "home" / "lessons.db" if in_file else None
     ada = Lessons(path, user="ada")
     play(ada, FAILS_FIRST)
-    store = Lessons(path, user="ada") if kept else ada
+    store = Lessons(path, user="ada") if in_file else ada
     assert store.recall() == ["Reflection: look it up."]
     assert "- Reflection: look it up." in play(store, GOOD).requests[0]["messages"][0]["content"]
     assert play(store.of("bob"), GOOD).requests[0]["messages"][0]["role"] == "user"
@@ -36,10 +36,12 @@ def test_a_lesson_is_recalled_in_a_new_run_and_not_for_another_user(kept: bool, 
     assert store.recall() == []
 
 
-def test_a_lesson_is_kept_as_it_was_edited_and_a_replay_needs_no_store() -> None:
+def test_an_edited_reflection_is_the_lesson_and_a_replay_needs_no_store() -> None:
     store = Lessons()
     store.remember("known before")
-    run = Agent(Scripted(FAILS_FIRST), engine="reflexion", lessons=store, journal="memory").start("q", paused=True)
+    run = Agent(Scripted(FAILS_FIRST), engine=Loop("reflexion", lessons=store), journal="memory").start(
+        "q", paused=True
+    )
     assert run[0].result["options"] == {"lessons": ["known before"]}
     for _ in range(3):
         last = next(run)
@@ -47,15 +49,32 @@ def test_a_lesson_is_kept_as_it_was_edited_and_a_replay_needs_no_store() -> None
     store.forget()
     run.drive()
     assert store.recall() == ["mine"]
-    run.desk.history.rebuild(strict=True)
+    run.trace.rebuild(strict=True)
 
 
-@pytest.mark.parametrize("torn", ['{"user": "ada", "les', "[1]", "\x00", '{"user": "ada", "lesson": 3}', "[" * 100_000])
-def test_a_line_that_was_torn_costs_no_other_lesson_and_no_run(torn: str, tmp_path: Path) -> None:
-    path = tmp_path / "lessons.jsonl"
-    store = Lessons(path, user="ada")
-    store.remember("look it up")
-    path.write_text(path.read_text() + "\n" + torn)
-    store.remember("look again")
-    assert store.recall() == ["look it up", "look again"]
-    play(store, GOOD)
+class Notebook:
+    """A store that somebody else wrote."""
+
+    def __init__(self) -> None:
+        self.lines = ["known before"]
+
+    def recall(self) -> list[str]:
+        return self.lines
+
+    def remember(self, lesson: str) -> None:
+        self.lines.append(lesson)
+
+
+def test_anything_with_recall_and_remember_is_a_store() -> None:
+    store = Notebook()
+    assert "known before" in str(play(store, FAILS_FIRST).requests[0])
+    assert store.lines == ["known before", "Reflection: look it up."]
+
+
+def test_the_lessons_of_an_agents_memory_are_a_store_and_the_memory_itself_is_not() -> None:
+    agent = Agent(Scripted(GOOD), journal="memory")
+    lessons = agent.memory.lessons("lessons of an agent")
+    play(lessons, FAILS_FIRST)
+    assert agent.memory.lessons("lessons of an agent").recall() == ["Reflection: look it up."]
+    with pytest.raises(ValueError, match="lessons"):
+        Agent(Scripted(GOOD), engine="reflexion", lessons=agent.memory)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentkit import Agent, Run, tool
+from splitting import split
+
+from agentkit import Agent, Loop, Run, tool
 from agentkit.models.scripted import Scripted
 from agentkit.trace.events import Event
 from agentkit.trace.progress import KINDS
@@ -20,7 +22,7 @@ def look(query: str) -> str:
 def told(engine: str, replies: list[str], **options: Any) -> tuple[Run, list[tuple[str, dict[str, Any]]]]:
     events: list[Event] = []
     model, tools = Scripted(replies), options.pop("tools", ())
-    run = Agent(model, tools, engine=engine, journal="memory", on_event=events.append, **options).start(
+    run = Agent(model, tools, journal="memory", on_event=events.append, **split(options, engine)).start(
         "q", paused=True
     )
     for _ in run:
@@ -107,7 +109,7 @@ def test_thoughts_are_proposed_scored_pruned_and_solve_it() -> None:
 
 def test_a_score_is_drawn_as_soon_as_it_is_given() -> None:
     model = Scripted(["a", "b", "3"])
-    run = Agent(model, engine="tree_of_thoughts", journal="memory", n_branches=2).start("q", paused=True)
+    run = Agent(model, engine=Loop("tree_of_thoughts", n_branches=2), journal="memory").start("q", paused=True)
     for _ in range(3):
         next(run)
     assert [node["score"] for node in pictures(run)["tree"]] == [3, None]

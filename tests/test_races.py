@@ -17,8 +17,8 @@ from agentkit.core.usage import Usage
 from agentkit.errors import Busy, UsageError
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
-from agentkit.tools.math import calculate
-from agentkit.trace.history import History
+from agentkit.tools.builtin.math import calculate
+from agentkit.trace.trace import Trace
 
 
 @tool(effect="pure")
@@ -53,11 +53,11 @@ VERBS: dict[str, Callable[[Run], Any]] = {
 }
 
 
-def reloaded(run: Run) -> History:
-    history = History(run.id, run.agent._maker(run.task), run.agent.arounds)
-    history.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
-    history.rebuild()
-    return history
+def reloaded(run: Run) -> Trace:
+    trace = Trace(run.id, run.agent._maker(run.task), run.agent.arounds)
+    trace.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
+    trace.rebuild()
+    return trace
 
 
 def crowd(run: Run, seed: int, wrong: list[BaseException]) -> list[threading.Thread]:
@@ -86,7 +86,7 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
         assert not thread.is_alive(), "a thread hangs"
     run.pause().wait(20)
     assert not wrong, repr(wrong[0])
-    again, history = reloaded(run), run.desk.history
+    again, history = reloaded(run), run.trace
     assert [entry.id for entry in again.line] == [entry.id for entry in history.line]
     assert (again.tips, again.moves.done, again.moves.undone) == (
         history.tips,
@@ -111,12 +111,12 @@ def test_who_reads_a_paused_run_sees_it_before_a_change_or_after_it(journal: str
     seen = set()
     while edits.is_alive():
         seen.add((len(run.pending), len(run), run.status, run.answer))
-    assert seen == {(2, 2, "paused", None)} and run.pending[1].step.calls[0].arguments == {"city": "99"}  # type: ignore[union-attr]
+    assert seen == {(2, 2, "paused", None)} and run.pending[1].step.call.arguments == {"city": "99"}  # type: ignore[union-attr]
 
 
 def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
     run = Agent(model, [look], journal="memory").start("q", paused=True)
-    failed = run.desk.host.failed_usage
+    failed = run.performer.failed_usage
 
     class Failing(Usage):
         def __getattribute__(self, name: str) -> Any:

@@ -25,7 +25,7 @@ def test_native_runs_give_their_recorded_answers_and_calls(recorded: Any) -> Non
         assert (len(model_calls), len(effects)) == (expected["n_model_calls"], expected["n_tool_calls"]), run["id"]
         assert (result.step_count, result.tool_calls_count) == (expected["n_model_calls"], expected["n_tool_calls"])
         assert [effect.split(" ")[0] for effect in sorted(effects)] == sorted(expected["tool_sequence"])
-        observed = [entry.result[0].text for entry in result.run.entries if entry.kind == "act"]
+        observed = [entry.result.text for entry in result.run.entries if entry.kind == "act"]
         assert set(observed) == set(native_results(run).values())
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Answer, Chat, Think
+from agentkit import Agent, Answer, Chat, Loop, Think
 from agentkit.agent import persona
 from agentkit.config import plugins
 from agentkit.engines.react import react
@@ -77,10 +78,10 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def test_what_a_package_brings_is_found_by_name(installed: None) -> None:
-    agent = Agent("parrot", ["soft"], engine="shout", loudness=2, journal="memory")
+    agent = Agent("parrot", ["soft"], engine=Loop("shout", loudness=2), journal="memory")
     assert agent.run("hello").answer == "HELLO!!" and [tool.name for tool in agent.tools.tools] == ["whisper"]
     assert agent.engine_name == "loud_plugin:shout"
-    assert Agent("parrot", engine="reflexion", actor="shout", journal="memory").options == {"actor": "shout"}
+    assert Agent("parrot", engine=Loop("reflexion", actor="shout"), journal="memory").options == {"actor": "shout"}
 
 
 def test_a_broken_plugin_breaks_nothing_else(installed: None) -> None:
@@ -137,7 +138,9 @@ def test_what_is_no_persona_is_refused(config: Any) -> None:
 def test_engines_inside_are_recorded_as_data_and_found_again(tmp_path: Path) -> None:
     inner = {"engine": "plan_and_execute", "actor": {"engine": "react", "max_iterations": 2}, "max_steps": 3}
     agent = Agent(
-        Scripted(["1. a", "A", "done", "SATISFACTORY"]), engine="reflexion", actor=inner, journal=tmp_path / "runs.db"
+        Scripted(["1. a", "A", "done", "SATISFACTORY"]),
+        engine=Loop("reflexion", actor=inner),
+        journal=tmp_path / "runs.db",
     )
     run = agent.start("q", paused=True)
     assert run[0].result["options"] == {"actor": inner}
@@ -159,11 +162,11 @@ def test_functions_and_partials_are_taken_too() -> None:
     def local(task: Any) -> Any:
         return Answer((yield Think(Chat.of(task))).text + " here", Chat.of(task))
 
-    assert Agent("echo", engine="reflexion", actor=react).options == {"actor": "react"}
-    assert Agent("echo", engine="reflexion", actor=mine).options == {"actor": f"{__name__}:mine"}
-    spec = Agent("echo", engine="reflexion", actor=functools.partial(react, max_iterations=2)).options
+    assert Agent("echo", engine=Loop("reflexion", actor=react)).options == {"actor": "react"}
+    assert Agent("echo", engine=Loop("reflexion", actor=mine)).options == {"actor": f"{__name__}:mine"}
+    spec = Agent("echo", engine=Loop("reflexion", actor=functools.partial(react, max_iterations=2))).options
     assert spec == {"actor": {"engine": "react", "max_iterations": 2}}
-    run = Agent(Scripted(["a", "SATISFACTORY"]), engine="reflexion", actor=local, journal="memory").start(
+    run = Agent(Scripted(["a", "SATISFACTORY"]), engine=Loop("reflexion", actor=local), journal="memory").start(
         "q", paused=True
     )
     assert run.drive().answer == "a here"
@@ -192,7 +195,7 @@ def test_parameters_that_take_an_engine_are_known() -> None:
 )
 def test_an_option_under_the_name_that_it_has_elsewhere_is_understood(option: str, meant: str) -> None:
     with pytest.raises(Unknown) as refused:
-        Agent("echo", **{option: 1})
+        Agent("echo", **split({option: 1}))
     assert f"did you mean {meant}?" in str(refused.value)
     with pytest.raises(Unknown, match="known: "):
         check(find("chain_of_thought")[0], {option: 1})

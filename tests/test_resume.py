@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Agent, Call, Reply, Run, Usage, tool
 from agentkit.errors import (
@@ -37,7 +38,7 @@ CALL = Reply("I look", (Call("look", {"city": "Oslo"}, "c"),))
 
 
 def agent(*replies: Any, tools: Any = (look,), **options: Any) -> Agent:
-    return Agent(Scripted([*replies], abilities=Abilities(tools=True)), tools, **options)
+    return Agent(Scripted([*replies], abilities=Abilities(tools=True)), tools, **split(options))
 
 
 def recorded(steps: int = 2) -> str:
@@ -88,9 +89,9 @@ def test_edits_injections_and_undone_steps_are_there_again() -> None:
     run.close()
     mine = agent("sunny", "short")
     again = mine.resume(run.id)
-    assert again[2].result[0].text == "sun" and again[2].reason == "broken"
+    assert again[2].result.text == "sun" and again[2].reason == "broken"
     again.undo()
-    assert again[2].result[0].text == "rain in Oslo"
+    assert again[2].result.text == "rain in Oslo"
     again.redo()
     assert again.drive().answer == "sunny" and "be brief" in str(mine.model.requests[0])
 
@@ -110,8 +111,8 @@ def test_a_tool_that_says_another_thing_about_itself_marks_the_entries_as_drifte
         return "?"
 
     run = agent("done", tools=[better]).resume(recorded())
-    assert [run.desk.history.drifted(entry) for entry in run.entries] == [False, True, False]
-    assert run[2].result[0].text == "rain in Oslo"
+    assert [run.trace.has_drifted(entry) for entry in run.entries] == [False, True, False]
+    assert run[2].result.text == "rain in Oslo"
 
 
 def changed(task: Any, *, tools: Any = ()) -> Any:
@@ -218,7 +219,7 @@ def test_on_a_full_disk_the_result_in_hand_is_kept_and_saved_later(tmp_path: Pat
         "q", paused=True
     )
     next(run)
-    db = run.desk.history.journal._db  # type: ignore[union-attr]
+    db = run.trace.journal._db  # type: ignore[union-attr]
     pages = db.execute("PRAGMA page_count").fetchone()[0]
     db.execute(f"PRAGMA max_page_count = {pages + 20}")
     with pytest.raises(JournalError, match="full"):
@@ -226,7 +227,7 @@ def test_on_a_full_disk_the_result_in_hand_is_kept_and_saved_later(tmp_path: Pat
     assert ran == [1] and "not saved yet" in run.hold
     db.execute("PRAGMA max_page_count = 100000")
     assert run.drive().answer == "done" and ran == [1]
-    assert len(run[2].result[0].text) == 300_000
+    assert len(run[2].result.text) == 300_000
 
 
 def test_a_secret_reaches_neither_the_file_nor_an_event_nor_a_repr(monkeypatch: pytest.MonkeyPatch) -> None:

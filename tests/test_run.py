@@ -10,9 +10,10 @@ import time
 from typing import Any
 
 import pytest
+from splitting import split
 
 import agentkit
-from agentkit import Agent, Call, Reply, Result, Run, tool
+from agentkit import Agent, Call, Loop, Reply, Result, Run, tool
 from agentkit.errors import Busy, Ended, JournalInUse, ModelError, ReadOnly, Undecided, Unknown, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -35,7 +36,7 @@ def scripted(*replies: Any) -> Scripted:
 
 
 def agent(*replies: Any, tools: Any = (add,), **options: Any) -> Agent:
-    return Agent(scripted(*replies), tools, journal="memory", **options)
+    return Agent(scripted(*replies), tools, journal="memory", **split(options))
 
 
 def texts(run: Run) -> list[str]:
@@ -47,7 +48,7 @@ def test_between_two_steps_nothing_is_called() -> None:
     run = Agent(model, [add], journal="memory").start("1 + 2?", paused=True)
     assert len(model.requests) == 0
     assert next(run).kind == "think" and len(model.requests) == 1
-    assert next(run).result[0].text == "3" and len(model.requests) == 1
+    assert next(run).result.text == "3" and len(model.requests) == 1
     assert [entry.kind for entry in run] == ["think", "conclude"]
     assert run.answer == "3" and run.status == "done"
 
@@ -129,7 +130,7 @@ def test_next_pauses_a_playing_run_and_leaves_it_paused() -> None:
         time.sleep(0.02)
         return ask(1, len(request.chat))
 
-    run = Agent(slow, [add], journal="memory", dialect="native", max_iterations=1000).start("q")
+    run = Agent(slow, [add], journal="memory", dialect="native", engine=Loop("react", max_iterations=1000)).start("q")
     entry = next(run)
     assert entry in run.entries and run.status == "paused"
     held = len(run.entries)
@@ -176,7 +177,7 @@ def test_a_tool_that_drives_its_own_run_is_told_so_and_may_inject() -> None:
         model = scripted(Reply("", (Call("meddle", {}, "c"),)), "done")
         held[:] = [Agent(model, [meddle], journal="memory").start("q", paused=True)]
         drive(held[0])
-        assert held[0].entries[2].result[0].text == "tried", held[0].entries[2].result[0].text
+        assert held[0].entries[2].result.text == "tried", held[0].entries[2].result.text
         assert "from the tool" in model.requests[1]["messages"][-1]["content"]
 
 
@@ -418,7 +419,7 @@ def test_an_interrupted_await_pauses_and_what_was_under_way_is_recorded() -> Non
 
     asyncio.run(main())
     run.wait()
-    assert run.status == "paused" and run.entries[-1].result[0].text == "done after all"
+    assert run.status == "paused" and run.entries[-1].result.text == "done after all"
 
 
 def test_a_run_resumed_anew_takes_the_place_of_the_old_object() -> None:

@@ -1,11 +1,14 @@
-"""Secrets are found where they usually are, and ordinary text is left alone."""
+"""Secrets are found where they usually occur, and ordinary text is left alone."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from agentkit.core import secrets
 from agentkit.core.secrets import mask, mask_json
@@ -18,7 +21,7 @@ def environment():
     secrets.refresh()
 
 
-SHAPES = [
+KEYS = [
     ("sk-ant-api03-" + "Ab1_" * 12, "[secret sk-…]"),
     ("sk-proj-" + "q9" * 20, "[secret sk-…]"),
     ("ghp_" + "a1B2" * 9, "[secret ghp_…]"),
@@ -34,9 +37,9 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize(("token", "shown"), SHAPES)
+@pytest.mark.parametrize(("token", "shown"), KEYS)
 @pytest.mark.parametrize("around", ["{}", "use {} now", '"{}"', "({})", "line\n{}\nline", "é{}."])
-def test_the_usual_shapes_are_masked_wherever_they_stand(token, shown, around):
+def test_keys_of_the_usual_formats_are_masked_wherever_they_occur(token, shown, around):
     assert mask(around.format(token)).rstrip(".") == around.format(shown).rstrip(".")
 
 
@@ -58,11 +61,11 @@ def test_the_usual_shapes_are_masked_wherever_they_stand(token, shown, around):
         (r'"{\"api_key\": \"swordfish\"}"', r'"{\"api_key\": \"[secret api_key]\"}"'),
     ],
 )
-def test_what_is_secret_by_its_name_is_masked_and_the_name_stays(text, masked):
+def test_a_value_that_is_secret_by_its_name_is_masked_and_the_name_stays(text, masked):
     assert mask(text) == masked
 
 
-def test_a_private_key_is_masked_to_its_end_and_without_an_end_as_far_as_its_lines_go():
+def test_a_private_key_is_masked_up_to_its_end_or_if_it_has_none_to_its_last_line():
     body = "\n".join("MIIEpAIBAAKCAQEA7bq1x0" for _ in range(5))
     key = f"-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES-128\n\n{body}\n-----END RSA PRIVATE KEY-----"
     assert mask(f"see {key} there") == "see [secret private key] there"
@@ -93,13 +96,13 @@ def test_ordinary_text_is_left_alone(text):
 
 
 def test_masking_twice_changes_nothing_more():
-    for token, _ in SHAPES:
+    for token, _ in KEYS:
         text = f"{token} password='{token}' https://a:{token}@h/?token={token}\nAuthorization: Bearer {token}"
         assert mask(mask(text)) == mask(text)
         assert token[8:] not in mask(text)
 
 
-def test_values_of_the_environment_that_look_like_keys_are_masked_by_name():
+def test_environment_variables_that_look_like_keys_are_masked_by_name():
     secrets.refresh({"ACME_API_KEY": 'zebra"crossing', "BUILD_TOKEN": "zebra-and-more", "HOME": "zebra-lane-12"})
     assert mask('a zebra"crossing, a zebra-and-more') == "a [secret ACME_API_KEY], a [secret BUILD_TOKEN]"
     assert mask(json.dumps({"x": 'zebra"crossing'})) == '{"x": "[secret ACME_API_KEY]"}'
@@ -119,18 +122,80 @@ def test_values_of_the_environment_that_look_like_keys_are_masked_by_name():
         ("KEYBOARD", "qwerty-layout"),
     ],
 )
-def test_values_that_are_no_secrets_are_not_taken_for_one(name, value):
+def test_environment_variables_that_are_not_secrets_are_not_masked(name, value):
     secrets.refresh({name: value})
     assert list(secrets.known()) == []
 
 
-def test_nested_data_is_masked_keys_included_and_the_rest_is_the_same_object():
-    token = SHAPES[0][0]
+def test_nested_data_is_masked_keys_included_and_data_without_secrets_is_the_same_object():
+    token = KEYS[0][0]
     clean = {"a": [1, None, {"b": "text"}], "n": 1.5}
     assert mask_json(clean) is clean
     dirty = {"a": (token, 1), token: {"password": "swordfish", "id": 7}}
     assert mask_json(dirty) == {"a": ("[secret sk-…]", 1), "[secret sk-…]": {"password": "[secret password]", "id": 7}}
     assert dirty["a"][0] == token
+
+
+def test_two_keys_that_look_the_same_when_they_are_masked_keep_their_values():
+    first, second = "ghp_" + "a1B2" * 9, "ghp_" + "c3D4" * 9
+    assert mask_json({first: 1, second: 2}) == {"[secret ghp_…]": 1, "[secret ghp_…] (2)": 2}
+
+
+PRIVATE_KEY = "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----".format(
+    "\n".join("MIIEpAIBAAKCAQEA7bq1x0" * 3 for _ in range(12))
+)
+
+
+def test_a_key_right_after_a_private_key_is_masked():
+    assert mask(PRIVATE_KEY + KEYS[0][0]) == "[secret private key][secret sk-…]"
+
+
+SECRETS = {
+    "MIIEpAIBAAKCAQEA": PRIVATE_KEY,
+    "AAKCAQEA7bq1x0MI": PRIVATE_KEY.replace("KEY-----\n", "KEY-----\nDEK-Info: AES-128\n\n", 1),
+    "c2lnbmF0dXJl": f"eyJhbGciOiJIUzI1NiJ9.{'eyJz' * 400}.c2lnbmF0dXJl",
+    "horse battery": "correct horse battery staple",
+    "Ab1_Ab1_": KEYS[0][0],
+    "swordfish": "password='swordfish'",
+    "hunter2x": "postgres://ann:hunter2x@db.example/x",
+    "abcdefgh12345678": "Authorization: Bearer abcdefgh12345678",
+}
+
+
+def stream(text, cuts):
+    masked = secrets.Stream()
+    ends = [*sorted(cut for cut in cuts if cut < len(text)), len(text)]
+    return "".join(masked.add(text[a:b]) for a, b in itertools.pairwise([0, *ends])) + masked.end()
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(list(SECRETS)),
+    st.sampled_from(["", "The key: ", "x\n"]),
+    st.sampled_from(["", " and more", "more", ".\n"]),
+    st.lists(st.integers(0, 2_000), max_size=60),
+)
+def test_a_secret_is_masked_wherever_a_stream_is_cut(name, before, after, cuts):
+    secrets.refresh({"PASSPHRASE": "correct horse battery staple"})
+    text = before + SECRETS[name] + after
+    assert name not in mask(text)
+    assert name not in stream(text, cuts)
+
+
+@given(st.text("ab .,\n-_:=@/\"'B{}", max_size=400), st.lists(st.integers(0, 400), max_size=20))
+def test_a_stream_without_secrets_passes_unchanged(text, cuts):
+    assume(mask(text) == text)
+    assert stream(text, cuts) == text
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "a ", "-----BEGIN X\n", "-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----"]
+)
+def test_a_long_stream_takes_linear_time(unit):
+    text = "-----BEGIN PRIVATE KEY-----\n" + unit * (200_000 // len(unit))
+    start = time.process_time()
+    assert stream(text, range(0, len(text), 7)) and stream(text * 5, ())
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.parametrize(
@@ -140,4 +205,4 @@ def test_a_megabyte_of_markers_takes_linear_time(unit):
     text = unit * (1_000_000 // len(unit)) + ":=@ token bearer -----BEGIN "
     start = time.perf_counter()
     mask(text)
-    assert time.perf_counter() - start < 10  # about 0.2 s; what is quadratic takes minutes
+    assert time.perf_counter() - start < 10  # about 0.2 s; quadratic time would be minutes

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.core import secrets
@@ -39,7 +40,7 @@ def fetch(key: str) -> str:
 def begin(*replies: Any, **options: Any) -> tuple[Run, list[str]]:
     told: list[str] = []
     model = Scripted([*replies], abilities=Abilities(tools=True), chunks=options.pop("chunks", 0))
-    run = Agent(model, [fetch], journal="memory", **options).start("q", paused=True)
+    run = Agent(model, [fetch], journal="memory", **split(options)).start("q", paused=True)
     run.on_event(lambda event: told.append(str(event.to_dict())))
     return run, told
 

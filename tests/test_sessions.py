@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Run
+from agentkit import Agent, load
 from agentkit.errors import UsageError
 from agentkit.models.scripted import Scripted
 
 
 def agent(replies: list[Any], journal: Any, **options: Any) -> Agent:
-    return Agent(Scripted(replies), journal=journal, **options)
+    return Agent(Scripted(replies), journal=journal, **split(options))
 
 
 def sent(one: Agent, number: int = -1) -> list[tuple[str, str]]:
@@ -116,7 +117,7 @@ def test_what_a_run_was_told_of_earlier_ones_is_shown_folded_in_its_exports(jour
     run = one.run("q2", session="s").run
     for text in (run.to_html(), run.to_markdown()):
         assert "the earlier question" in text and "What was before (2 messages)" in text
-    assert Run.from_json(run.to_json()).answer == "134,000"
+    assert load(run.to_json()).answer == "134,000"
 
 
 # -- summaries -------------------------------------------------------------------------------------------------------------
@@ -210,7 +211,7 @@ def test_secrets_are_masked_before_they_are_remembered(journal: str, monkeypatch
 )
 def test_an_option_out_of_range_is_a_value_error_that_names_it(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
-        Agent("offline", **options)
+        Agent("offline", **split(options))
 
 
 def test_a_session_that_is_no_name_is_refused(journal: str) -> None:

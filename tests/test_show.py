@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agentkit import Agent, Call, Message, Reply, Run, Usage, tool
+from agentkit import Agent, Call, Loop, Message, Reply, Run, Usage, tool
 from agentkit.core.text import one_line
 from agentkit.errors import ModelError
 from agentkit.export import html, markdown
@@ -24,7 +24,9 @@ def run() -> Run:
     model = Scripted(
         [Reply("I look", (Call("look", {"city": "Oslo"}, "c"),)), "Take an umbrella"], abilities=Abilities(tools=True)
     )
-    held = Agent(model, [look], journal="memory", max_iterations=4).start("How is Oslo?", paused=True)
+    held = Agent(model, [look], journal="memory", engine=Loop("react", max_iterations=4)).start(
+        "How is Oslo?", paused=True
+    )
     list(held)
     return held
 

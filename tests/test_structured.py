@@ -7,6 +7,7 @@ from typing import Any
 
 import pydantic
 import pytest
+from splitting import split
 
 from agentkit import Act, Agent, All, Answer, Call, Chat, Reply, Think, Usage
 from agentkit.engines.structured import Structured, structured
@@ -36,7 +37,7 @@ def planner(task: Any, **options: Any) -> Any:
 
 def go(lines: list[Any], abilities: Abilities = TEXT, engine: Any = planner, **more: Any) -> tuple[Any, Scripted]:
     model = Scripted(lines, abilities=abilities)
-    return Agent(model, engine=engine, journal="memory", **more).run("plan it"), model
+    return Agent(model, journal="memory", **split(more, engine)).run("plan it"), model
 
 
 def asked(result: Any) -> list[tuple[str, int]]:
@@ -277,7 +278,7 @@ def test_a_model_that_is_too_slow_for_an_optional_step_is_given_up_in_the_backgr
         return Answer(found.level, Chat.of(task))
 
     run = Agent(slow, engine=engine, journal="memory").start("plan it", paused=True)
-    run.desk.host.model_timeout = 0.05
+    run.performer.model_timeout = 0.05
     assert run.play().wait(10).answer == "default"
     over.set()
 

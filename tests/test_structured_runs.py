@@ -54,7 +54,7 @@ def test_replay_takes_the_levels_from_the_recording_and_calls_nothing() -> None:
     run.drive()
     again = Agent(Scripted([], abilities=ALL), engine=planner, journal=run.agent.journal).resume(run.id)
     assert (again.answer, levels(again), model.calls) == ("json/2: done", ["json", "json"], 3)
-    assert not any(again.desk.history.drifted(entry) for entry in again.entries)
+    assert not any(again.trace.has_drifted(entry) for entry in again.entries)
 
 
 def test_data_can_be_edited_and_what_follows_is_asked_anew() -> None:
@@ -167,7 +167,7 @@ def test_another_schema_is_a_drift_that_a_replay_shows() -> None:
         return Answer(chat[-1].text, chat)
 
     again = Agent(Scripted([]), engine=other, journal=run.agent.journal).resume(run.id)
-    assert again.desk.history.drifted(again.entries[1]) and again.answer == "done"
+    assert again.trace.has_drifted(again.entries[1]) and again.answer == "done"
 
 
 def test_a_stopped_or_failed_attempt_stays_pending() -> None:

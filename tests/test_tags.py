@@ -48,7 +48,7 @@ def done(events: list[Event], calls: int) -> Run:
 
 
 def said(run: Run) -> list[Any]:
-    return [(e.kind, e.step.role, dict(e.step.tags)) for e in run.desk.history.line if e.step]
+    return [(e.kind, e.step.role, dict(e.step.tags)) for e in run.trace.line.entries if e.step]
 
 
 @pytest.mark.parametrize("calls", [1, 2])

@@ -4,96 +4,86 @@ from __future__ import annotations
 
 import uuid
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack
 
-from agentkit import export
-from agentkit.agent import answers, log, outfit, resuming, sessions, settings
-from agentkit.agent.settings import SETTINGS
+from agentkit.agent import arounds, lessons, log, sessions
+from agentkit.agent import options as agent_options
+from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
+from agentkit.core.display import Displayed
 from agentkit.core.messages import Chat, message_to_json, system
+from agentkit.core.steps import Loop
 from agentkit.engines import registry
-from agentkit.errors import Busy, ReadOnly, UsageError
-from agentkit.gates import budget, deadline
-from agentkit.gates.base import Gate, approval
+from agentkit.errors import Busy, JournalDamaged, ReadOnly, Unknown, UsageError
+from agentkit.gates.approval import approval
+from agentkit.gates.base import question
+from agentkit.gates.budget import Budget, BudgetGate
+from agentkit.gates.deadline import deadline
+from agentkit.gates.effects import forked, uncertain
+from agentkit.gates.state import Gate, State
 from agentkit.journal import open_journal
-from agentkit.journal.entries import Journal, RunInfo
-from agentkit.memory import lessons, open_memory
+from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
+from agentkit.journal.memory import MemoryJournal
+from agentkit.memory import open_memory
+from agentkit.memory.store import Memory
 from agentkit.models import dialects, resolve
-from agentkit.run.edits import discard, info
-from agentkit.run.result import Result
-from agentkit.run.run import Run
-from agentkit.runtime.control import Control
-from agentkit.runtime.performer import Host, name_of
-from agentkit.runtime.scheduler import Desk
+from agentkit.run import answer
+from agentkit.run.run import Result, Run
+from agentkit.runtime.control import Control, check_timeout
+from agentkit.runtime.performer import Performer, name_of
+from agentkit.runtime.scheduler import Scheduler
 from agentkit.tools import builtin
-from agentkit.tools.sources import ToolSet
-from agentkit.trace.events import Event
-from agentkit.trace.history import History
+from agentkit.tools.toolset import ToolSet
+from agentkit.trace.trace import Trace
 
-if TYPE_CHECKING:
-    from agentkit.memory.store import Memory
-
-TOLD = frozenset({"instructions", "journal", *sessions.OPTIONS})
-"""The settings of an agent that a fork cannot change."""
+FIXED = frozenset({"instructions", "journal", *sessions.OPTIONS})
+"""The options of an agent that a fork cannot change: they are part of its past."""
 
 _LIVE: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
-"""The runs of this process, by id: one that is resumed anew takes the place of the old object."""
+"""The runs of this process, by id: one that is resumed anew replaces the old object."""
 
 
-class Agent:
+class Agent(Displayed):
     """A model, tools and an engine.
 
-    `model` is a name ("offline", "echo"), a model, or any function of a request; None chooses one. `tools` are functions,
-    `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts"). `engine` is a
-    name or a generator function, and `options` are its parameters, such as `max_iterations`; one that goes around another
-    engine takes its name, or a spec such as `{"engine": "react", "max_iterations": 5}`. `roles` names other models by role.
-    `journal` is "sqlite" (the default), a path, "memory", or None. `repair=0` takes an unreadable reply as the answer at
-    once. `max_tool_calls` limits the tools that run. `synthesize` lets the final answer be written from the whole trace (a
-    number: with that many characters of each result). `on_event(event)` and `on_step(iteration, action, observation,
-    error, step)` are called as things happen.
+    `model` is a name ("offline", "openai:gpt-5"), a model, or any function of a request; None chooses one. `tools` are
+    functions, `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts").
+    `engine` is a name, a generator function, or either of them with options of its own:
+    `engine=Loop("reflexion", max_reflections=2, actor="plan_and_execute")`; a dict such as
+    `{"engine": "react", "max_iterations": 5}` says the same as data. The options of the agent are those of
+    `agentkit.agent.options.Options`.
 
-    `budget` is what a run may spend (`Budget`, or a dict of its limits). What goes around the loop is off unless asked for,
-    by True, a number, or a dict of parameters: `compact`, `clear_results`, `select_tools`, `self_check`, `warn_cycles`,
-    `max_failures`, `check_completion`, `revise_calls`, `offload`, `discover`, `structured_thinking`.
-    `retained_turns`, `session_memory` ("window" or "summary") and `recall` say what a run is told of earlier ones.
-
-    `approve` says which calls need a person's yes: True, tool names, or a predicate of the call. `approver(call)` decides
-    for `run()`, where nobody is there to be asked: True or "allow" (or "remember", for that tool from now on) is a yes, a
-    dict is a yes with these arguments, and anything else a no.
-
-    Raises `Unknown` for an option, engine or dialect that nobody knows, `ValueError` for a value out of range.
+    Raises `Unknown` for an option, engine or dialect that does not exist, `OptionError` for a value out of range.
     """
 
-    def __init__(self, model: Any = None, tools: Any = (), *, engine: Any = "react", **options: Any) -> None:
-        self.engine, self.engine_name = registry.find(engine)
-        own = {name: options.pop(name) for name in SETTINGS if name in options}
-        self.options, self.loops = registry.spell(self.engine, options, SETTINGS)
-        settings.check(own)
-        self._spelled = {"model": model, "tools": tools, "engine": engine, **own, **options}
+    def __init__(
+        self, model: Any = None, tools: Any = (), *, engine: Any = "react", **options: Unpack[Options]
+    ) -> None:
+        configured = registry.configure(engine)
+        self.engine, self.engine_name = configured.engine, configured.path
+        self.engine_options, self._given_loops = configured.options, configured.given
+        agent_options.check(options, self.engine)
+        self.options: Options = options
+        self._arguments = {"model": model, "tools": tools, "engine": engine, **options}
         self.model = resolve.find(model)
-        given = tools if isinstance(tools, list | tuple | set | frozenset) else [tools]
+        given = list(tools) if isinstance(tools, list | tuple | set | frozenset) else [tools]
         given = [builtin.box(tool) if isinstance(tool, str) else tool for tool in given]
-        self.tools = outfit.tools(ToolSet.of(given), own, given)
-        self.instructions: str = own.get("instructions") or ""
-        self.dialect = dialects.get(own["dialect"]) if own.get("dialect") else None
-        self.roles = {role: resolve.find(other) for role, other in (own.get("roles") or {}).items()}
-        self.settings: dict[str, Any] = own.get("settings") or {}
-        self.raise_errors: bool = own.get("raise_errors", False)
-        self.approver: Callable[[Any], Any] | None = own.get("approver")
-        self.on_event: Callable[[Event], Any] | None = own.get("on_event")
-        self.on_step: log.OnStep | None = own.get("on_step")
-        self._approve = own.get("approve")
-        settings.check_approve(self._approve, self.tools)
-        self._journal = own.get("journal", "sqlite")
-        self.arounds = outfit.stack(self.tools, own, own.get("arounds") or ())
-        self._performed = outfit.performed(self.tools, own, own.get("arounds") or ())
-        sessions.check(own)
-        self._budget = budget.Budget.of(own["budget"]) if own.get("budget") is not None else None
+        self.tools = arounds.offered_tools(ToolSet.of(given), options, given)
+        self.dialect = dialects.get(options["dialect"]) if options.get("dialect") else None  # type: ignore[arg-type]
+        self.roles = {role: resolve.find(other) for role, other in (options.get("roles") or {}).items()}
+        self.arounds = arounds.stack(self.tools, options)
+        self._performed = arounds.performed_tools(self.tools, options)
+        self._journal: Any = options.get("journal", "sqlite")
+        self._budget = Budget.of(options.get("budget") or Budget())
+        approve = options.get("approve")
+        for name in approve if isinstance(approve, list | tuple | set | frozenset) else ():
+            if self.tools.find(name) is None:  # one that is mistyped would never be asked about
+                raise Unknown("tool to approve", name, [tool.name for tool in self.tools.tools])
 
     @property
     def journal(self) -> Journal | None:
-        """Where runs are recorded; opened when it is needed first."""
+        """Where runs are recorded; opened when it is first needed."""
         if isinstance(self._journal, str):
             self._journal = open_journal(self._journal)
         return open_journal(self._journal) if self._journal is not None else None
@@ -104,22 +94,38 @@ class Agent:
         return open_memory(self.journal or self)
 
     def using(self, **changes: Any) -> Agent:
-        """Give an agent like this one with some things changed; the names are those of `Agent(...)`."""
-        return Agent(**{**self._spelled, "journal": self._journal, **changes})
+        """Return an agent like this one with some things changed; the names are those of `Agent(...)`.
 
-    # -- running -----------------------------------------------------------------------------------------------------
+        `engine` may be a dict of options alone: then it is the same engine with these options changed.
+        """
+        engine = changes.get("engine")
+        if isinstance(engine, Mapping) and "engine" not in engine:
+            registry.check(self.engine, engine)
+            changes["engine"] = Loop(self.engine, **self._own_loops({**self.engine_options, **engine}))
+        return Agent(**{**self._arguments, "journal": self._journal, **changes})
+
+    def _own_loops(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return options with the nested engines that were given as functions."""
+        nested = registry.loops(self.engine) & options.keys()
+        built = registry.build(self.engine, {name: options[name] for name in nested}, self._given_loops)
+        return {**options, **built}
+
+    # -- running -------------------------------------------------------------------------------------------------------
 
     def run(
         self, task: Any, *, output: Any = None, session: str = "", user: str = "", timeout: float | None = None
     ) -> Result:
-        """Run a task in this thread to its end, and give the result.
+        """Run a task to its end and return the result.
 
-        Nobody is asked anything here: a call that needs a yes is decided by `approver`, or else refused. A model that
-        fails gives a `Result` with `.error` (raised instead with `raise_errors=True`); its run can be tried again.
+        Nobody is asked anything here: a call that needs a yes is decided by `approver`, or else refused. If a model
+        fails, the `Result` has an `.error` (with `raise_errors=True` it is raised), and its run can be tried again.
+        After `timeout` seconds the run is stopped.
         """
-        settings.check_timeout(timeout)
+        check_timeout(timeout)
         run = self.start(task, output=output, session=session, user=user, paused=True)
-        budget.ask_nobody(run.desk)
+        for gate in run.state.gates["think"]:
+            if isinstance(gate, BudgetGate):
+                gate.ask = False
         try:
             result = run.drive(timeout)
             while run.waiting and result.reason != "timeout":
@@ -128,67 +134,79 @@ class Agent:
         except KeyboardInterrupt as pressed:
             if self.journal is not None:
                 pressed.add_note(
-                    f"The run is held, and nothing is lost: agent.resume({run.id!r}) gives it, to go on with drive()."
+                    f"The run is held, and nothing is lost: agent.resume({run.id!r}) returns it; then drive() it."
                 )
             raise
-        if result.error and self.raise_errors:
+        if result.error and self.options.get("raise_errors"):
             raise result.error
         return result
 
     def start(self, task: Any, *, output: Any = None, session: str = "", user: str = "", paused: bool = False) -> Run:
-        """Begin a run and return at once; it goes on in the background unless it is to begin `paused`. See `Result.output`.
+        """Begin a run and return at once; it goes on in the background, unless it is to begin `paused`.
 
-        It goes on with the `session` of that name, and is told what is known of the `user`; see `memory`.
+        `output` is the type of the answer, see `Result.output`. The run goes on with the `session` of that name, and is
+        told what is known of the `user`; see `memory`.
         """
         secrets.refresh()
-        spec = sessions.prepare(self._spec(task), self, self._spelled, session, user)
+        spec = sessions.prepare(self._spec(task), self, session, user)
         with interrupts.deferred():
-            run = self.attach(answers.begin(spec, output, self._spelled.get("synthesize")))
+            run = self.attach(answer.begin(spec, output, self.options.get("synthesize")))
         if not paused:
             run.play()
         return run
 
     def _decide(self, run: Run) -> None:
         pending, verdict = run.waiting[0]
-        call = pending.step.calls[0] if pending.step.kind == "act" else None  # type: ignore[union-attr]
-        said = self.approver(call) if self.approver and call else None
-        if isinstance(said, dict):
-            run.approve(arguments=said)
-        elif said is True or said in ("allow", "remember"):
-            run.approve(remember=said == "remember")
+        approver, step = self.options.get("approver"), pending.step
+        call = step.call if step.kind == "act" else None  # type: ignore[union-attr]
+        decision = approver(call) if approver and call else None
+        if isinstance(decision, dict):
+            run.approve(arguments=decision)
+        elif decision is True or decision in ("allow", "remember"):
+            run.approve(remember=decision == "remember")
         elif call:
-            run.reject(verdict.why if self.approver is None else "denied")
+            run.reject(verdict.why if approver is None else "denied")
         else:
             run.respond("Nobody is there to answer.")
 
-    # -- making runs -------------------------------------------------------------------------------------------------
+    # -- making runs ---------------------------------------------------------------------------------------------------
 
     def _spec(self, task: Any) -> dict[str, Any]:
-        """Give what is needed to begin again in another kernel, as JSON data."""
-        chat = settings.chat_of(task)
-        if self.instructions:
-            chat = Chat.of([system(self.instructions), *chat])
-        source = registry.source(self.engine)
+        """Return what is needed to begin again in another kernel, as JSON data."""
+        try:
+            chat = Chat.of(task)
+        except (TypeError, AttributeError) as error:
+            raise UsageError(
+                f"a task is a text, a message, a chat, or a list of messages, not {task!r:.200}"
+            ) from error
+        if instructions := self.options.get("instructions"):
+            chat = Chat.of([system(instructions), *chat])
         return {
             "task": [secrets.mask_json(message_to_json(message)) for message in chat],
             "engine": self.engine_name,
-            **source,
-            "options": lessons.recalled(self.options),
+            **registry.source(self.engine),
+            "options": lessons.with_lessons(self.engine_options),
             "tools": {tool.name: tool.digest for tool in self.tools.tools},
             "model": name_of(self.model),
             "dialect": self.dialect.name if self.dialect else None,
             "version": 1,
         }
 
-    def changed(self, spec: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-        """Give what these changes change in the spec of a run. Raises `UsageError` for what was told when it began."""
-        for name in TOLD & changes.keys():
+    def changed(self, spec: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what these changes change in the spec of a run. Raises `UsageError` for what a fork cannot change."""
+        for name in FIXED & changes.keys():
             raise UsageError(
-                f"a fork has the past of its run, and {name} is part of that; begin a new run to change it"
+                f"a fork shares the past of its run, and {name} is part of that; start a new run to change it"
             )
-        options = {name: value for name, value in lessons.recalled(self.options).items() if name in changes}
-        changed = {"options": {**spec["options"], **options}} if options else {}
-        return changed | answers.changed(changes)
+        changed = answer.changed(changes)
+        if "engine" in changes:
+            if isinstance(changes["engine"], Mapping) and "engine" not in changes["engine"]:
+                own = {name: self.engine_options[name] for name in changes["engine"]}
+                options = {**spec["options"], **lessons.with_lessons(own)}
+            else:
+                options = lessons.with_lessons(self.engine_options)
+            changed |= {"options": options, "engine": self.engine_name, **registry.source(self.engine)}
+        return changed
 
     def attach(
         self,
@@ -200,67 +218,74 @@ class Agent:
         journal: Journal | None = None,
     ) -> Run:
         """Make the run of a spec: a new one, a fork of `parent`, or, with its `name`, one that is in a `journal`."""
-        new, journal = not name, journal or self.journal
+        is_new, journal = not name, journal or self.journal
         if parent and parent.control.sealed:
             raise ReadOnly(f"{parent.control.sealed}; agent.load(run.to_json()) makes a run of its sound part")
-        relative, name = parent.desk.history if parent else None, name or uuid.uuid4().hex[:12]
-        around = answers.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
-        history = History(name, self._maker(spec), around, journal, relative)
-        if self._approve:
-            gates = (*gates, approval(self._needed))
-        gates = (
-            *budget.gates(self._budget, self.engine_name),
-            *gates,
-            *answers.gates(spec),
-            *deadline.gates(spec["options"]),
+        name = name or uuid.uuid4().hex[:12]
+        around = answer.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
+        trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
+        budget = BudgetGate(self._budget)
+        state = State(trace, self._performed, self._gates(spec, budget, gates), self.options.get("settings") or {})
+        performer = Performer(
+            self.model, self._performed, self.dialect, self.roles, self.options.get("settings"), state.spent.failed
         )
-        desk = Desk(history, Host(self.model, self._performed, self.dialect, self.roles, self.settings), gates)
-        if self.on_event:
-            desk.listen(self.on_event)
-        run = Run(self, desk, Control(desk), spec)
+        scheduler = Scheduler(trace, state, performer, (deadline, budget))
+        run = Run(self, spec, Control(scheduler, state), tree_id=parent.tree_id if parent else name)
         run.forecast = registry.forecast(self.engine, spec["options"])
-        lessons.keep(run, self.options.get("lessons"))
-        sessions.follow(run, new=new, forked=parent is not None)
-        if self.on_step:
-            log.on_step(run, self.on_step)
+        if on_event := self.options.get("on_event"):
+            run.on_event(on_event)
+        lessons.remember_lessons(run, self.engine_options.get("lessons"))
+        sessions.follow(run, is_new=is_new, is_fork=parent is not None)
+        if on_step := self.options.get("on_step"):
+            log.on_step(run, on_step)
         if journal is not None:
             weakref.finalize(run, run.control.lease.drop).atexit = False
             _LIVE[run.id] = run
-        if new:
+        if is_new:
             if journal is not None:
-                journal.create(info(run, parent.desk.tree if parent else run.id, parent.id if parent else ""))
-            desk.tree = parent.desk.tree if parent else run.id
+                journal.create(run.info(parent.id if parent else ""))
             if parent is None:
                 self._begin(run, spec)
         return run
 
+    def _gates(self, spec: dict[str, Any], budget: BudgetGate, more: tuple[Gate, ...]) -> tuple[Gate, ...]:
+        """Return the gates of a run, in the order in which they are asked."""
+        approve = self.options.get("approve")
+        own: tuple[Gate, ...] = (approval(self._needs_approval),) if approve else ()
+        limits: tuple[Gate, ...] = (budget,) if self._budget.limits else ()
+        return (question, uncertain, *limits, *more, *own, *answer.gates(spec))
+
     def _begin(self, run: Run, spec: dict[str, Any]) -> None:
         try:
-            run.desk.history.root(spec)
+            run.trace.start(spec)
         except BaseException:
-            discard(run)
+            run.discard()
             raise
-        run.desk.settle()
+        run.control.scheduler.settle()
 
-    def _maker(self, spec: dict[str, Any]) -> Callable[[], Any]:
+    def _maker(self, spec: dict[str, Any]) -> Callable[[Chat | None], Any]:
+        """Return what begins the engine, on the task of a run or on another chat."""
         task = sessions.opening(spec)
         registry.check_recorded(self.engine, spec)
-        options = registry.build(self.engine, spec["options"], self.loops)
+        options = registry.build(self.engine, spec["options"], self._given_loops)
         if "tools" in registry.parameters(self.engine):
             options["tools"] = self.tools.tools
-        return lambda: self.engine(task, **options)
+        return lambda chat: self.engine(task if chat is None else chat, **options)
 
-    def _needed(self, call: Any) -> bool:
-        if callable(self._approve):
-            return bool(self._approve(call))
-        return self._approve is True or call.name in (self._approve or ())
+    def _needs_approval(self, call: Any) -> bool:
+        approve = self.options.get("approve")
+        if callable(approve):
+            return bool(approve(call))
+        return approve is True or call.name in (approve or ())
+
+    # -- opening runs --------------------------------------------------------------------------------------------------
 
     def resume(self, name: str | Run | RunInfo, *, strict: bool = False) -> Run:
-        """Open a run of the journal where it stood when its kernel ended, and hold it there, paused.
+        """Open a run of the journal where it was when its kernel ended, and hold it there, paused.
 
-        A tool that is missing, or a damaged journal, opens it read-only, and `run.missing` says what is lacking.
-        Raises `Unknown`, `JournalInUse` where another process has the run open, and `Diverged` with `strict` where the
-        engine now asks for something else.
+        If a tool is missing, or the journal is damaged, it opens read-only, and `run.missing` says what is lacking.
+        Raises `Unknown`, `JournalInUse` if another process has the run open, and `Diverged` with `strict` if the engine
+        now asks for something else.
         """
         journal = self.journal
         if journal is None:
@@ -274,16 +299,59 @@ class Agent:
             old.close()
         known = journal.claim(name)
         try:
-            return resuming.reopen(self, journal, known, strict=strict)
+            return self._reopen(journal, known, strict=strict)
         except BaseException:
             journal.release(name)
             raise
 
+    def _reopen(self, journal: Journal, known: RunInfo, *, strict: bool) -> Run:
+        """Open a run that is held in the journal, and bring it to where it was. Raises `JournalDamaged`, `Diverged`."""
+        rows, damage = _sound_rows(journal, known.run)
+        spec = next((row.result for row in rows if isinstance(row, Entry) and row.kind == "begin"), None)
+        if spec is None:
+            raise JournalDamaged(
+                f"run {known.run}: its first entry cannot be read, and nothing can be shown without it"
+            )
+        forks = (note.data.get("changes", {}) for note in rows if isinstance(note, Note) and _is_fork(note, known.run))
+        spec = spec | next(forks, {})
+        missing = [f"a sound journal ({damage})"] if damage else []
+        missing += [f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None]
+        kept = MemoryJournal.of(known, rows) if damage else journal
+        run = self.attach(spec, name=known.run, journal=kept, gates=(forked,) if known.parent else ())
+        run.tree_id, run.missing = known.tree, tuple(missing)
+        if damage:
+            run.control.sealed = f"nothing can be added to a damaged journal ({damage})"
+            journal.release(known.run)
+        self._bring_back(run, rows, strict=strict)
+        return run
+
+    def _bring_back(self, run: Run, rows: list[Row], *, strict: bool) -> None:
+        """Bring a run to where its rows end."""
+        trace = run.trace
+        trace.load(rows)
+        try:
+            trace.rebuild(strict=strict)
+        except BaseException:
+            run.control.lease.drop()
+            raise
+        if diverged := trace.stepper.diverged:
+            engine = run.task["engine"].rpartition(":")[2]
+            run.state.hold = f"{diverged}, with the engine {engine!r}; the rest of the recording is in run.branches()"
+        run.control.scheduler.count()
+        run.performer.restore(rows, run.id)
+        for gate in run.state.gates["think"]:
+            if isinstance(gate, BudgetGate):
+                gate.restore(rows, run.id)
+        if run.status in ("done", "readonly") and not trace.unsaved.waiting:
+            run.control.lease.drop()
+
     def load(self, data: dict[str, Any]) -> Run:
-        """Open a run that `run.to_json()` gave out, edits and branches included, with this agent's model and tools.
+        """Open a run that `run.to_json()` returned, edits and branches included, with this agent's model and tools.
 
         Raises `UsageError` that says what is missing or damaged.
         """
+        from agentkit import export
+
         journal = self.journal
         if journal is None:
             raise UsageError("an agent with journal=None has nowhere to put a run that it loads")
@@ -291,8 +359,40 @@ class Agent:
 
     def __repr__(self) -> str:
         tools = ", ".join(tool.name for tool in self.tools.tools)
-        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        return f"Agent(model={name_of(self.model)!r}, engine={self.engine_name.rpartition(':')[2]!r}, tools=[{tools}]{options})"
+        engine = Loop(self.engine_name.rpartition(":")[2], **self.engine_options)
+        written = repr(engine) if self.engine_options else repr(engine.engine)
+        return f"Agent(model={name_of(self.model)!r}, engine={written}, tools=[{tools}])"
+
+    def _repr_html_(self) -> str:
+        from agentkit.export import html
+
+        return html.table("Agent", self._about())
+
+    def _repr_markdown_(self) -> str:
+        from agentkit.export import markdown
+
+        return markdown.table("Agent", self._about())
+
+    def _about(self) -> list[list[str]]:
+        about = [["model", name_of(self.model)], ["engine", self.engine_name.rpartition(":")[2]]]
+        about += [[name, repr(value)] for name, value in {**self.engine_options, **self.options}.items()]
+        return about + [[f"tool {tool.name}", tool.description.partition("\n")[0]] for tool in self.tools.tools]
+
+
+Agent.__init__.__signature__ = agent_options.signature(Agent.__init__)  # type: ignore[attr-defined]
+
+
+def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:
+    """Return the rows of a run as far as they are sound, and what is damaged, if anything is."""
+    try:
+        return journal.rows(run), ""
+    except JournalDamaged as damage:
+        return damage.sound, str(damage)
+
+
+def _is_fork(note: Note, name: str) -> bool:
+    """Return whether a run begins with this note, as a fork of another one."""
+    return note.run == name and note.kind == "head" and note.data["why"] == "fork"
 
 
 def runs(journal: Any = "sqlite") -> list[Any]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, Unpack
 
 from agentkit.agent.agent import Agent
-from agentkit.agent.settings import SETTINGS
+from agentkit.agent.options import Options
+from agentkit.core import display
+from agentkit.core.steps import Loop
 from agentkit.core.text import call_text, one_line
 from agentkit.engines import registry
 from agentkit.errors import Unknown, UsageError
 from agentkit.export.rich import Table
 from agentkit.journal.entries import Entry
 from agentkit.models.cassette import Cassette
-from agentkit.run.result import Result
+from agentkit.run.run import Result
 
 WIDTH, MOST = 40, 60
 """Characters of a cell of plain text, and rows of steps that are shown."""
@@ -90,8 +93,6 @@ class Comparison:
             return "The runs did the same."
         return f"The runs differ first at step {self.first} ({self.rows[self.first].role})."
 
-    widget: ClassVar[Callable[..., Any]]
-
     def __repr__(self) -> str:
         parts = [
             f"Comparison: {one_line(self.task, 100)}",
@@ -101,15 +102,19 @@ class Comparison:
         ]
         return "\n".join(parts)
 
+    def widget(self) -> Any:
+        """Return the live views of the compared runs beside each other, to step back into each and go on."""
+        return display.live.side_by_side(self.runs)
+
     def _repr_html_(self) -> str:
         from agentkit.export import html
 
-        return html.comparison(self)
+        return html.comparison(self.task, self.totals(), self.difference, self.steps())
 
     def _repr_markdown_(self) -> str:
         from agentkit.export import markdown
 
-        return markdown.comparison(self)
+        return markdown.comparison(self.task, self.totals(), self.difference, self.steps())
 
 
 def compare(
@@ -120,34 +125,37 @@ def compare(
     tools: Any = (),
     agents: Iterable[Agent] = (),
     timeout: float | None = None,
-    **options: Any,
+    shared: Mapping[str, Any] = MappingProxyType({}),
+    **options: Unpack[Options],
 ) -> Comparison:
     """Run a task through several engines, one after the other, with the same model and tools; or through several agents.
 
-    An engine is a name, a generator function, or a pair of one and its own options; other `options` go to each that
-    knows them. A `Cassette` is played from its beginning for each. A run that fails is shown as failed.
-    Raises `UsageError` with fewer than one engine or agent, `Unknown` for an option that none of them has.
+    An engine is what `Agent(engine=...)` takes, such as a name or a `Loop`; `shared` are options for each engine that has
+    them, and `options` are those of the agents. A `Cassette` is played from its beginning for each. A run that fails is
+    shown as failed. Raises `UsageError` for fewer than one engine or agent, `Unknown` for an option that none of them has.
     """
-    several = [engines] if isinstance(engines, str) else engines
-    named = [engine if isinstance(engine, tuple) else (engine, {}) for engine in several]
-    known = {name for engine, _ in named for name in registry.parameters(registry.find(engine)[0])}
-    for name in options:
-        if name not in known and name not in SETTINGS:
-            raise Unknown("option", name, [*known, *SETTINGS])
-    held = [_agent(model, tools, engine, own, options) for engine, own in named] + list(agents)
+    configured = [registry.configure(engine) for engine in ([engines] if isinstance(engines, str) else engines)]
+    known = {name for each in configured for name in registry.parameters(each.engine)}
+    for name in shared:
+        if name not in known:
+            raise Unknown("option of these engines", name, known)
+    held = [_agent(model, tools, each, shared, options) for each in configured] + list(agents)
     if not held:
-        raise UsageError('say what to compare: engines=["react", ...] or agents=[...]')
+        raise UsageError('nothing to compare: pass engines=["react", ...] or agents=[...]')
     results = [agent.run(task, timeout=timeout) for agent in held]
-    said = one_line(results[0].run.entries[0].result["task"][-1]["text"])
-    return Comparison(said, _names(held), results, align([result.run.entries[1:] for result in results]))
+    question = one_line(results[0].run[0].result["task"][-1]["text"])
+    return Comparison(question, _names(held), results, align([result.run.entries[1:] for result in results]))
 
 
-def _agent(model: Any, tools: Any, engine: Any, own: dict[str, Any], options: dict[str, Any]) -> Agent:
-    takes = registry.parameters(registry.find(engine)[0])
-    fit = {name: value for name, value in options.items() if name in takes or name in SETTINGS}
+def _agent(
+    model: Any, tools: Any, engine: registry.Configured, shared: Mapping[str, Any], options: Mapping[str, Any]
+) -> Agent:
+    fitting = {name: value for name, value in shared.items() if name in registry.parameters(engine.engine)}
+    nested = {name: engine.options[name] for name in registry.loops(engine.engine) & engine.options.keys()}
+    own = {**engine.options, **registry.build(engine.engine, nested, engine.given)}
     if isinstance(model, Cassette):
         model = model.rewound()
-    return Agent(model, tools, engine=engine, **{**fit, **own})
+    return Agent(model, tools, engine=Loop(engine.engine, **{**fitting, **own}), **options)
 
 
 def _names(agents: list[Agent]) -> list[str]:
@@ -176,7 +184,7 @@ def align(runs: list[list[Entry]]) -> list[Row]:
 
 def _role(entry: Entry) -> str:
     step: Any = entry.step
-    return step.calls[0].name if entry.kind == "act" else step.role
+    return step.call.name if entry.kind == "act" else step.role
 
 
 def _said(entry: Entry) -> str:
@@ -185,7 +193,9 @@ def _said(entry: Entry) -> str:
         asks = f" → {', '.join(map(call_text, entry.result.calls))}" if entry.result.calls else ""
         return one_line(f"{entry.result.text or entry.result.raw}{asks}".strip())
     if entry.kind == "act":
-        return one_line(f"{call_text(step.calls[0])} → {entry.result[0].text}")
+        return one_line(f"{call_text(step.call)} → {entry.result.text}")
+    if entry.kind == "end":
+        return one_line(entry.result.answer)
     return one_line(step.answer if entry.kind == "conclude" else f"{step.question} → {entry.result}")
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.text import counted, one_line
+from agentkit.run.run import Run
 from agentkit.trace.events import Event
-
-if TYPE_CHECKING:
-    from agentkit.run.run import Run
 
 logger = logging.getLogger("agentkit")
 
@@ -30,9 +28,11 @@ def attach(run: Run) -> None:
     logger.debug("%s: tools count = %d", name, len(run.agent.tools.tools))
 
     def tell(event: Event) -> None:
-        data, desk = event.data, run.desk
+        data, spent = event.data, run.state.spent
         if event.kind == "thought":
-            logger.debug("%s: step=%d, tool_calls=%d, max=%s", name, desk.steps + 1, desk.tool_calls, limit(run))
+            logger.debug(
+                "%s: step=%d, tool_calls=%d, max=%s", name, spent.model_calls + 1, spent.tool_calls, limit(run)
+            )
             logger.debug("%s: tool_calls in response = %d", name, len(data["calls"]))
             if data["calls"]:
                 logger.debug("%s: tool_names = %r", name, [call["name"] for call in data["calls"]])
@@ -41,20 +41,22 @@ def attach(run: Run) -> None:
             asked = ", ".join(
                 f"{key}={json.dumps(value, default=str)}" for key, value in calls.get(data["id"], {}).items()
             )
-            logger.info("[%d/%s] 🔧 %s(%s)", desk.tool_calls + 1, limit(run), data["name"], one_line(asked))
+            logger.info("[%d/%s] 🔧 %s(%s)", spent.tool_calls + 1, limit(run), data["name"], one_line(asked))
         elif event.kind == "tool_result":
             logger.info("%s %s", "→" if data["ok"] else "❌", one_line(data["text"]))
         elif event.kind == "error":
             logger.info("❌ %s: %s", data["type"], one_line(data["text"]))
         elif event.kind == "completed":
-            logger.info("✅ Completed in %s, %s", counted(desk.steps, "step"), counted(desk.tool_calls, "tool call"))
+            logger.info(
+                "✅ Completed in %s, %s", counted(spent.model_calls, "step"), counted(spent.tool_calls, "tool call")
+            )
 
     run.on_event(tell)
 
 
 def limit(run: Run) -> str:
     """Give the run's limit of iterations, as text."""
-    return str(run.agent.options.get("max_iterations", 10))
+    return str(run.agent.engine_options.get("max_iterations", 10))
 
 
 def on_step(run: Run, callback: OnStep) -> None:

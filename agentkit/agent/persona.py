@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentkit.agent.agent import Agent
-from agentkit.agent.settings import SETTINGS
+from agentkit.agent.options import NAMES
+from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import Unknown, UsageError
 from agentkit.models import resolve
@@ -37,11 +38,12 @@ def load(config: Mapping[str, Any], model: Any = None, **more: Any) -> Agent:
         brain = [options.pop(key) for key in _MODEL if key in options]
         boxes = [box for key in ("tools", "toolboxes") for box in _listed(options.pop(key, ()))]
         tools = [found for box in boxes if (found := _passed(builtin.box, box)) is not None]
-        for key in [key for key in options if key not in registry.parameters(engine) and key not in SETTINGS]:
-            _warn(f"{name} has no option {key!r}; it is passed over")
+        own = {key: options.pop(key) for key in registry.parameters(engine) if key in options}
+        for key in [key for key in options if key not in NAMES]:
+            _warn(f"{name} has no option {key!r}; it is ignored")
             del options[key]
         chosen = model if model is not None or not brain else _passed(resolve.find, brain[0])
-        return Agent(chosen, tools, engine=name, **{**options, **more})
+        return Agent(chosen, tools, engine=Loop(name, **own), **{**options, **more})
     raise UsageError(
         f"none of the engines {solvers!r} is there; known: {', '.join([*registry.ENGINES, *registry.ALIASES])}"
     )

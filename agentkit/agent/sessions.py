@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from agentkit.agent.options import Options
 from agentkit.around.base import Around, around, aside
 from agentkit.core.messages import Chat, Message, assistant, message_from_json, message_to_json, system
 from agentkit.core.messages import user as asked
 from agentkit.core.steps import Conclude, Step
 from agentkit.errors import AgentkitError, UsageError
 from agentkit.journal.entries import Journal, Note
+from agentkit.memory.store import Memory
+from agentkit.run.run import Run
 from agentkit.trace.events import Event
 
-if TYPE_CHECKING:
-    from agentkit.agent.agent import Agent
-    from agentkit.memory.store import Memory
-    from agentkit.run.run import Run
-
-RETAINED = 10
-KINDS = ("window", "summary")
+RETAINED, RECALLED = 10, 3
 
 KNOWN = "What is known from earlier conversations with this person, in case it helps:\n"
 BEFORE = "What was said before in this conversation, in short:\n"
@@ -34,23 +31,21 @@ OPTIONS = ("retained_turns", "session_memory", "recall")
 Data = dict[str, Any]
 
 
-def check(options: Data) -> tuple[int, str, int]:
-    """Give the turns to retain, the kind of memory, and how much to recall. Raises `ValueError` that names what is out of range."""
-    retained, kind, recall = (
-        options.get("retained_turns", RETAINED),
-        options.get("session_memory", "window"),
-        options.get("recall", 3),
-    )
-    recall = 3 if recall is True else 0 if recall is False or recall is None else recall
-    for name, value, least in (("retained_turns", retained, 1), ("recall", recall, 0)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}")
-    if kind not in KINDS:
-        raise ValueError(f'session_memory is "window" or "summary", not {kind!r}')
-    return retained, kind, recall
+class Owner(Protocol):
+    """What is needed of an agent: its options, its journal and its memory."""
+
+    options: Options
+
+    @property
+    def journal(self) -> Journal | None:
+        """Where runs are recorded."""
+
+    @property
+    def memory(self) -> Memory:
+        """What outlasts runs."""
 
 
-def prepare(spec: Data, agent: Agent, options: Data, session: str, user: str) -> Data:
+def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
     """Give the spec of a run that goes on with a session, or knows a person: what it is told is recorded in it.
 
     The messages of earlier turns stand in `history`, and in `session` whose they are and what is to be summarised.
@@ -60,17 +55,24 @@ def prepare(spec: Data, agent: Agent, options: Data, session: str, user: str) ->
             raise UsageError(f"{name} is a name, not {value!r}")
     if not session and not user:
         return spec
-    retained, kind, most = check(options)
+    options = agent.options
+    retained, kind = options.get("retained_turns") or RETAINED, options.get("session_memory") or "window"
+    recall = options.get("recall", True)
+    most = RECALLED if recall is True else int(recall or 0)
     memory = agent.memory
     if agent.journal is not None and session:
         _mend(memory, agent.journal, session, user)
     told: list[Message] = []
     about: Data = {"id": session, "user": user}
-    if user and most and (known := memory.recall(question(spec), user=user, most=most, without=session or None)):
+    if (
+        user
+        and most
+        and (known := memory.search(question(spec), user=user, limit=most, except_session=session or None))
+    ):
         told.append(system(KNOWN + "\n\n".join(f"- {one}" for one in known)))
     if session:
         upto, summary = memory.summary(session, user=user) if kind == "summary" else (0, "")
-        turns = memory.turns(session, user=user, after=upto, most=retained if kind == "window" else None)
+        turns = memory.turns(session, user=user, after=upto, limit=retained if kind == "window" else None)
         if summary:
             told.append(system(BEFORE + summary))
         if kind == "summary" and len(turns) >= retained + _slack(retained):
@@ -123,36 +125,36 @@ def minutes(history: list[Data], turns: int, upto: int) -> Around:
     return minute
 
 
-def follow(run: Run, *, new: bool, forked: bool) -> None:
+def follow(run: Run, *, is_new: bool, is_fork: bool) -> None:
     """Keep what a run of a session, or of a person, comes to; a fork is an experiment, and leaves nothing behind."""
     about = run.task.get("session")
-    if about is None or forked:
+    if about is None or is_fork:
         return
     session, person, memory = about["id"], about["user"], run.agent.memory
-    if new:
-        memory.begin(run.id, question(run.task), session=session, user=person)
+    if is_new:
+        memory.begin_turn(run.id, question(run.task), session=session, user=person)
 
     def told(event: Event) -> None:
         if event.kind == "completed":
-            memory.end(run.id, event.data["answer"])
+            memory.end_turn(run.id, event.data["answer"])
         elif (
             event.kind == "thought"
             and event.data["model"]
             and "turns" in event.data["tags"]
             and event.data["text"].strip()
         ):
-            memory.summarise(session, event.data["tags"]["upto"], event.data["text"].strip(), user=person)
+            memory.set_summary(session, event.data["tags"]["upto"], event.data["text"].strip(), user=person)
 
     run.on_event(told)
 
 
 def _mend(memory: Memory, journal: Journal, session: str, user: str) -> None:
     """Take over the answers of runs that ended when there was no time left to remember them."""
-    for run in memory.unfinished(session, user=user):
+    for run in memory.unanswered(session, user=user):
         try:
             rows = journal.rows(run)
         except AgentkitError:
             continue
         ends = [row for row in rows if isinstance(row, Note) and row.run == run and row.kind == "completed"]
         if ends:
-            memory.end(run, ends[-1].data["answer"])
+            memory.end_turn(run, ends[-1].data["answer"])

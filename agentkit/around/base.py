@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from agentkit.core.messages import Chat, Reply
-from agentkit.core.steps import Step, Think
+from agentkit.core.messages import Call, Chat, Message, Reply
+from agentkit.core.steps import Act, All, Step, Think
 
 Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
 """Is given the step and a memory, yields the step (others before or after it), and returns the result for the engine."""
 
 
 def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
-    """Mark a generator function as an around of these step classes; unmarked, it sees every step.
+    """Mark a generator function as an around of these step classes; without a mark, it sees every step.
 
-    It has a memory for each frame of the engine. With `nested` one memory serves an engine and those it delegates to. If it
-    sees parallel steps, `memory["lanes"]` holds the memories of the lanes of one, in their order, when that is done, and
-    `memory["outer"]` in a lane the memory of whoever opened it.
+    One that sees `Act` also sees an `All` of nothing but calls; `calls_of`, `perform` and `result_of` treat both alike. It
+    has a memory for each frame of the engine. With `nested`, one memory serves an engine and those it delegates to. If
+    such an around sees an `All` of other parts, `memory["lanes"]` holds the memories of its lanes, in order, when it is
+    done, and `memory["outer"]` in a lane is the memory of whoever opened it.
     """
 
     def mark(function: Any) -> Any:
@@ -26,6 +27,27 @@ def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
         return function
 
     return mark
+
+
+def calls_of(step: Step) -> tuple[Call, ...]:
+    """Return the calls that a step makes: of an `Act`, or of an `All` of them; none for any other step."""
+    if type(step) is Act:
+        return (step.call,)
+    return step.calls if type(step) is All else ()
+
+
+def perform(step: Act | All, calls: Sequence[Call]) -> Generator[Step, Any, list[Message]]:
+    """Have these calls made instead of those of a step, and return a message for each."""
+    if not calls:
+        return []
+    same = tuple(calls) == calls_of(step)
+    result = yield step if same else Act.each(calls, step.role, step.tags)
+    return [result] if isinstance(result, Message) else list(result)
+
+
+def result_of(step: Act | All, messages: Sequence[Message]) -> Message | tuple[Message, ...]:
+    """Return the result of a step that makes calls: a message, or a tuple of them."""
+    return messages[0] if type(step) is Act else tuple(messages)
 
 
 def aside(chat: Chat, role: str, **tags: Any) -> Think:

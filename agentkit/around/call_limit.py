@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around
+from agentkit.around.base import Around, around, calls_of, perform, result_of
 from agentkit.core.messages import Message
-from agentkit.core.steps import Act, All, Step, replace
+from agentkit.core.steps import Act, All, Step
 
 
 def cap_calls(most: int) -> Around:
@@ -22,15 +22,17 @@ def cap_calls(most: int) -> Around:
 
     @around(Act, All, nested=True)
     def cap(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
-        if isinstance(step, All):
+        calls = calls_of(step)
+        if not calls:
             results = yield step
             memory["used"] = memory.get("used", 0) + sum(lane.get("used", 0) for lane in memory.pop("lanes"))
             return results
         left = max(0, most - _used(memory))
-        allowed, others = step.calls[:left], step.calls[left:]
+        allowed, others = calls[:left], calls[left:]
         memory["used"] = memory.get("used", 0) + len(allowed)
-        messages: tuple[Message, ...] = (yield replace(step, calls=allowed)) if allowed else ()
-        return messages + tuple(Message("tool", reached, (), call.id, call.name, False) for call in others)
+        messages = yield from perform(step, allowed)
+        refused = [Message("tool", reached, (), call.id, call.name, False) for call in others]
+        return result_of(step, messages + refused)
 
     return cap
 

@@ -35,7 +35,7 @@ def check_completion(most: int = 1) -> Around:
     def check(step: Think | All | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         if isinstance(step, All):
             results = yield step
-            chats = [memory.get("chat", EMPTY), *(lane.get("chat", EMPTY) for lane in memory.pop("lanes"))]
+            chats = [memory.get("chat", EMPTY), *(lane.get("chat", EMPTY) for lane in memory.pop("lanes", ()))]
             memory["chat"] = next((chat for chat in chats if chat is not EMPTY), EMPTY)
             return results
         if isinstance(step, Think):

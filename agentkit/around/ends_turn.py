@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around
-from agentkit.core.steps import Act, Step
+from agentkit.around.base import Around, around, calls_of, perform, result_of
+from agentkit.core.steps import Act, All, Step
 from agentkit.errors import Finish
 
 
@@ -14,11 +14,11 @@ def ends_turn(names: frozenset[str]) -> Around:
     """End the run with the tool's own words after one of these tools did its work."""
 
     @around(Act)
-    def end_after(step: Act, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
-        messages = yield step
+    def end_after(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        messages = yield from perform(step, calls_of(step))
         for message in messages:
             if message.ok and message.name in names:
                 raise Finish(message.text, "ends_turn")
-        return messages
+        return result_of(step, messages)
 
     return end_after

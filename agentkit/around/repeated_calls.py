@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around, whole
+from agentkit.around.base import Around, around, calls_of, perform, result_of, whole
 from agentkit.core.messages import Call, Message, canonical, digest
-from agentkit.core.steps import Act, Step, replace
+from agentkit.core.steps import Act, All, Step, replace
 
 WARNING = (
     "[Warning] {name} was called with these arguments {count} times, and the result was the same each time. "
@@ -23,10 +23,11 @@ def warn_cycles(after: int = 2) -> Around:
     whole("warn_cycles", after, 2)
 
     @around(Act)
-    def warn(step: Act, memory: dict[str, Any]) -> Generator[Step, Any, tuple[Message, ...]]:
-        messages = yield step
-        calls = {call.id: call for call in step.calls}
-        return tuple(_warned(calls.get(message.call_id), message, memory, after) for message in messages)
+    def warn(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        messages = yield from perform(step, calls_of(step))
+        calls = {call.id: call for call in calls_of(step)}
+        warned = [_warned(calls.get(message.call_id), message, memory, after) for message in messages]
+        return result_of(step, warned)
 
     return warn
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around, whole
+from agentkit.around.base import Around, around, calls_of, perform, result_of, whole
 from agentkit.core.messages import Message
-from agentkit.core.steps import Act, Step
+from agentkit.core.steps import Act, All, Step
 from agentkit.errors import Finish
 
 STOPPED = "I stopped: {name} failed {count} times in a row, each time with the same error:\n{error}"
@@ -24,8 +24,8 @@ def stop_after_failures(most: int = 3) -> Around:
     whole("max_failures", most)
 
     @around(Act)
-    def stop(step: Act, memory: dict[str, Any]) -> Generator[Step, Any, tuple[Message, ...]]:
-        messages: tuple[Message, ...] = yield step
+    def stop(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        messages = yield from perform(step, calls_of(step))
         for message in messages:
             failed = (message.name, message.text)
             if message.ok:
@@ -36,7 +36,7 @@ def stop_after_failures(most: int = 3) -> Around:
                 memory["last"] = failed
             if memory["count"] >= most:
                 raise Finish(_explained(message, memory["count"], memory.get("done", [])), REASON)
-        return messages
+        return result_of(step, messages)
 
     return stop
 

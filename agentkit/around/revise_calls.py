@@ -6,10 +6,10 @@ import json
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around
+from agentkit.around.base import Around, around, calls_of, perform, result_of
 from agentkit.around.request_view import View, shorten, view
 from agentkit.core.messages import Call, Chat, Message
-from agentkit.core.steps import Act, Step, Think, replace
+from agentkit.core.steps import Act, All, Step, Think, replace
 
 REVISE = "revise_call"
 SUPERSEDED = "[Superseded: this call was revised, and a later result stands in its place.]"
@@ -22,8 +22,8 @@ def revise_calls(reviser: Any) -> Around:
     """
 
     @around(Think, Act)
-    def revision(step: Think | Act, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
-        if isinstance(step, Act):
+    def revision(step: Think | Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        if not isinstance(step, Think):
             return (yield from _performed(step, memory))
         if not step.tools:
             return (yield step)
@@ -35,19 +35,20 @@ def revise_calls(reviser: Any) -> Around:
     return revision
 
 
-def _performed(step: Act, memory: dict[str, Any]) -> Generator[Step, Any, tuple[Message, ...]]:
+def _performed(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
     """Run the calls, those that revise another one as that other one, and keep account of them."""
     past: list[Call] = memory.setdefault("calls", [])
-    meant = {call.id: _meant(call, past) for call in step.calls if call.name == REVISE}
-    calls = tuple(_revised(call, meant[call.id]) if call.id in meant else call for call in step.calls)
-    messages: tuple[Message, ...] = yield replace(step, calls=calls) if meant else step
+    asked = calls_of(step)
+    meant = {call.id: _meant(call, past) for call in asked if call.name == REVISE}
+    calls = tuple(_revised(call, meant[call.id]) if call.id in meant else call for call in asked)
+    messages = yield from perform(step, calls)
     for message in messages:
         earlier = meant.get(message.call_id)
         if earlier is not None and message.ok:
             memory.setdefault("superseded", set()).add(earlier.id)
             memory["views"] = memory.get("views", [])[-1:] or [View()]
     past.extend(call for call in calls if call.name != REVISE)
-    return messages
+    return result_of(step, messages)
 
 
 def _meant(call: Call, past: list[Call]) -> Call | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around, aside, whole, words
+from agentkit.around.base import Around, around, aside, calls_of, whole, words
 from agentkit.around.request_view import back
 from agentkit.core.messages import Reply, user
-from agentkit.core.steps import Act, Step, Think, replace
+from agentkit.core.steps import Act, All, Step, Think, replace
 
 CHECK = """\
 Stop for a moment: you have called {count} tools. Do not act now. The goal is still this:
@@ -29,9 +29,9 @@ def self_check(every: int = 6) -> Around:
     whole("self_check", every)
 
     @around(Think, Act)
-    def check(step: Think | Act, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
-        if isinstance(step, Act):
-            memory["calls"] = memory.get("calls", 0) + len(step.calls)
+    def check(step: Think | Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        if not isinstance(step, Think):
+            memory["calls"] = memory.get("calls", 0) + len(calls_of(step))
             return (yield step)
         if "goal" not in memory:
             memory["goal"] = next((said.text[:GOAL] for said in back(step.chat) if said.role == "user"), "")

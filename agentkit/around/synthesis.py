@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around
+from agentkit.around.base import Around, around, calls_of
 from agentkit.core.messages import Chat, Message, Reply, system, user
 from agentkit.core.steps import Act, All, Conclude, Step, Think
 from agentkit.core.text import call_text
@@ -35,10 +35,10 @@ def synthesis(task: Chat, longest: int = LONGEST) -> Around:
         done = memory.setdefault("done", [])
         if isinstance(step, Think):
             done += [message for message in result.messages if message.notes or message.calls]
-        elif isinstance(step, Act):
-            done += result
+        elif isinstance(step, Act) or calls_of(step):
+            done += [result] if isinstance(result, Message) else result
         elif isinstance(step, All):
-            done += [message for lane in memory.pop("lanes") for message in lane.get("done", ())]
+            done += [message for lane in memory.pop("lanes", ()) for message in lane.get("done", ())]
         elif result:
             done.append(result)
         else:

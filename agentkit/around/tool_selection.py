@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
-from agentkit.around.base import Around, around, aside, whole, words
+from agentkit.around.base import Around, around, aside, calls_of, perform, result_of, whole, words
 from agentkit.around.request_view import turn
 from agentkit.core.messages import Call, Chat, Message, Reply, system, user
-from agentkit.core.steps import Act, Step, Think, replace
+from agentkit.core.steps import Act, All, Step, Think, replace
 
 PICK = """\
 Choose the tools that the task below needs, {most} at the most. Reply with one JSON object and nothing else:
@@ -38,8 +38,8 @@ def select_tools(
     fixed = frozenset(pins) | {DISCOVER}
 
     @around(Think, Act)
-    def selection(step: Think | Act, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
-        if isinstance(step, Act):
+    def selection(step: Think | Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
+        if not isinstance(step, Think):
             return (yield from _load(step, memory))
         if len(step.tools) <= over:
             return (yield step)
@@ -75,17 +75,17 @@ def _offer(
     return tuple(kept[1])
 
 
-def _load(step: Act, memory: dict[str, Any]) -> Generator[Step, Any, tuple[Message, ...]]:
+def _load(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
     """Perform calls, and offer from now on what was loaded, called unasked, or found."""
     known = memory.get("known", {})
-    calls = tuple(_checked(call, known) if call.name == LOADER else call for call in step.calls)
-    messages: tuple[Message, ...] = yield step if calls == step.calls else replace(step, calls=calls)
+    calls = tuple(_checked(call, known) if call.name == LOADER else call for call in calls_of(step))
+    messages = yield from perform(step, calls)
     if known:
         found = [name for call in calls for name in (_wanted(call) if call.name == LOADER else [call.name])]
         found += [name for message in messages if message.name == DISCOVER for name in _discovered(message)]
         new = [name for name in found if name in known and name not in memory["chosen"]]
         memory["chosen"] = [*memory["chosen"], *dict.fromkeys(new)]
-    return messages
+    return result_of(step, messages)
 
 
 def _checked(call: Call, known: dict[str, Any]) -> Call:

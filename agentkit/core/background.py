@@ -6,17 +6,14 @@ threads, so that none of them can hold the interpreter back at its end.
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import os
 import threading
 import time
-from collections import deque
+import weakref
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any, Generic, TypeVar
-
-Item = TypeVar("Item")
+from typing import Any, Protocol
 
 _lock = threading.Lock()
 _loop: Any = None
@@ -93,31 +90,67 @@ def wait(future: Future[Any], timeout: float | None = None) -> Any:
     return future.result()
 
 
-class Mailbox(Generic[Item]):
-    """A queue with one reader, whose wait ends in time; anybody may put something in, a signal handler too.
+class Watched(Protocol):
+    """Something with deadlines that a clock watches."""
 
-    `queue.SimpleQueue` waits for ever where a signal arrives just as its time is up (seen in CPython 3.11): an interrupt that
-    nobody hears.
+    def check_deadlines(self, now: float) -> float:
+        """Do what is due at `now`, and return the next deadline; infinity if there is none."""
+
+
+class Clock:
+    """Looks at what it watches whenever a deadline has passed, in one daemon thread.
+
+    To expect a deadline costs next to nothing: most are met, so they are only looked at when the earliest one that was
+    ever expected has passed. All times are those of `time.monotonic()`.
     """
 
     def __init__(self) -> None:
-        self._items: deque[Item] = deque()
-        self._bell = threading.Lock()
-        self._bell.acquire()
+        self._members: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._wakes = float("inf")
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
 
-    def put(self, item: Item) -> None:
-        """Put something in; never waits."""
-        self._items.append(item)
-        with contextlib.suppress(RuntimeError):  # it rings already
-            self._bell.release()
+    def watch(self, member: Watched) -> None:
+        """Watch the deadlines of a member from now on."""
+        with self._wake:
+            self._members.add(member)
 
-    def get(self, seconds: float) -> Item:
-        """Take what came first, or wait for it. Raises `TimeoutError` when nothing came in so many seconds."""
-        end = time.monotonic() + seconds
-        while not self._items:
-            if not self._bell.acquire(timeout=max(0.0, end - time.monotonic())):
-                raise TimeoutError(f"nothing came in {seconds} s")
-        return self._items.popleft()
+    def expect(self, deadline: float) -> None:
+        """See that its member is looked at when a deadline has passed."""
+        if deadline < self._wakes:
+            with self._wake:
+                self._wakes = min(self._wakes, deadline)
+                if self._thread is None or not self._thread.is_alive():
+                    self._thread = threading.Thread(target=self._run, name="agentkit-clock", daemon=True)
+                    self._thread.start()
+                self._wake.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while (left := self._wakes - time.monotonic()) > 0:
+                    self._wake.wait(min(left, threading.TIMEOUT_MAX))
+                self._wakes = float("inf")
+                members = list(self._members)
+            for member in members:
+                self._expect(member.check_deadlines(time.monotonic()))
+
+    def _expect(self, deadline: float) -> None:
+        """Note a deadline in the clock's own thread, which looks at it before it waits again."""
+        with self._wake:
+            self._wakes = min(self._wakes, deadline)
+
+
+CLOCK = Clock()
+
+
+def _new_clock() -> None:
+    """Let a forked process begin with a clock of its own."""
+    CLOCK.__init__()  # type: ignore[misc]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_clock)
 
 
 def timer(seconds: float | None, function: Callable[[], Any]) -> Callable[[], None]:

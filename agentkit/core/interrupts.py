@@ -31,27 +31,35 @@ class deferred:
     __slots__ = ("_frames", "_outer", "hit")
 
     def __enter__(self) -> deferred:
+        return self.enter(sys._getframe(1))
+
+    def enter(self, frame: FrameType) -> deferred:
+        """Hold interrupts back from here on, in all code that is called from `frame`."""
         self.hit = False
         self._outer: deferred | None = None
         if threading.get_ident() == _main:
             handler = _signal.getsignal(_signal.SIGINT)
             if handler is _signal.default_int_handler:
-                self._outer, self._frames = self, [sys._getframe(1)]
+                self._outer, self._frames = self, [frame]
                 _signal.signal(_signal.SIGINT, self._handle)
             elif isinstance(outer := getattr(handler, "__self__", None), deferred):
                 self._outer = outer
-                outer._frames.append(sys._getframe(1))
+                outer._frames.append(frame)
                 return outer
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self.leave(sys._getframe(1), kind)
+
+    def leave(self, frame: FrameType, kind: Any) -> None:
+        """Let interrupts through again; one that waits is raised, unless an exception of this `kind` is on its way."""
         outer = self._outer
         if outer is None:
             return
         outer._frames.pop()
         if outer is self:
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-        if outer.hit and kind is None and (outer is self or outer._in_foreign_code(sys._getframe(1))):
+        if outer.hit and kind is None and (outer is self or outer._in_foreign_code(frame)):
             outer.release()
 
     def release(self) -> None:

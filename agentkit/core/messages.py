@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+from agentkit.core.display import Displayed
 from agentkit.core.text import call_text, one_line
 from agentkit.core.usage import Usage
 
@@ -46,7 +47,7 @@ class Call:
 
 
 @dataclass(slots=True, repr=False)
-class Message:
+class Message(Displayed):
     """One message of a chat.
 
     `text` is plain prose, `raw` the same message as its model wrote it in `dialect` (markers included).

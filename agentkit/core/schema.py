@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agentkit.errors import UsageError
+from agentkit.errors import OptionError, UsageError
 
 Level = Literal["native", "json", "text"]
 """How data is asked for: as the arguments of a function that must be called, in JSON mode, or in plain text."""
@@ -102,3 +102,16 @@ def _untitled(schema: Any) -> Any:
 def _named(name: str) -> str:
     """Give a name with the letters that APIs accept for a function."""
     return _REFUSED.sub("_", name).strip("_")[:64] or "data"
+
+
+class KeysOf:
+    """Marks a mapping that may only have some keys: `Annotated[Mapping[str, str], KeysOf(PROMPTS)]`."""
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self.known = tuple(known)
+
+    def check(self, name: str, value: Any) -> None:
+        """Check a value. Raises `OptionError` for a key that is not known."""
+        for key in value or ():
+            if key not in self.known:
+                raise OptionError(f"{name} should only have the keys {', '.join(map(repr, self.known))}, not {key!r}")

@@ -1,14 +1,14 @@
-"""Keep secrets out of what is stored and shown: values of the environment that look like keys, and the usual shapes.
+"""Keep secrets out of what is stored and shown: environment variables that look like keys, and keys of the usual formats.
 
-Errs on the side of readable text: ordinary prose, hex digests and uuids pass. A secret that was encoded in some other
-way (base64, url quoting) is not found.
+In doubt a text stays readable: prose, hex digests and UUIDs are not masked. A secret that is encoded in another way
+(base64, URL quoting) is not found.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _KEY_WORD = re.compile(r"(?:KEYS?|TOKENS?|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)$")
@@ -25,8 +25,8 @@ _TRIVIAL = {
     "changeme",
 }
 
-# Every quantifier below is possessive, or bounded, or ends the pattern: a failed match costs no more than it read.
-_SHAPE = re.compile(
+# Every quantifier below is possessive, or bounded, or ends the pattern: a failed match costs no more than it has read.
+_KEY = re.compile(
     r"""(?<![A-Za-z0-9_-])(?:
         (?P<digit>sk-|xox[abeprs]-|glpat-|gsk_|xai-|[sr]k_(?:live|test)_)[A-Za-z0-9_-]{16,}
       | (?P<plain>gh[pousr]_|npm_|r8_|hf_)[A-Za-z0-9]{20,}
@@ -36,12 +36,14 @@ _SHAPE = re.compile(
     )""",
     re.VERBOSE,
 )
-_SIGN = re.compile(
+_PREFIX = re.compile(
     r"sk-|xox|glpat-|gsk_|xai-|k_live_|k_test_|gh[pousr]_|npm_|r8_|hf_|github_pat_|pypi-AgE|AIza|AKIA|ASIA|eyJ"
 )
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----((?:[^-]|-(?!----)){0,20000}+)(-----END [A-Z0-9 ]{0,40}-----)?"
 )
+_PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}-{0,5}")
+_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 _PEM_LINES = re.compile(r"(?:(?:\\[nr]|\s)*+[A-Za-z0-9+/=]{16,}+)*+")
 _HEADER = re.compile(
     r"(?i)((?:authorization\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?(?:(?:bearer|basic|token)\s{1,3})?)|bearer\s{1,3})([A-Za-z0-9._~+/=-]{8,})"
@@ -58,54 +60,62 @@ _PLACEHOLDER = re.compile(
 )
 
 _known: tuple[tuple[str, str], ...] = ()
+"""The secret values with their names, the longest first."""
+
+_values_with_spaces: tuple[str, ...] = ()
+"""Those of the secret values that are more than one word."""
+
 _learned: dict[str, str] = {}
 
 
 def refresh(environment: Mapping[str, str] | None = None) -> None:
-    """Look at the environment again (or at the one given) for values that are secret."""
-    global _known
+    """Read the environment again (or the one that is passed) for values that are secret."""
+    global _known, _values_with_spaces
     source = os.environ if environment is None else environment
-    found = {value: name for name, value in source.items() if _names_a_secret(name) and _may_be_secret(value)}
+    values = {value: name for name, value in source.items() if _names_a_secret(name) and _may_be_secret(value)}
     if environment is None:
-        found |= _learned
-    escaped = {_inside_json(value): name for value, name in found.items()}
-    _known = tuple(sorted((found | escaped).items(), key=lambda pair: -len(pair[0])))
+        values |= _learned
+    escaped = {_escaped(value): name for value, name in values.items()}
+    _known = tuple(sorted((values | escaped).items(), key=lambda pair: -len(pair[0])))
+    _values_with_spaces = tuple(value for value, _ in _known if value.strip(_WORD_CHARACTERS))
 
 
 def learn(value: str, name: str) -> None:
-    """Mask this value from now on, too: a key that was given as an argument or comes from a keyring."""
+    """Mask this value too from now on: a key that was passed as an argument, or that comes from a keyring."""
     if value not in _learned and _may_be_secret(value):
         _learned[value] = name
         refresh()
 
 
 def mask(text: str) -> str:
-    """Replace every secret in a text by `[secret …]`, which names its kind and shows no more than a short prefix."""
+    """Return a text with each secret replaced by `[secret …]`, which names its kind and shows at most a short prefix."""
     if len(text) < 8:
         return text
     masked = text
     for value, name in _known:
         if value in masked:
             masked = masked.replace(value, f"[secret {name}]")
+    if "-----BEGIN " in masked:
+        masked = _PEM.sub(_replace_private_key, masked)
     if (
         "-" in text or "_" in text or "eyJ" in text or "AIza" in text or "AKIA" in text or "ASIA" in text
-    ) and _SIGN.search(text):
-        masked = _SHAPE.sub(_shape, masked)
-    if "=" in text or ":" in text or "earer" in text or "PRIVATE KEY" in text:
+    ) and _PREFIX.search(text):
+        masked = _KEY.sub(_replace_key, masked)
+    if "=" in text or ":" in text or "earer" in text:
         masked = _mask_named(masked)
     return text if masked == text else masked
 
 
 def is_key(text: str) -> bool:
-    """Say whether a text is nothing but a key of one of the usual shapes."""
-    match = _SHAPE.fullmatch(text)
-    return match is not None and _shape(match) != text
+    """Return whether a text is nothing but a key of one of the usual formats."""
+    match = _KEY.fullmatch(text)
+    return match is not None and _replace_key(match) != text
 
 
 def mask_json(value: Any, mask: Callable[[str], str] = mask) -> Any:
-    """Mask every text in nested data, keys included; what needs no change is given back as it is.
+    """Return nested data with every text masked, keys included; the same object if nothing changes.
 
-    What lies deeper than 100 levels, or holds itself, becomes "…".
+    What is nested more than 100 levels deep, or contains itself, becomes "…".
     """
     return _mask_json(value, mask, set())
 
@@ -119,16 +129,27 @@ def _mask_json(value: Any, mask: Callable[[str], str], above: set[int]) -> Any:
         return "…"
     above.add(id(value))
     if isinstance(value, dict):
-        masked: Any = {_mask_json(key, mask, above): _mask_item(key, item, mask, above) for key, item in value.items()}
-        same = len(value) == len(masked) and all(
-            a is b and x is y for (a, x), (b, y) in zip(value.items(), masked.items(), strict=True)
-        )
+        masked: Any = {}
+        for key, item in value.items():
+            masked_key = _mask_json(key, mask, above)
+            masked_key = _free_key(masked_key, masked) if masked_key in masked else masked_key
+            masked[masked_key] = _mask_item(key, item, mask, above)
+        pairs = zip(value.items(), masked.items(), strict=True)
+        is_same = all(key is other and item is masked_item for (key, item), (other, masked_item) in pairs)
     else:
         masked = [_mask_json(item, mask, above) for item in value]
-        same = all(a is b for a, b in zip(value, masked, strict=True))
+        is_same = all(item is masked_item for item, masked_item in zip(value, masked, strict=True))
         masked = tuple(masked) if isinstance(value, tuple) else masked
     above.discard(id(value))
-    return value if same else masked
+    return value if is_same else masked
+
+
+def _free_key(key: Any, taken: Mapping[Any, Any]) -> Any:
+    """Return a key that is not taken yet: two secrets may look the same when they are masked."""
+    free, number = key, 2
+    while free in taken:
+        free, number = f"{key} ({number})", number + 1
+    return free
 
 
 def _mask_item(key: Any, value: Any, mask: Callable[[str], str], above: set[int]) -> Any:
@@ -138,45 +159,73 @@ def _mask_item(key: Any, value: Any, mask: Callable[[str], str], above: set[int]
 
 
 class Stream:
-    """Mask a text that comes in pieces: its last word waits until it is whole, and what stood before a word counts too."""
+    """A mask for a text that arrives in pieces: what may be the beginning of a secret is held back until it is complete."""
 
-    __slots__ = ("_before", "_held")
+    __slots__ = ("_context", "_held_back")
 
     def __init__(self) -> None:
-        self._before = self._held = ""
+        self._context = self._held_back = ""
 
     def add(self, piece: str) -> str:
-        """Take one more piece, and give what can be shown now."""
-        text = self._held + piece
-        at = max(len(text.rstrip(_OF_A_WORD)), len(text) - 512)
-        self._held = text[at:]
-        return self._shown(text[:at])
+        """Add a piece, and return what can be shown now."""
+        text = self._held_back + piece
+        end = _complete_length(text)
+        self._held_back = text[end:]
+        return self._mask(text[:end])
 
     def end(self) -> str:
-        """Give what is left."""
-        left, self._held = self._held, ""
-        return self._shown(left)
+        """Return what was held back."""
+        rest, self._held_back = self._held_back, ""
+        return self._mask(rest)
 
-    def _shown(self, text: str) -> str:
+    def _mask(self, text: str) -> str:
+        """Return a part of the text masked; what comes before it, such as `password=`, decides too."""
         if not text:
             return ""
-        before, both = mask(self._before), mask(self._before + text)
-        self._before = (self._before + text)[-100:]
-        return both[len(before) :] if both.startswith(before) else mask(text)
+        context, both = mask(self._context), mask(self._context + text)
+        self._context = (self._context + text)[-100:]
+        return both[len(context) :] if both.startswith(context) else mask(text)
 
 
-_OF_A_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.~+/=:@-\"'\\"
+_WORD_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.~+/=:@-\"'\\"
+_MAX_HELD_BACK = 20_000
+
+
+def _complete_length(text: str) -> int:
+    """Return how many characters come before the last word, and before any secret that may go on there."""
+    length = len(text.rstrip(_WORD_CHARACTERS))
+    if "-----BEGIN " in text:
+        length = min(length, _start_of_open_key(text, length))
+    for value in _values_with_spaces:
+        length = min(length, _start_of_open_value(text, value, length))
+    return max(length, len(text) - _MAX_HELD_BACK)
+
+
+def _start_of_open_key(text: str, length: int) -> int:
+    """Return where the first private key begins that does not end within `length` characters."""
+    for begin in _PEM_BEGIN.finditer(text, max(0, len(text) - _MAX_HELD_BACK)):
+        end = _PEM_END.search(text, begin.end())
+        if begin.end() == len(text) or ("PRIVATE KEY" in begin[0] and (end is None or end.end() > length)):
+            return begin.start()
+    return length
+
+
+def _start_of_open_value(text: str, value: str, length: int) -> int:
+    """Return where a value begins that does not end within `length` characters, or of which the text has the beginning."""
+    start = text.find(value, max(0, length - len(value) + 1))
+    if 0 <= start < length:
+        return start
+    sizes = range(min(len(value) - 1, len(text)), 0, -1)
+    return len(text) - next((size for size in sizes if text.endswith(value[:size])), 0)
 
 
 def _mask_named(text: str) -> str:
-    """Mask what is secret by what stands before it: a header, a URL, `password=`, the head of a key file."""
+    """Return a text without what is secret by what comes before it: a header, a URL, `password=`."""
     if "://" in text and "@" in text:
         text = _URL.sub(r"\1[secret url password]@", text)
     low = text.lower()
     if "bearer" in low or "authorization" in low:
-        text = _HEADER.sub(_header, text)
-    if "-----BEGIN " in text:
-        text = _PEM.sub(_pem, text)
+        text = _HEADER.sub(_replace_header, text)
     if (
         "key" in low
         or "token" in low
@@ -186,18 +235,18 @@ def _mask_named(text: str) -> str:
         or "passphr" in low
         or "credent" in low
     ):
-        text = _NAMED.sub(_named, text)
+        text = _NAMED.sub(_replace_named, text)
     return text
 
 
-def _shape(match: re.Match[str]) -> str:
+def _replace_key(match: re.Match[str]) -> str:
     kind = match.lastgroup or ""
     if kind == "digit" and not _has_digit(match[0]):
         return match[0]  # words joined by hyphens
     return "[secret JWT]" if kind == "jwt" else f"[secret {match[kind]}…]"
 
 
-def _header(match: re.Match[str]) -> str:
+def _replace_header(match: re.Match[str]) -> str:
     is_header = match[1][:1] in "aA"
     if match[2].lower() in ("bearer", "basic", "token") or not (
         is_header or (len(match[2]) >= 16 and _has_digit(match[2]))
@@ -206,14 +255,14 @@ def _header(match: re.Match[str]) -> str:
     return f"{match[1]}[secret {'authorization' if is_header else 'bearer'}]"
 
 
-def _pem(match: re.Match[str]) -> str:
+def _replace_private_key(match: re.Match[str]) -> str:
     if match[2]:
         return "[secret private key]"
-    lines = _PEM_LINES.match(match[1])  # no end in sight: take the key's own lines, and leave the prose that follows
+    lines = _PEM_LINES.match(match[1])  # without an end, only the lines of the key are masked, not the prose after them
     return f"[secret private key]{match[1][lines.end() if lines else 0 :]}"
 
 
-def _named(match: re.Match[str]) -> str:
+def _replace_named(match: re.Match[str]) -> str:
     value = match["quoted"] or match["bare"]
     if not _is_value(value, quoted=bool(match["quoted"]), query=match["query"] is not None, equals="=" in match["is"]):
         return match[0]
@@ -222,7 +271,7 @@ def _named(match: re.Match[str]) -> str:
 
 
 def _is_value(value: str, *, quoted: bool, query: bool = False, equals: bool = False) -> bool:
-    """Tell whether what follows a telling name is a secret, and not a number, a placeholder, code or prose."""
+    """Return whether a value is a secret, and not a number, a placeholder, code or prose, if its name is that of a secret."""
     if len(value) < 4 or value.isdigit() or _PLACEHOLDER.match(value) or value.lower() in _TRIVIAL:
         return False
     if quoted or query:
@@ -242,8 +291,8 @@ def _may_be_secret(value: str) -> bool:
     return not (value.startswith("/") and os.path.exists("/" + value[1:].partition("/")[0]))
 
 
-def _inside_json(value: str) -> str:
-    """Spell a value as it appears inside a JSON text."""
+def _escaped(value: str) -> str:
+    """Return a value as it is written inside a JSON text."""
     import json
 
     return json.dumps(value)[1:-1]
@@ -253,9 +302,9 @@ def _has_digit(text: str) -> bool:
     return any(map(str.isdigit, text))
 
 
-def known() -> Iterator[str]:
-    """Give the names of the environment variables whose values are masked."""
-    return iter(sorted({name for _, name in _known}))
+def known() -> list[str]:
+    """Return the names of the environment variables whose values are masked, in order."""
+    return sorted({name for _, name in _known})
 
 
 refresh()

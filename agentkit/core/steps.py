@@ -1,4 +1,4 @@
-"""What an engine wants next: five steps, and the engine itself.
+"""What an engine wants next: four steps, and the engine itself.
 
 A step says what, never how: it holds no client, no clock and no callback, and it is not changed after it is made.
 """
@@ -7,31 +7,36 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 from agentkit.core.messages import Call, Chat
 from agentkit.core.schema import Shape
 
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
-
 __all__ = [
+    "NO_TAGS",
     "Act",
+    "After",
     "All",
     "Answer",
     "Ask",
     "Conclude",
+    "End",
     "Engine",
     "Loop",
+    "OfferedTool",
     "Part",
+    "Scope",
     "Step",
+    "Tags",
     "Think",
-    "nested",
+    "capped",
+    "problem",
     "replace",
     "tagged",
+    "timed",
 ]
 
 Tags = Mapping[str, Any]
@@ -43,19 +48,51 @@ def _no_tags() -> Tags:
     return NO_TAGS
 
 
+class OfferedTool(Protocol):
+    """What an engine knows of a tool: how it is described to a model."""
+
+    @property
+    def name(self) -> str:
+        """The name by which the model calls it."""
+
+    @property
+    def description(self) -> str:
+        """What it does, for the model."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Name, description, and the schemas of arguments and result."""
+
+    @property
+    def native(self) -> dict[str, Any]:
+        """The tool in the form that APIs with native tool calls expect."""
+
+    @property
+    def digest(self) -> str:
+        """A digest of all of this."""
+
+
+Tools = tuple[OfferedTool, ...]
+
+
 @dataclass(slots=True)
 class Think:
-    """Ask a model to go on from `chat`; the result is a `Reply`.
+    """Ask a model to continue `chat`; the result is a `Reply`.
 
-    `choice="none"` offers the tools but asks for no call. `hears=False` keeps injected messages out of the request.
-    With a `shape` the reply is data: JSON text in `answer`, or `readable` is false and `problems` say why. Its `dialect` is
-    the level at which it was asked for; `finish` is "rejected" where the host does not know that way of asking. When the
-    model of an `optional` one fails, the reply says so (`finish` is "error", no `answer`) and the run goes on.
+    With `choice="none"` the tools are described but the model is asked not to call any. `hears=False` keeps injected
+    messages out of the request. With a `shape` the reply is data: JSON text in `answer`; if there is none, `readable`
+    is false and `problems` say why. The `dialect` of such a reply is the level at which it was asked for, and `finish`
+    is "rejected" if the host does not support that way of asking. If the model of an `optional` step fails, the run
+    goes on with a reply whose `finish` is "error" and which has no `answer`.
     """
 
     kind: ClassVar[str] = "think"
     chat: Chat
-    tools: tuple[Tool, ...] = ()
+    tools: Tools = ()
     role: str = "thought"
     tags: Tags = field(default_factory=_no_tags)
     choice: Literal["auto", "none"] = "auto"
@@ -66,17 +103,24 @@ class Think:
 
 @dataclass(slots=True)
 class Act:
-    """Run tools, several at once when there are several calls; the result is one `tool` message per call, in order."""
+    """Call a tool; the result is a `tool` message."""
 
     kind: ClassVar[str] = "act"
-    calls: tuple[Call, ...]
+    call: Call
     role: str = "action"
     tags: Tags = field(default_factory=_no_tags)
+
+    @classmethod
+    def each(cls, calls: Sequence[Call], role: str = "action", tags: Tags = NO_TAGS) -> Act | All:
+        """Return the step that makes these calls: an `Act`, or an `All` of them if there are several."""
+        if len(calls) == 1:
+            return cls(calls[0], role, tags)
+        return All(tuple(cls(call, role, tags) for call in calls), role, tags)
 
 
 @dataclass(slots=True)
 class Ask:
-    """Ask a person; the result is the text that they gave."""
+    """Ask a person; the result is the text of the answer."""
 
     kind: ClassVar[str] = "ask"
     question: str
@@ -89,23 +133,47 @@ class Ask:
 class All:
     """Do several things side by side, each in a lane of its own; the result is a tuple of their results, in order.
 
-    A part is a step, or an engine (a generator) whose `Answer` is its result.
+    A part is a step, an engine (a generator, whose return value is its result), or an `After`. At most `limit` parts
+    are under way at a time; 0 means no limit.
     """
 
     kind: ClassVar[str] = "all"
     parts: tuple[Any, ...]
     role: str = "all"
     tags: Tags = field(default_factory=_no_tags)
+    limit: int = 0
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls, if every part is an `Act`; otherwise nothing."""
+        calls = tuple(part.call for part in self.parts if type(part) is Act)
+        return calls if len(calls) == len(self.parts) else ()
+
+
+@dataclass(slots=True)
+class After:
+    """A part of an `All` that needs the results of other parts, given by their position.
+
+    Once they are there, `begin(*results)` is called. It returns the part to run, or any other value, which is then the
+    result of this part without anything being done.
+    """
+
+    needs: tuple[int, ...]
+    begin: Callable[..., Any]
 
 
 @dataclass(slots=True)
 class Conclude:
-    """Propose the final answer; the result is None, or a message that must be answered first."""
+    """Propose the final answer; the result is None, or a message that must be answered first.
+
+    The stepper makes this step when the outermost engine has returned its `Answer`.
+    """
 
     kind: ClassVar[str] = "conclude"
     answer: str
     role: str = "answer"
     tags: Tags = field(default_factory=_no_tags)
+    interrupted: str = ""
 
 
 Step = Think | Act | Ask | All | Conclude
@@ -113,106 +181,162 @@ Step = Think | Act | Ask | All | Conclude
 
 @dataclass(slots=True)
 class Answer:
-    """What an engine returns: the answer, the chat that led to it, and why it ended early, if it did."""
+    """What an engine returns: the answer, the chat that led to it, and why it ended early, if it did.
+
+    With `propose=False` the engine ends without an answer that anybody should be asked about.
+    """
 
     text: str
     chat: Chat
     interrupted: str = ""
+    tags: Tags = field(default_factory=_no_tags)
+    propose: bool = True
+
+
+@dataclass(slots=True)
+class End:
+    """Takes the place of a step's result and ends the run with this answer, or only the part of the engine at `scope`.
+
+    `scope` is the frame path of a `Scope`; "" is the whole run.
+    """
+
+    answer: str
+    reason: str
+    scope: str = ""
 
 
 def problem(step: Any) -> str:
-    """Say what is wrong with what an engine yielded, empty when nothing is.
+    """Return what is wrong with what an engine yielded, or "".
 
-    Asked at the yield, since a check at construction would be paid for again by each `replace`.
+    This is checked when it is yielded, because a check at construction would be paid for again by each `replace`.
     """
     kind = type(step)
     if kind is Think:
         if type(step.chat) is Chat and type(step.tools) is tuple:
             if step.shape is None or type(step.shape) is Shape:
                 return ""
-            return (
-                f"Think is given a Shape, not {step.shape!r:.200}; data = yield from structured(chat, schema) makes it"
-            )
-        return f"Think is given a Chat (Chat.of(task) makes one) and a tuple of tools, not {step.chat!r:.200}, {step.tools!r:.200}"
-    if kind is Act:
-        if type(step.calls) is not tuple:
-            return (
-                f"Act is given a tuple of calls, as in Act(thought.calls) or Act((Call(...),)), not {step.calls!r:.200}"
-            )
-        for call in step.calls:
-            if type(call) is not Call or type(call.arguments) is not dict:
-                return f"an action is a Call with a name and a dict of arguments, not {call!r:.200}"
-        return ""
-    if kind is Ask:
-        return "" if isinstance(step.question, str) else f"Ask is given a text, not {step.question!r:.200}"
-    if kind is All:
+            return f"Think takes a Shape, not {step.shape!r:.200}; use data = yield from structured(chat, schema)"
         return (
-            ""
-            if isinstance(step.parts, tuple | list)
-            else f"All is given a tuple of steps and engines, not {step.parts!r:.200}"
+            f"Think takes a Chat (Chat.of(task) makes one) and a tuple of tools, "
+            f"not {step.chat!r:.200}, {step.tools!r:.200}"
         )
-    return "" if kind is Conclude else f"an engine yields steps (Think, Act, Ask, All, Conclude), not {step!r:.200}"
+    if kind is Act:
+        call = step.call
+        if type(call) is Call and type(call.arguments) is dict:
+            return ""
+        hint = "; for several calls, yield Act.each(calls)" if isinstance(call, tuple | list) else ""
+        return f"Act takes one Call with a name and a dict of arguments, not {call!r:.200}{hint}"
+    if kind is Ask:
+        return "" if isinstance(step.question, str) else f"Ask takes a text, not {step.question!r:.200}"
+    if kind is All:
+        if isinstance(step.parts, tuple | list):
+            return ""
+        return f"All takes a tuple of steps and engines, not {step.parts!r:.200}"
+    if kind is Conclude:
+        return "an engine ends with `return Answer(text, chat)`; the answer is then proposed without a Conclude"
+    return f"an engine yields steps (Think, Act, Ask, All), not {step!r:.200}"
 
 
 Engine = Generator[Step, Any, Answer]
-"""A loop: yields steps, is sent their results, returns its answer. No I/O, no clock, no random, no print, no await."""
+"""A loop: yields steps, is sent their results, returns its answer. No I/O, clock, random numbers, print or await."""
 
 Part = Generator[Step, Any, Any]
 """A piece of an engine, to be delegated to with `yield from`: yields steps as an engine does, and returns anything."""
 
-Loop = Callable[..., Engine]
-"""An engine before it has a task: called with the task and keywords, it gives an `Engine`. A parameter that is annotated
-with this name takes an engine by name or as a spec, such as `{"engine": "react", "max_iterations": 5}`, in `Agent(...)`."""
 
+class Loop:
+    """An engine that has not been given a task yet: a generator function, or its name, with its options.
 
-def nested(loop: Loop, task: Any, **offered: Any) -> Engine:
-    """Begin an engine within another one, with those of the offered parameters that it has and that are not set already."""
-    own = loop.keywords if isinstance(loop, functools.partial) else {}
-    known = _parameters(loop.func if isinstance(loop, functools.partial) else loop)
-    return loop(task, **{name: value for name, value in offered.items() if name in known and name not in own})
+    `Agent(engine=Loop("reflexion", max_reflections=2, actor="plan_and_execute"))`. A parameter of an engine that is
+    annotated with this type takes another engine: a `Loop`, a generator function, or a name.
+    """
+
+    __slots__ = ("engine", "options")
+
+    def __init__(self, engine: str | Callable[..., Engine], /, **options: Any) -> None:
+        self.engine = engine
+        self.options = options
+
+    def begin(self, task: Any, **offered: Any) -> Engine:
+        """Start the engine on a task. It takes those of the offered options that it has and that are not set already."""
+        assert callable(self.engine), f"the engine {self.engine!r} is only a name so far; agentkit.Agent looks it up"
+        known = _parameters(self.engine)
+        return self.engine(task, **{name: value for name, value in offered.items() if name in known} | self.options)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Loop) and (self.engine, self.options) == (other.engine, other.options)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        name = self.engine if isinstance(self.engine, str) else getattr(self.engine, "__name__", repr(self.engine))
+        return f"Loop({', '.join([repr(name), *(f'{key}={value!r}' for key, value in self.options.items())])})"
 
 
 @functools.cache
-def _parameters(loop: Loop) -> frozenset[str]:
-    return frozenset(inspect.signature(loop).parameters)
+def _parameters(engine: Callable[..., Engine]) -> frozenset[str]:
+    return frozenset(inspect.signature(engine).parameters)
 
 
-class tagged:
-    """Give each step of an engine these tags; where it has one of the same name itself, the outer one holds.
+class Scope:
+    """A part of an engine with tags, limits or a deadline of its own.
 
-    To be delegated to with `yield from`, or to be a part of an `All`: the frames of the engine inside stay visible.
+    Delegate to it with `yield from`, or make it a part of an `All`. The stepper keeps track of it: each step inside
+    gets the tags (of a tag that is set twice, the outer one counts), `limits` are those of a budget for all steps
+    inside together, and `seconds` is the time in which they must be done.
     """
 
-    __name__ = "tagged"
-    gi_frame = None  # no place of its own in a listing of frames
+    __slots__ = ("answer", "engine", "limits", "seconds", "tags")
 
-    def __init__(self, engine: Engine, **tags: Any) -> None:
-        self.gi_yieldfrom = engine
+    def __init__(
+        self,
+        engine: Part,
+        *,
+        tags: Tags = NO_TAGS,
+        limits: Mapping[str, float] = NO_TAGS,
+        seconds: float | None = None,
+    ) -> None:
+        self.engine = engine
         self.tags = tags
+        self.limits = limits
+        self.seconds = seconds
+        self.answer: Answer | None = None
 
-    def __iter__(self) -> tagged:
+    def __iter__(self) -> Scope:
         return self
 
     def __next__(self) -> Step:
-        return self._mark(next(self.gi_yieldfrom))
+        return self.send(None)
 
     def send(self, value: Any) -> Step:
-        """Send a result to the engine inside, and mark what it asks for next."""
-        return self._mark(self.gi_yieldfrom.send(value))
+        """Send a result to the engine inside; once the scope has been ended, that is the end of it."""
+        if self.answer is not None:
+            self.engine.close()
+            raise StopIteration(self.answer)
+        return self.engine.send(value)
 
     def throw(self, error: BaseException) -> Step:
         """Raise an error in the engine inside."""
-        return self._mark(self.gi_yieldfrom.throw(error))
+        return self.engine.throw(error)
 
     def close(self) -> None:
-        """Let the engine inside go."""
-        self.gi_yieldfrom.close()
+        """Close the engine inside."""
+        self.engine.close()
 
-    def _mark(self, step: Step) -> Step:
-        if not hasattr(step, "tags"):
-            return step  # no step at all: whoever drives says so
-        more: dict[str, Any] = {"tags": {**step.tags, **self.tags}}
-        if type(step) is All:
-            parts = (tagged(part, **self.tags) if hasattr(part, "send") else self._mark(part) for part in step.parts)
-            more["parts"] = tuple(parts)
-        return replace(step, **more)
+
+def tagged(engine: Part, **tags: Any) -> Scope:
+    """Give each step of an engine these tags: `yield from tagged(react(...), episode=2)`."""
+    return Scope(engine, tags=tags)
+
+
+def capped(engine: Part, **limits: float) -> Scope:
+    """Give a nested engine a budget of its own: `yield from capped(react(...), max_model_calls=5)`.
+
+    The names are those of `Budget`. When a limit is reached, only this engine ends, with what it has reached so far.
+    """
+    return Scope(engine, limits=limits)
+
+
+def timed(engine: Part, seconds: float | None) -> Scope:
+    """Give a nested engine a time limit. Only the time in which its steps are being performed counts."""
+    return Scope(engine, seconds=seconds)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentkit.core.display import Displayed
+
 
 @dataclass(slots=True)
-class Usage:
+class Usage(Displayed):
     """Tokens, money and calls; `+` adds them up. `cached` is the part of `input`, `reasoning` the part of `output`."""
 
     input: int = 0

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from agentkit.core.messages import Chat
-from agentkit.core.steps import Answer, Conclude, Engine, Think
-from agentkit.engines.parsing import after, answered, led, said
+from agentkit.core.schema import KeysOf
+from agentkit.core.steps import Answer, Engine, Think
+from agentkit.engines.parsing import after, answer_of, prompts_from, text_of, with_instructions
 
 PROMPTS = {
     "think": """\
 Think it through before you answer: one short step per line, each with its intermediate result.
-When you are sure, write the result on a last line of its own, in this form:
+When you are sure, write the result on a last line of its own, like this:
 FINAL ANSWER: the result"""
 }
 
 
-def chain_of_thought(task: Any, *, tools: tuple[Any, ...] = (), prompts: Mapping[str, str] | None = None) -> Engine:
-    """Reason step by step in one reply, and take what follows FINAL ANSWER: as the answer. Tools are not used."""
-    say = {**PROMPTS, **(prompts or {})}
-    chat = led(Chat.of(task), say["think"])
-    while True:
-        reply = yield Think(chat)
-        chat += reply
-        answer = after("FINAL ANSWER", said(reply)) or answered(reply)
-        if not (more := (yield Conclude(answer))):
-            return Answer(answer, chat)
-        chat += more  # something was injected: answer that first
+def chain_of_thought(
+    task: Any, *, tools: tuple[Any, ...] = (), prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None
+) -> Engine:
+    """Reason step by step in one reply; the answer is what follows FINAL ANSWER:. Tools are not used."""
+    prompt = prompts_from(PROMPTS, prompts)
+    chat = with_instructions(Chat.of(task), prompt["think"])
+    reply = yield Think(chat)
+    return Answer(after("FINAL ANSWER", text_of(reply)) or answer_of(reply), chat + reply)

@@ -1,39 +1,55 @@
-"""A plan as a graph, carried out side by side. After Kim et al. 2023, "An LLM Compiler …", arXiv:2312.04511."""
+"""A plan as a graph, its steps carried out side by side. After Kim et al. 2023, "An LLM Compiler …", arXiv:2312.04511."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from annotated_types import Ge, Gt, Le, Lt
 
 from agentkit.core.messages import Chat, assistant
-from agentkit.core.steps import All, Answer, Conclude, Engine, Loop, Part, Think, nested, tagged
-from agentkit.engines.parsing import after, catalogue, fill, fitted, outcome, question, said, score, until
-from agentkit.engines.plan_graph import Node, read, trouble
+from agentkit.core.schema import KeysOf
+from agentkit.core.steps import After, All, Answer, Engine, Loop, Part, Scope, Think
+from agentkit.engines.parsing import (
+    after,
+    before,
+    fill,
+    list_tools,
+    prompts_from,
+    question_of,
+    score_of,
+    shorten,
+    step_result,
+    text_of,
+)
+from agentkit.engines.plan_graph import Node, find_problem, read_plan
 from agentkit.engines.react import react
 
 PROMPTS = {
     "plan": """\
-Make a plan for this, of steps that can each be carried out alone. Write a numbered list and nothing else. Behind a step
-write in brackets which steps it needs; those that need none of each other are done at the same time:
+Make a plan for this, of steps that can each be carried out separately. Write a numbered list and nothing else. After
+each step, write in brackets which steps it needs; steps that do not need each other are done at the same time:
 1. the first step
 2. another step
 3. a step that uses both results [after: 1, 2]
-These tools will be there for the steps:
+These tools will be available for the steps:
 {tools}
-{trouble}""",
+{problem}""",
     "step": """\
-This is being worked on by a plan:
+You are carrying out one step of this plan:
 {plan}
 
-What is known from the steps before:
+What is known from earlier steps:
 {done}
 
 Now carry out step {number} and nothing else: {step}
 Answer with its result. If it cannot be done, answer with FAILED: and the reason.""",
     "analyze": """\
-The steps of a plan have been taken. See whether what was asked is answered by them.
+The steps of a plan have been carried out. Judge whether their results answer the request.
 
-What was asked: {request}
+The request: {request}
 
 {done}
 
@@ -41,127 +57,117 @@ Write three parts:
 ACHIEVED: yes or no
 CONFIDENCE: a number from 0 to 1
 ANSWER: the answer as far as it can be given, or, if it cannot, what is missing""",
-    "again": "A plan was carried out before this one, and it was not enough. Do not repeat what is known:\n{done}\n{why}",
+    "again": "An earlier plan was carried out, and it was not enough. Do not repeat what is known:\n{done}\n{why}",
 }
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What the model says of the results: whether they answer the request, and the answer as far as it can be given."""
+
+    achieved: bool
+    answer: str
 
 
 def dag(
     task: Any,
     *,
     tools: tuple[Any, ...] = (),
-    actor: Loop = react,
-    max_steps: int = 20,
-    max_parallel: int = 4,
-    max_step_iterations: int = 10,
-    step_timeout: float | None = None,
-    max_replans: int = 3,
-    min_confidence: float = 0.8,
-    prompts: Mapping[str, str] | None = None,
+    actor: Loop = Loop(react),
+    max_steps: Annotated[int, Ge(1)] = 20,
+    max_parallel: Annotated[int, Ge(1)] = 4,
+    max_step_iterations: Annotated[int, Ge(1)] = 10,
+    step_timeout: Annotated[float, Gt(0), Lt(math.inf)] | None = None,
+    max_replans: Annotated[int, Ge(0)] = 3,
+    min_confidence: Annotated[float, Ge(0), Le(1)] = 0.8,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Plan steps that need each other, do those side by side that can be, judge the outcome, and plan again if need be."""
-    say, chat = {**PROMPTS, **(prompts or {})}, Chat.of(task)
-    known, again, wrong, answer, achieved = "", "", "", "", False
+    """Plan steps that need one another, start each when what it needs is there, judge the outcome, and plan again if need be."""
+    prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
+    work = Work(chat, tools, actor, max_step_iterations, step_timeout, prompt["step"])
+    known, again, problem, judgement = "", "", "", Judgement(False, "")
     for _ in range(max_replans + 1):
-        words = {"tools": catalogue(tools), "trouble": f"{again}\n{wrong}".strip()}
-        made = yield Think(chat + fill(say["plan"], **words), role="plan", choice="none")
-        plan = read(said(made))[:max_steps]
+        ask = chat + fill(prompt["plan"], tools=list_tools(tools), problem=f"{again}\n{problem}".strip())
+        plan = read_plan(text_of((yield Think(ask, role="plan", choice="none"))))[:max_steps]
         if not plan:
-            break  # no plan could be read: no steps, then
-        if wrong := trouble(plan):
-            answer, wrong = (
-                answer or f"The plan cannot be carried out: {wrong}.",
-                f"The last plan was of no use: {wrong}.",
-            )
-            continue
-        results = yield from carried_out(
-            plan, chat, tools, actor, max_parallel, max_step_iterations, step_timeout, say["step"]
-        )
-        known = "\n".join(part for part in (known, report(plan, results)) if part)
-        tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, [])}
-        words = {"request": question(chat), "done": known}
-        judged = said(
-            (yield Think(chat + fill(say["analyze"], **words), role="analyze", tags=tags, choice="none", hears=False))
-        )
-        answer = (
-            until("CONFIDENCE", until("ACHIEVED", after("ANSWER", judged) or "")).strip() or judged.strip() or known
-        )
-        yes = (after("ACHIEVED", judged) or "").strip("*_` ").lower()
-        sure = score((after("CONFIDENCE", judged) or "").partition("\n")[0], 1.0)
-        achieved = not yes.startswith(("no", "false")) and (sure is None or sure >= min_confidence)
-        if achieved:
             break
-        again = fill(say["again"], done=known, why=answer)
-    if not answer:
-        answer, achieved = (yield from nested(actor, chat, tools=tools)).text, True
-    while more := (yield Conclude(answer)):  # something was injected: answer that first
-        chat += (assistant(answer), more)
-        answer = (yield from nested(actor, chat, tools=tools)).text
-    return Answer(answer, chat + assistant(answer), "" if achieved else "max_replans")
+        if wrong := find_problem(plan):
+            problem = f"The last plan could not be carried out: {wrong}."
+            judgement.answer = judgement.answer or f"The plan cannot be carried out: {wrong}."
+            continue
+        results = dict(zip((node.name for node in plan), (yield work.lanes(plan, max_parallel)), strict=True))
+        known = "\n".join(part for part in (known, report(plan, results)) if part)
+        ask = chat + fill(prompt["analyze"], request=question_of(chat), done=known)
+        tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results)}
+        reply = text_of((yield Think(ask, role="analyze", tags=tags, choice="none", hears=False)))
+        judgement = read_judgement(reply, known, min_confidence)
+        if judgement.achieved:
+            return Answer(judgement.answer, chat + assistant(judgement.answer))
+        again, problem = fill(prompt["again"], done=known, why=judgement.answer), ""
+    if judgement.answer:
+        return Answer(judgement.answer, chat + assistant(judgement.answer), "max_replans")
+    return (yield from actor.begin(chat, tools=tools))  # no plan could be read, so there are no steps
 
 
-def carried_out(
-    plan: tuple[Node, ...],
-    chat: Chat,
-    tools: tuple[Any, ...],
-    actor: Loop,
-    max_parallel: int,
-    max_iterations: int,
-    timeout: float | None,
-    prompt: str,
-) -> Part:
-    """Do the steps of a plan, each by a loop of its own, side by side as far as that goes; give the results by name."""
-    results: dict[str, str] = {}
-    while ready := able(plan, results)[:max_parallel]:
-        tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results, ready)}
-        lanes = []
-        for node in ready:
-            words = {"plan": "\n".join(map(str, plan)), "done": report(plan, results, node.after)}
-            words |= {"number": node.name, "step": node.task}
-            inner = nested(actor, chat + fill(prompt, **words), tools=tools, max_iterations=max_iterations)
-            wishes = {name: wish for name, wish in (("timeout", timeout), ("model", node.model)) if wish}
-            lanes.append(tagged(inner, **tags, plan_step=plan.index(node) + 1, **wishes))
-        ended = yield All(tuple(lanes), role="steps", tags=tags)
-        results |= {
-            node.name: outcome(answer.text, answer.interrupted) for node, answer in zip(ready, ended, strict=True)
-        }
-        results = skipping(plan, results)
-    return results
+@dataclass(slots=True)
+class Work:
+    """What the steps of a plan are carried out with, each by a loop of its own."""
+
+    chat: Chat
+    tools: tuple[Any, ...]
+    actor: Loop
+    max_iterations: int
+    timeout: float | None
+    prompt: str
+
+    def lanes(self, plan: tuple[Node, ...], at_once: int) -> All:
+        """Return the step that carries out a plan: a lane for each of its steps, which starts when what it needs is there."""
+        places = {node.name: place for place, node in enumerate(plan)}
+        lanes = [
+            After(
+                tuple(places[need] for need in node.after), lambda *results, node=node: self.begin(plan, node, results)
+            )
+            for node in plan
+        ]
+        return All(tuple(lanes), role="steps", tags={"plan": tuple(map(str, plan))}, limit=at_once)
+
+    def begin(self, plan: tuple[Node, ...], node: Node, results: tuple[str, ...]) -> Part | str:
+        """Begin a step with the results of those that it needs, or skip it if one of them failed or was skipped."""
+        known = dict(zip(node.after, results, strict=True))
+        if lost := next((need for need in node.after if known[need].startswith(("FAILED: ", "SKIPPED: "))), ""):
+            word = "failed" if known[lost].startswith("FAILED: ") else "was skipped"
+            return f"SKIPPED: it needs step {lost}, which {word}"
+        return self.carry_out(plan, node, known)
+
+    def carry_out(self, plan: tuple[Node, ...], node: Node, known: dict[str, str]) -> Part:
+        """Carry out one step of a plan and return its result."""
+        listed = "\n".join(map(str, plan))
+        ask = fill(self.prompt, plan=listed, done=report(plan, known), number=node.name, step=node.task)
+        loop = self.actor.begin(self.chat + ask, tools=self.tools, max_iterations=self.max_iterations)
+        tags = {"plan": tuple(map(str, plan)), "plan_lane": plan.index(node) + 1, "plan_states": states(plan, known)}
+        tags |= {"model": node.model} if node.model else {}
+        answer = yield from Scope(loop, tags=tags, seconds=self.timeout)
+        return step_result(answer.text, answer.interrupted)
 
 
-def able(plan: tuple[Node, ...], results: dict[str, str]) -> list[Node]:
-    """Give the steps that can be done now."""
-    return [node for node in plan if node.name not in results and all(need in results for need in node.after)]
+def read_judgement(text: str, known: str, min_confidence: float) -> Judgement:
+    """Read whether the request has been answered, surely enough, and with what."""
+    answer = before("CONFIDENCE", before("ACHIEVED", after("ANSWER", text) or "")).strip() or text.strip() or known
+    is_yes = not (after("ACHIEVED", text) or "").strip("*_` ").lower().startswith(("no", "false"))
+    confidence = score_of((after("CONFIDENCE", text) or "").partition("\n")[0], 1.0)
+    return Judgement(is_yes and (confidence is None or confidence >= min_confidence), answer)
 
 
-def skipping(plan: tuple[Node, ...], results: dict[str, str]) -> dict[str, str]:
-    """Give the results with those steps that can no longer be done, each of which says what that is due to."""
-    while due := {node.name: lost for node in plan if node.name not in results and (lost := lacking(node, results))}:
-        results = results | due
-    return results
-
-
-def lacking(node: Node, results: dict[str, str]) -> str:
-    """Say which step, one that this one needs, failed or was skipped; nothing where all is well."""
-    lost = [need for need in node.after if results.get(need, "").startswith(("FAILED: ", "SKIPPED: "))]
-    word = "failed" if lost and results[lost[0]].startswith("FAILED: ") else "was skipped"
-    return f"SKIPPED: it needs step {lost[0]}, which {word}" if lost else ""
-
-
-def states(plan: tuple[Node, ...], results: dict[str, str], ready: list[Node]) -> dict[int, str]:
-    """Say how each step stands, by its place in the plan."""
+def states(plan: tuple[Node, ...], results: Mapping[str, str]) -> dict[int, str]:
+    """Return the state of each step that has a result, by its number in the plan."""
     words = {"FAILED": "failed", "SKIPPED": "skipped"}
-    done = {node.name: words.get(results.get(node.name, "").partition(":")[0], "done") for node in plan}
-    now = {node.name for node in ready}
-    return {
-        at: "doing" if n.name in now else done[n.name] if n.name in results else "todo" for at, n in enumerate(plan, 1)
-    }
+    found = {n: results[node.name].partition(":")[0] for n, node in enumerate(plan, 1) if node.name in results}
+    return {number: words.get(word, "done") for number, word in found.items()}
 
 
-def report(plan: tuple[Node, ...], results: dict[str, str], names: tuple[str, ...] | None = None) -> str:
-    """Write what came of the steps, or of those of these names."""
-    shown = [node for node in plan if node.name in results and (names is None or node.name in names)]
-    said = fitted([results[node.name] for node in shown])
-    return (
-        "\n".join(f"Step {node.name} ({node.task}): {text}" for node, text in zip(shown, said, strict=True))
-        or "(nothing)"
-    )
+def report(plan: tuple[Node, ...], results: Mapping[str, str]) -> str:
+    """Return what came of the steps that have a result."""
+    shown = [node for node in plan if node.name in results]
+    texts = shorten([results[node.name] for node in shown])
+    lines = [f"Step {node.name} ({node.task}): {text}" for node, text in zip(shown, texts, strict=True)]
+    return "\n".join(lines) or "(nothing)"

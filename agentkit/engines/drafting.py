@@ -1,16 +1,18 @@
-"""A first answer, for engines that mend one: by another engine, or in one reply."""
+"""A first answer, for engines that improve one."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from agentkit.core.messages import Chat
-from agentkit.core.steps import Loop, Part, Think, nested, tagged
-from agentkit.engines.parsing import answered
+from agentkit.core.steps import Loop, Part, Think, tagged
+from agentkit.engines.parsing import answer_of
 
 
-def drafted(chat: Chat, tools: tuple[Any, ...], actor: Loop | None) -> Part:
-    """Give the text of a first answer; its steps are those of round 0."""
+def draft(chat: Chat, tools: tuple[Any, ...], actor: Loop | None) -> Part:
+    """Return the text of a first answer, by another engine or in one reply; its steps are those of round 0."""
     if actor is not None:
-        return (yield from tagged(nested(actor, chat, tools=tools), round=0)).text
-    return answered((yield Think(chat, role="draft", tags={"round": 0})))
+        answer = yield from tagged(actor.begin(chat, tools=tools), round=0)
+        return answer.text
+    reply = yield Think(chat, role="draft", tags={"round": 0})
+    return answer_of(reply)

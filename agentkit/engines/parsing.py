@@ -1,9 +1,9 @@
-"""What engines read out of prose: plans, verdicts, scores, claims, questions; and how they put values into prompts.
+"""What engines read from the text of a model (plans, verdicts, scores, claims, questions), and how they fill in prompts.
 
-Rule 1: a marker counts at a line's start only (spaces, bullets, quotes and emphasis may stand before it) and as a whole
-word, so that `UNSATISFACTORY` and `UNVERIFIED:` are never taken for their opposite.
-Rule 2: whatever a model writes, these functions give a value or None; they never raise, and their work is linear.
-Rule 3: braces in what a user, a model or a tool wrote mean nothing: only the names of a prompt are filled in, once.
+Rule 1: a marker counts only at the start of a line (after spaces, bullets, quotes and emphasis) and as a whole word, so that
+`UNSATISFACTORY` and `UNVERIFIED:` are never taken for their opposite.
+Rule 2: whatever a model writes, these functions return a value or None; they never raise, and take linear time.
+Rule 3: braces in what a person, a model or a tool wrote mean nothing: only the names in a prompt are filled in, once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentkit.core.messages import Chat, Reply, system
@@ -52,38 +52,36 @@ _BARE = re.compile(
 )
 _MOST = 200_000
 
-ROOM, PART, BEFORE = 40_000, 30_000, 6_000
-"""Characters of all values of a prompt together (a request carries 50,000 of one message), of what one value lists, and of a
-conversation that a judge is told."""
+VALUES, LISTED, CONTEXT = 40_000, 30_000, 6_000
+"""The most characters of all values in a prompt together (a request carries 50,000 of one message), of the texts that one
+value lists, and of the conversation that a judge is shown."""
 
 LAST = 20
-"""Messages of a conversation that a judge is told: the last ones."""
+"""How many of the last messages of a conversation a judge is shown."""
 
 CUT = "[Truncated] {count:,} more characters are not shown."
 
 
-def said(reply: Reply) -> str:
-    """Give all that a reply said, as it was written; what a person put in its place counts alike."""
-    return (reply.raw or reply.text)[:_MOST]
+# -- prompts -----------------------------------------------------------------------------------------------------------
 
 
-def answered(reply: Reply) -> str:
-    """Give what a reply gives as its answer, and all that it said where it gives none."""
-    return (reply.answer or reply.text or reply.raw).strip()
+def prompts_from(own: Mapping[str, str], given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return an engine's prompts, with those that were given instead."""
+    return {**own, **(given or {})}
 
 
 def fill(prompt: str, **values: Any) -> str:
-    """Put values where a prompt names them in braces; all other braces stay as they are.
+    """Fill in the names that a prompt has in braces; all other braces stay as they are.
 
     Values that are too long for one message are cut, so that what the prompt asks for is never what is missing.
     """
-    texts = dict(zip(values, fitted([str(value) for value in values.values()], ROOM), strict=True))
+    texts = dict(zip(values, shorten([str(value) for value in values.values()], VALUES), strict=True))
     return re.sub(r"\{(\w+)\}", lambda name: texts.get(name[1], name[0]), prompt)
 
 
-def fitted(texts: Sequence[str], room: int = PART) -> Sequence[str]:
-    """Cut the longest of some texts, all to one length, so that together they have no more than about `room` characters."""
-    left = room
+def shorten(texts: Sequence[str], limit: int = LISTED) -> Sequence[str]:
+    """Cut the longest of some texts, all to one length, so that together they have about `limit` characters at most."""
+    left = limit
     for n, length in enumerate(sorted(map(len, texts))):
         each = left // (len(texts) - n)
         if length > each:
@@ -94,40 +92,60 @@ def fitted(texts: Sequence[str], room: int = PART) -> Sequence[str]:
     return texts
 
 
-def question(chat: Chat) -> str:
-    """Give the last thing that a user said."""
+def question_of(chat: Chat) -> str:
+    """Return the last thing that a user said."""
     return next((node.last.text for node in chat.nodes() if node.last and node.last.role == "user"), "")
 
 
-def asked(chat: Chat) -> str:
-    """Give the question, and below it the instructions and the last messages before it, for whoever does not see the chat."""
-    told = [message for message in chat if message.role != "tool"]
-    while told and told[-1].role != "user":
-        told.pop()
-    if all(message.role == "user" for message in told):
-        return question(chat)
-    lately = [message for n, message in enumerate(told[:-1], -len(told)) if message.role == "system" or n >= -LAST - 1]
-    before = fitted([f"{message.role}: {message.text}" for message in lately], BEFORE)
-    return "\n".join([f"{question(chat)}\n\nWhat was said before that:", *before])
+def request_of(chat: Chat) -> str:
+    """Return the question, with the instructions and the last messages before it, for somebody who does not see the chat."""
+    messages = [message for message in chat if message.role != "tool"]
+    while messages and messages[-1].role != "user":
+        messages.pop()
+    if all(message.role == "user" for message in messages):
+        return question_of(chat)
+    numbered = enumerate(messages[:-1], -len(messages))
+    recent = [message for n, message in numbered if message.role == "system" or n >= -LAST - 1]
+    before = shorten([f"{message.role}: {message.text}" for message in recent], CONTEXT)
+    return "\n".join([f"{question_of(chat)}\n\nWhat was said before:", *before])
 
 
-def led(chat: Chat, text: str) -> Chat:
-    """Put a system message behind those that a chat begins with."""
+def with_instructions(chat: Chat, text: str) -> Chat:
+    """Add a system message after those that a chat begins with."""
     messages = list(chat)
     at = next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))
     return Chat.of([*messages[:at], system(text), *messages[at:]])
 
 
-def catalogue(tools: Iterable[Any]) -> str:
+def list_tools(tools: Iterable[Any]) -> str:
     """List tools, one per line, with the names of their arguments."""
-    lines = [f"- {tool.name}({', '.join(_fields(tool))}): {tool.description}" for tool in tools]
+    lines = [f"- {tool.name}({', '.join(_argument_names(tool))}): {tool.description}" for tool in tools]
     return "\n".join(lines) or "(none)"
 
 
+# -- replies -----------------------------------------------------------------------------------------------------------
+
+
+def text_of(reply: Reply) -> str:
+    """Return all that a reply says, as it was written; what a person has put in its place counts the same."""
+    return (reply.raw or reply.text)[:_MOST]
+
+
+def answer_of(reply: Reply) -> str:
+    """Return the answer that a reply gives, or all that it says if it gives none."""
+    return (reply.answer or reply.text or reply.raw).strip()
+
+
 def after(marker: str, text: str) -> str | None:
-    """Give what follows a marker and a colon at a line's start, the last time it stands there; None where it does not."""
+    """Return what follows the last occurrence of a marker and a colon at the start of a line; None if there is none."""
     found = list(_mark(marker).finditer(text[:_MOST]))
-    return closed(found[-1][1], found[-1][2], text[found[-1].end() :].strip()) if found else None
+    return close_emphasis(found[-1][1], found[-1][2], text[found[-1].end() :].strip()) if found else None
+
+
+def before(marker: str, text: str) -> str:
+    """Return a text up to the first occurrence of a marker and a colon at the start of a line."""
+    found = _mark(marker).search(text)
+    return text[: found.start()] if found else text
 
 
 @functools.cache
@@ -136,30 +154,25 @@ def _mark(marker: str) -> re.Pattern[str]:
 
 
 def _spelled(marker: str) -> str:
-    """Give the pattern of a marker, whose words may be joined in several ways."""
+    """Return the pattern of a marker, whose words may be joined in several ways."""
     return re.escape(marker).replace(r"\ ", "[ _-]")
 
 
-def closed(lead: str, tail: str, text: str) -> str:
-    """Take off the emphasis that was opened before a marker, and not closed behind it, where it closes in the text."""
+def close_emphasis(lead: str, tail: str, text: str) -> str:
+    """Remove from a text the end of the emphasis that began before its marker and did not end after the marker."""
     opened = lead[len(lead.rstrip("*_`")) :]
     if not opened or opened in tail:
         return text
     sign, inside = re.escape(opened), 0
     for found in re.finditer(rf"(?<!\S){sign}(?=\S)|((?:\A|(?<=\S)){sign}(?![\w({sign[-1]}]))", text):
         inside += -1 if found[1] else 1
-        if inside < 0:  # more closes than the text has opened
+        if inside < 0:  # more is closed than the text has opened
             return (text[: found.start()] + text[found.end() :]).strip()
     return text.removeprefix(opened) if inside else text
 
 
-def numbered(text: str) -> tuple[str, ...]:
-    """Give the items of a numbered list, with the indented lines that belong to each; nothing where there is no list."""
-    return tuple(item for _, item in items(text))
-
-
-def items(text: str) -> tuple[tuple[str, str], ...]:
-    """Give the items of a numbered list with their numbers; a list within an item belongs to that item."""
+def numbered_list(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the items of a numbered list with their numbers; a list within an item belongs to that item."""
     found: list[tuple[str, str]] = []
     deepest, fenced = 0, False
     for line in text[:_MOST].splitlines():
@@ -171,34 +184,39 @@ def items(text: str) -> tuple[tuple[str, str], ...]:
         elif found and line[:1] in " \t" and line.strip() and not fenced:
             found[-1] = (found[-1][0], f"{found[-1][1]}\n{line.strip()}")
         elif line.strip() and found and not fenced:
-            found.append(("", ""))  # prose between: what is indented below it belongs to no item
+            found.append(("", ""))  # prose in between: what is indented below it belongs to no item
     return tuple((number, item) for number, item in found if number and item.strip("\n"))
+
+
+def numbered_items(text: str) -> tuple[str, ...]:
+    """Return the items of a numbered list, with the indented lines that belong to each; nothing if there is no list."""
+    return tuple(item for _, item in numbered_list(text))
 
 
 def _indent(line: str) -> int:
     return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
 
 
-def outcome(text: str, interrupted: str = "") -> str:
-    """Give the result of one step of a plan; it begins with "FAILED: " where the step failed or did not come to its end."""
+def step_result(text: str, interrupted: str = "") -> str:
+    """Return the result of one step of a plan; it begins with "FAILED: " if the step failed or did not get to its end."""
     found = _FAILED.match(text)
     if not found and text.strip() and not interrupted:
         return text
     return f"FAILED: {(text[found.end() :] if found else text).strip() or 'it gave no answer'}"
 
 
-def verdict(text: str) -> bool | None:
-    """Read SATISFACTORY or UNSATISFACTORY at a line's start; where both stand, the doubt wins; None where neither does."""
+def verdict_of(text: str) -> bool | None:
+    """Read SATISFACTORY or UNSATISFACTORY at the start of a line; if both occur, the doubt wins; None if neither does."""
     found = [not (match[1] or match[2]) for match in _VERDICT.finditer(text)]
     return all(found) if found else None
 
 
-def score(text: str, highest: float) -> float | None:
-    """Read a score from 0 to `highest`: "8", "8/10", "Score: 8", "on a 0-10 scale: 8"; None where there is none, or NaN.
+def score_of(text: str, highest: float) -> float | None:
+    """Read a score from 0 to `highest`: "8", "8/10", "Score: 8", "on a 0-10 scale: 8"; None if there is none, or for NaN.
 
-    A fraction or a percentage is brought to the scale, and what lies outside of it is clamped. The last line that
-    begins with a label counts; else a score that is labelled within a line comes before a fraction, a fraction before what
-    follows a colon, and that before a bare number at a line's start.
+    A fraction or a percentage is converted to the scale, and what lies outside of it is clamped. The last line that begins
+    with a label counts; otherwise, in this order, a label within a line, a fraction, a number after a colon, and a bare
+    number at the start of a line.
     """
     lines = [*_SCORED.finditer(text[:_MOST])]
     for pattern in (_LABELLED, _FRACTION, _COLON, _BARE):
@@ -214,14 +232,8 @@ def score(text: str, highest: float) -> float | None:
     return None
 
 
-def until(marker: str, text: str) -> str:
-    """Give a text up to where a marker and a colon stand at a line's start."""
-    found = _mark(marker).search(text)
-    return text[: found.start()] if found else text
-
-
-def fields(text: str, first: tuple[str, ...], *others: str) -> list[dict[str, str]]:
-    """Read blocks of labelled lines, each begun by one of `first`; a value goes on until the next label or an empty line."""
+def labelled_blocks(text: str, first: tuple[str, ...], *others: str) -> list[dict[str, str]]:
+    """Read blocks of labelled lines, each begun by one of `first`; a value ends at the next label or an empty line."""
     labels = "|".join(sorted(map(_spelled, (*first, *others)), key=len, reverse=True))
     mark = re.compile(rf"({_LEAD})({labels})(?:[ \t]+\d{{1,3}})?({_TAIL})(.*)$", re.I)
     begin = {label.lower() for label in first}
@@ -233,7 +245,7 @@ def fields(text: str, first: tuple[str, ...], *others: str) -> list[dict[str, st
             if label in begin:
                 blocks.append({})
             if blocks and label not in blocks[-1]:
-                blocks[-1][label] = closed(found[1], found[3], found[4].strip())
+                blocks[-1][label] = close_emphasis(found[1], found[3], found[4].strip())
         elif not line.strip():
             label = ""
         elif label and blocks and not line.lstrip().startswith("```"):
@@ -241,8 +253,17 @@ def fields(text: str, first: tuple[str, ...], *others: str) -> list[dict[str, st
     return blocks
 
 
-def arguments(tool: Any, text: str) -> dict[str, Any]:
-    """Make arguments of a text: the JSON object that it is, else one text for `query`, `q`, `text`, or the sole argument."""
+# -- tools -------------------------------------------------------------------------------------------------------------
+
+
+def find_tool(name: str, tools: Iterable[Any]) -> Any:
+    """Return the tool of a name as a model writes it, decorated or not; None if there is none."""
+    plain = name.strip().strip("*_`\"'[]").partition("(")[0].strip().casefold()
+    return next((tool for tool in tools if tool.name.casefold() == plain), None)
+
+
+def arguments_for(tool: Any, text: str) -> dict[str, Any]:
+    """Return the arguments that a text gives: its JSON object, else one text for `query`, `q`, `text`, or the only argument."""
     text = text.strip()
     bare = text.strip("`").removeprefix("json").strip()
     if bare.startswith("{"):
@@ -252,16 +273,11 @@ def arguments(tool: Any, text: str) -> dict[str, Any]:
             data = None
         if isinstance(data, dict):
             return data
-    known = _fields(tool) if tool is not None else []
+    known = _argument_names(tool) if tool is not None else []
     sole = getattr(tool, "sole_text", None)
-    return {next((name for name in ("query", "q", "text") if name in known), sole or "query"): text.strip("`\"'")}
+    name = next((name for name in ("query", "q", "text") if name in known), sole or "query")
+    return {name: text.strip("`\"'")}
 
 
-def named(name: str, tools: Iterable[Any]) -> Any:
-    """Give the tool of a name as a model writes it, decorated or not; None where there is none."""
-    plain = name.strip().strip("*_`\"'[]").partition("(")[0].strip().casefold()
-    return next((tool for tool in tools if tool.name.casefold() == plain), None)
-
-
-def _fields(tool: Any) -> list[str]:
+def _argument_names(tool: Any) -> list[str]:
     return list(getattr(tool, "parameters", {}).get("properties", {}))

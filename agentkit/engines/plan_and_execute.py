@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from agentkit.core.messages import Chat, assistant
-from agentkit.core.steps import Answer, Conclude, Engine, Loop, Think, nested, tagged
-from agentkit.engines.parsing import answered, catalogue, fill, fitted, numbered, outcome, said
+from agentkit.core.schema import KeysOf
+from agentkit.core.steps import Answer, Engine, Loop, Think, tagged
+from agentkit.engines.parsing import (
+    answer_of,
+    fill,
+    list_tools,
+    numbered_items,
+    prompts_from,
+    shorten,
+    step_result,
+    text_of,
+)
 from agentkit.engines.react import react
 
 PROMPTS = {
     "plan": """\
-Before anything is done, make a plan for this. Break it into steps (three to seven are usual), each of which can be
-carried out by itself, in an order in which each finds what it needs. Write a numbered list and nothing else:
+Before you do anything, make a plan for this. Break it into steps (three to seven are usual) that can each be carried
+out separately, in an order in which each step finds what it needs. Write a numbered list and nothing else:
 1. the first step
 2. the second step
-These tools will be there for the steps:
+These tools will be available for the steps:
 {tools}""",
     "step": """\
-This is being worked on by a plan:
+You are carrying out one step of this plan:
 {plan}
 
 Done so far:
@@ -28,75 +41,79 @@ Done so far:
 Now carry out step {number} and nothing else: {step}
 Answer with its result. If it cannot be done, answer with FAILED: and the reason.""",
     "replan": """\
-A plan for this is under way:
+A plan for this is being carried out:
 {plan}
 
 Done so far:
 {done}
 
-Step {number} failed. Write a numbered list of the steps that shall now be taken in place of those that are left.""",
+Step {number} failed. Write a numbered list of the steps to take instead of those that are left.""",
     "synthesize": """\
-Every step of the plan has been taken:
+All steps of the plan have been carried out:
 {done}
 
-Give the final answer to what was asked, from these results. Say so where one is missing.""",
+Give the final answer to the request, from these results. If a result is missing, say so.""",
 }
+
+
+@dataclass(slots=True)
+class Plan:
+    """The steps of a plan, and the results of those that were carried out."""
+
+    steps: tuple[str, ...]
+    results: list[str] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        """The number of the next step, from 1."""
+        return len(self.results) + 1
+
+    @property
+    def tags(self) -> dict[str, Any]:
+        """What the steps of this engine tell about the plan."""
+        failed = {n: "failed" for n, result in enumerate(self.results, 1) if result.startswith("FAILED: ")}
+        return {"plan": self.steps, "plan_step": self.number, "plan_states": failed}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, 1))
+
+    def report(self) -> str:
+        """Return what came of the steps so far."""
+        done = enumerate(zip(self.steps, shorten(self.results), strict=False), 1)
+        return "\n".join(f"Step {number} ({step}): {result}" for number, (step, result) in done) or "(nothing)"
 
 
 def plan_and_execute(
     task: Any,
     *,
     tools: tuple[Any, ...] = (),
-    actor: Loop = react,
-    max_steps: int = 10,
-    max_step_iterations: int = 5,
+    actor: Loop = Loop(react),
+    max_steps: Annotated[int, Ge(1)] = 10,
+    max_step_iterations: Annotated[int, Ge(1)] = 5,
     replan: bool = False,
-    max_replans: int = 2,
-    prompts: Mapping[str, str] | None = None,
+    max_replans: Annotated[int, Ge(0)] = 2,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Plan first, then carry out one step after the other, each by a small loop of its own, and sum up."""
-    say, chat = {**PROMPTS, **(prompts or {})}, Chat.of(task)
-    made = yield Think(chat + fill(say["plan"], tools=catalogue(tools)), role="plan", choice="none")
-    plan = numbered(said(made))[:max_steps]
-    results: list[str] = []
-    failed: dict[int, str] = {}
-    while len(results) < len(plan):
-        number = len(results) + 1
-        words = {"plan": listed(plan), "done": report(plan, results), "number": number, "step": plan[number - 1]}
-        tags = {"plan": plan, "plan_step": number, "plan_states": dict(failed)}
-        inner = nested(actor, chat + fill(say["step"], **words), tools=tools, max_iterations=max_step_iterations)
-        result = yield from tagged(inner, **tags)
-        results.append(outcome(result.text, result.interrupted))
-        if results[-1].startswith("FAILED: "):
-            failed[number] = "failed"
-            if replan and max_replans > 0 and number < max_steps:
-                max_replans -= 1
-                words["done"], tags["plan_states"] = report(plan, results), dict(failed)
-                made = yield Think(chat + fill(say["replan"], **words), role="plan", tags=tags, choice="none")
-                plan = (*plan[:number], *(numbered(said(made)) or plan[number:]))[:max_steps]
-    if plan:
-        tags = {"plan": plan, "plan_step": len(plan) + 1, "plan_states": dict(failed)}
-        done = report(plan, results)
-        answer = answered(
-            (yield Think(chat + fill(say["synthesize"], done=done), role="synthesize", tags=tags, choice="none"))
-        )
-        answer = answer or done
-    else:  # no plan could be read: no steps, then
-        answer = (yield from nested(actor, chat, tools=tools)).text
-    while more := (yield Conclude(answer)):  # something was injected: answer that first
-        chat += (assistant(answer), more)
-        answer = (yield from nested(actor, chat, tools=tools)).text
+    prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
+    made = yield Think(chat + fill(prompt["plan"], tools=list_tools(tools)), role="plan", choice="none")
+    plan = Plan(numbered_items(text_of(made))[:max_steps])
+    if not plan.steps:  # no plan could be read, so there are no steps
+        return (yield from actor.begin(chat, tools=tools))
+    replans = max_replans if replan else 0
+    while plan.number <= len(plan.steps):
+        number, step = plan.number, plan.steps[plan.number - 1]
+        ask = chat + fill(prompt["step"], plan=plan, done=plan.report(), number=number, step=step)
+        result = yield from tagged(actor.begin(ask, tools=tools, max_iterations=max_step_iterations), **plan.tags)
+        tags = plan.tags
+        plan.results.append(step_result(result.text, result.interrupted))
+        if plan.results[-1].startswith("FAILED: ") and replans and number < max_steps:
+            replans -= 1
+            ask = chat + fill(prompt["replan"], plan=plan, done=plan.report(), number=number)
+            states = {"plan_states": plan.tags["plan_states"]}
+            made = yield Think(ask, role="plan", tags={**tags, **states}, choice="none")
+            left = numbered_items(text_of(made)) or plan.steps[number:]
+            plan.steps = (*plan.steps[:number], *left)[:max_steps]
+    ask = chat + fill(prompt["synthesize"], done=plan.report())
+    answer = answer_of((yield Think(ask, role="synthesize", tags=plan.tags, choice="none"))) or plan.report()
     return Answer(answer, chat + assistant(answer))
-
-
-def listed(plan: tuple[str, ...]) -> str:
-    """Write a plan as a numbered list."""
-    return "\n".join(f"{number}. {step}" for number, step in enumerate(plan, 1))
-
-
-def report(plan: tuple[str, ...], results: list[str]) -> str:
-    """Write what came of the steps so far."""
-    done = zip(plan, fitted(results), strict=False)
-    return (
-        "\n".join(f"Step {number} ({step}): {result}" for number, (step, result) in enumerate(done, 1)) or "(nothing)"
-    )

@@ -1,13 +1,14 @@
-"""A plan as a graph: steps that need other steps, read from what a model or a person wrote, and put in order.
+"""A plan as a graph: steps that need other steps, read from what a model or a person wrote.
 
-A plan is a numbered list whose items may end in what they need and which model they want, in brackets:
+A plan is a numbered list whose items may end, in brackets, with the steps that they need and the model that they want:
 
     1. find the population of Oslo [model: fast]
     2. find the population of Bergen
     3. compare the two [after: 1, 2]
 
-or a JSON list (or an object that holds one under "steps") with "id", "task", "after" and "model". In a numbered list only
-numbers are needs, so that "(after lunch)" stays what it is; a need that is no step of the plan is passed over.
+or a JSON list (or an object with such a list under "steps") of objects with "id", "task", "after" and "model". In a
+numbered list only numbers are needs, so that "(after lunch)" stays part of the task; a need that is not a step of the plan
+is ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentkit.engines.parsing import items
+from agentkit.engines.parsing import numbered_list
 
 _NOTE = re.compile(
     r"[ \t]*[\[(][ \t]*(?:(?:after|needs|depends on|requires)\b[ \t]*[:=]?((?:steps?|and|none|[-#\d',;&.\s])++)"
@@ -31,7 +32,7 @@ _AFTER = ("after", "needs", "depends_on", "dependencies", "requires")
 
 @dataclass(slots=True, frozen=True)
 class Node:
-    """One step of a plan: its name, what is to be done, the names of the steps it needs, and which model it wants."""
+    """One step of a plan: its name, the task, the names of the steps that it needs, and the model that it wants."""
 
     name: str
     task: str
@@ -43,37 +44,37 @@ class Node:
         return f"{self.name}. {self.task}{notes}" + (f" [model: {self.model}]" if self.model else "")
 
 
-def read(text: str, most: int = 1000) -> tuple[Node, ...]:
-    """Read at most `most` steps of a plan; nothing where there is none.
+def read_plan(text: str, limit: int = 1000) -> tuple[Node, ...]:
+    """Read the steps of a plan, at most `limit` of them; nothing if there are none.
 
-    Names are made unique, and needs of steps beyond the limit are kept, so that `trouble` can say so.
+    Names are made unique. Needs of steps beyond the limit are kept, so that `find_problem` can say so.
     """
     nodes = _of_json(text) or _of_list(text)
     known = {node.name for node in nodes}
     unique: dict[str, Node] = {}
-    for node in nodes[:most]:
+    for node in nodes[:limit]:
         name = node.name if node.name not in unique else f"{node.name}'"
         while name in unique:
             name += "'"
-        unique[name] = replace(node, name=name, after=_meant(node.after, known))
+        unique[name] = replace(node, name=name, after=_needs(node.after, known))
     return tuple(unique.values())
 
 
-def trouble(nodes: Iterable[Node]) -> str:
-    """Say in words why steps can never be done: they go round in a circle, or need a step that there is not; else nothing."""
+def find_problem(nodes: Iterable[Node]) -> str:
+    """Return why steps can never be done: they need each other in a circle, or a step that does not exist; else ""."""
     known = {node.name: node for node in nodes}
     lacking = [f"step {n.name} needs {need}" for n in known.values() for need in n.after if need not in known]
     if lacking:
-        return f"{', '.join(lacking[:10])}, and the plan has no such step"
+        return f"{', '.join(lacking[:10])}, but the plan has no such step"
     circle = _circle(known)
     if circle == circle[:1]:
         return f"step {circle[0]} needs itself" if circle else ""
     needs = [f"{a} needs {b}" for a, b in zip(circle, [*circle[1:], circle[0]], strict=True)]
-    return f"steps go round in a circle: {', '.join(needs)}"
+    return f"steps need each other in a circle: {', '.join(needs)}"
 
 
 def _circle(known: dict[str, Node]) -> list[str]:
-    """Name the steps of one circle; none where there is none."""
+    """Return the names of the steps of one circle; none if there is no circle."""
     left = {name: set(node.after) for name, node in known.items()}
     while free := [name for name, needs in left.items() if not needs & left.keys()]:
         for name in free:
@@ -91,7 +92,7 @@ def _circle(known: dict[str, Node]) -> list[str]:
 
 def _of_list(text: str) -> list[Node]:
     nodes = []
-    for number, item in items(text):
+    for number, item in numbered_list(text):
         notes = list(_NOTE.finditer(item))
         after = tuple(note[1] for note in notes if note[1])
         model = next((note[2].strip() for note in notes if note[2]), "")
@@ -127,8 +128,8 @@ def _first(row: dict[str, Any], names: Iterable[str]) -> Any:
     return next((row[name] for name in names if row.get(name)), None)
 
 
-def _meant(needs: Iterable[str], known: set[str]) -> tuple[str, ...]:
-    """Name the steps that needs mean: a need is the name of a step, or a text that names some."""
+def _needs(needs: Iterable[str], known: set[str]) -> tuple[str, ...]:
+    """Return the names of the steps that are needed: a need is the name of a step, or a text that contains some."""
     words = [word for need in needs for word in ([need] if need in known else re.split(r"[\s,;.&]+", need))]
     names = (word if word in known else re.sub(r"^\D+", "", word) for word in words)
     return tuple(dict.fromkeys(name for name in names if name in known))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from agentkit.core.messages import Chat, assistant, user
-from agentkit.core.steps import Act, Answer, Conclude, Engine, Think
+from agentkit.core.steps import Act, Answer, Engine, Think
 
-ASK_NOW = "No more actions are possible. Give your best FINAL_ANSWER: now, from what is known so far."
+ANSWER_NOW = "You cannot take any more actions. Give your best FINAL_ANSWER: now, from what you know so far."
 
 
-def react(task: Any, *, tools: tuple[Any, ...] = (), max_iterations: int = 10, force_answer: bool = True) -> Engine:
+def react(
+    task: Any,
+    *,
+    tools: tuple[Any, ...] = (),
+    max_iterations: Annotated[int, Ge(1)] = 10,
+    force_answer: bool = True,
+) -> Engine:
     """Think, act, observe, and again, until a thought asks for no action."""
     chat = Chat.of(task)
     iterations = 0
@@ -18,24 +26,19 @@ def react(task: Any, *, tools: tuple[Any, ...] = (), max_iterations: int = 10, f
         thought = yield Think(chat, tools)
         iterations += thought.attempts
         chat += thought
-        if thought.calls:
-            chat += yield Act(thought.calls)
-        elif not (more := (yield Conclude(thought.answer))):
+        if not thought.calls:
             return Answer(thought.answer, chat)
-        else:
-            chat += more  # something was injected: answer that first
+        chat += yield Act.each(thought.calls)
     if not force_answer:
-        return Answer("", chat, "max_turns")
-    last = yield Think(chat + user(ASK_NOW), tools, role="answer", choice="none")
+        return Answer("", chat, "max_turns", propose=False)
+    last = yield Think(chat + user(ANSWER_NOW), tools, role="answer", choice="none")
     answer = last.answer or (last.raw or last.text).strip() or summary(chat)
-    return Answer(answer, chat + user(ASK_NOW) + last.heard + (assistant(answer),), "max_turns")
+    return Answer(answer, chat + user(ANSWER_NOW) + last.heard + (assistant(answer),), "max_turns")
 
 
 def summary(chat: Chat) -> str:
-    """Say in plain words which tools ran and which failed, for a run that ended without an answer."""
+    """Return in plain words which tools ran and which failed, for a run that ends without an answer."""
     steps = [f"{m.name} {'answered' if m.ok else 'failed'}: {m.text[:200]}" for m in chat if m.role == "tool"]
-    return (
-        "\n".join(["No answer was reached. What was done:", *steps])
-        if steps
-        else "No answer was reached, and no tool was run."
-    )
+    if not steps:
+        return "No answer was reached, and no tool was run."
+    return "\n".join(["No answer was reached. This is what was done:", *steps])

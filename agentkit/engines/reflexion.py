@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+from annotated_types import Ge, Le
+
+from agentkit.core.lessons import LessonStore
 from agentkit.core.messages import Chat, assistant, system
-from agentkit.core.steps import Answer, Conclude, Engine, Loop, Think, nested, tagged
-from agentkit.engines.parsing import answered, asked, fill, said, score, verdict
+from agentkit.core.schema import KeysOf
+from agentkit.core.steps import Answer, Engine, Loop, Think, tagged
+from agentkit.engines.parsing import answer_of, fill, prompts_from, request_of, score_of, text_of, verdict_of
 from agentkit.engines.react import react
 
 PROMPTS = {
     "lessons": """\
-This was tried before. What was learned from it, to be kept in mind this time:
+This has been tried before. Keep in mind what was learned:
 {lessons}""",
     "evaluate": """\
-Judge an answer. Begin with one word on a line of its own: SATISFACTORY if the answer is right and complete, otherwise
+Judge this answer. Begin with one word on a line of its own: SATISFACTORY if the answer is right and complete, otherwise
 UNSATISFACTORY. Then say why, in one or two sentences.
 
-What was asked: {request}
+The request: {request}
 
-What the tools said on the way:
+What the tools said:
 {seen}
 
 The answer: {answer}""",
     "score": """\
-Judge an answer. Begin with a line of this form, with a number from 0 (worthless) to 1 (right and complete):
+Judge this answer. Begin with a line like this, with a number from 0 (worthless) to 1 (right and complete):
 Score: 0.0
 Then say why, in one or two sentences.
 
-What was asked: {request}
+The request: {request}
 
-What the tools said on the way:
+What the tools said:
 {seen}
 
 The answer: {answer}""",
@@ -39,55 +44,83 @@ The answer: {answer}""",
 An attempt at a task was not good enough. Say in one or two sentences what went wrong and what to do differently next
 time, as advice to whoever tries again. Begin with Reflection:
 
-What was asked: {request}
+The request: {request}
 
-The answer that was given: {answer}
+The answer: {answer}
 
 The judgement: {judgement}""",
 }
+
+
+@dataclass(slots=True)
+class Attempt:
+    """An answer, and how it was judged: whether it is good enough, and its score if one was asked for."""
+
+    answer: str
+    ok: bool
+    score: float | None
 
 
 def reflexion(
     task: Any,
     *,
     tools: tuple[Any, ...] = (),
-    actor: Loop = react,
-    max_reflections: int = 3,
-    max_iterations: int = 10,
-    threshold: float | None = None,
-    lessons: Sequence[str] = (),
-    prompts: Mapping[str, str] | None = None,
+    actor: Loop = Loop(react),
+    max_reflections: Annotated[int, Ge(1)] = 3,
+    max_iterations: Annotated[int, Ge(1)] = 10,
+    threshold: Annotated[float, Ge(0), Le(1)] | None = None,
+    lessons: Sequence[str] | LessonStore = (),
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
     """Try, have the answer judged, note what went wrong, and try again with that in mind."""
-    say, chat, known = {**PROMPTS, **(prompts or {})}, Chat.of(task), list(lessons)
-    best: tuple[float, str] = (-1.0, "")
+    prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
+    learned = list(lessons.recall() if isinstance(lessons, LessonStore) else lessons)
+    attempts: list[Attempt] = []
     for episode in range(1, max_reflections + 1):
         tags: dict[str, Any] = {"episode": episode}
-        told = [system(fill(say["lessons"], lessons="\n".join(f"- {lesson}" for lesson in known)))] if known else []
-        inner = nested(actor, Chat.of([*told, *chat]), tools=tools, max_iterations=max_iterations)
-        attempt = yield from tagged(inner, **tags)
-        words = {"request": asked(chat), "answer": attempt.text, "seen": seen(attempt.chat)}
-        judge = say["evaluate" if threshold is None else "score"]
-        about = {**tags, "threshold": threshold}
-        judged = yield Think(Chat.of(fill(judge, **words)), role="evaluate", tags=about, choice="none", hears=False)
-        value = score(said(judged), 1.0) if threshold is not None else None
-        ok = verdict(said(judged)) is True if threshold is None else value is not None and value >= threshold
-        best = max(best, (-1.0 if value is None else value, attempt.text), key=lambda one: one[0])
-        tags |= {"ok": ok, "score": value}
-        if ok or episode == max_reflections:
+        trial = yield from tagged(
+            actor.begin(with_lessons(chat, learned, prompt), tools=tools, max_iterations=max_iterations), **tags
+        )
+        about = {"request": request_of(chat), "answer": trial.text, "seen": tool_results(trial.chat)}
+        ask = Chat.of(fill(prompt["evaluate" if threshold is None else "score"], **about))
+        judging = {**tags, "threshold": threshold}
+        judgement = text_of((yield Think(ask, role="evaluate", tags=judging, choice="none", hears=False)))
+        attempts.append(judged(trial.text, judgement, threshold))
+        if attempts[-1].ok or episode == max_reflections:
             break
-        advice = Chat.of(fill(say["reflect"], **words, judgement=said(judged)))
-        reflected = yield Think(advice, role="reflect", tags=tags, choice="none", hears=False)
-        known += [" ".join(answered(reflected).split())] if answered(reflected) else []
-    answer = attempt.text if ok or best[0] < 0 else best[1]
-    while more := (yield Conclude(answer, tags=tags)):  # something was injected: answer that first
-        chat += (assistant(answer), more)
-        answer = (
-            yield from tagged(nested(actor, chat, tools=tools, max_iterations=max_iterations), episode=episode)
-        ).text
-    return Answer(answer, chat + assistant(answer), "" if ok else "max_reflections")
+        ask = Chat.of(fill(prompt["reflect"], **about, judgement=judgement))
+        outcome = {**tags, "ok": False, "score": attempts[-1].score}
+        lesson = answer_of((yield Think(ask, role="reflect", tags=outcome, choice="none", hears=False)))
+        learned += [" ".join(lesson.split())] if lesson else []
+    best = best_of(attempts)
+    tags |= {"ok": attempts[-1].ok, "score": attempts[-1].score}
+    return Answer(best, chat + assistant(best), "" if attempts[-1].ok else "max_reflections", tags)
 
 
-def seen(chat: Chat) -> str:
+def with_lessons(chat: Chat, lessons: list[str], prompt: Mapping[str, str]) -> Chat:
+    """Return a chat that begins with what was learned."""
+    if not lessons:
+        return chat
+    listed = "\n".join(f"- {lesson}" for lesson in lessons)
+    return Chat.of([system(fill(prompt["lessons"], lessons=listed)), *chat])
+
+
+def judged(answer: str, judgement: str, threshold: float | None) -> Attempt:
+    """Read a judgement: a verdict, or with a threshold a score."""
+    if threshold is None:
+        return Attempt(answer, verdict_of(judgement) is True, None)
+    score = score_of(judgement, 1.0)
+    return Attempt(answer, score is not None and score >= threshold, score)
+
+
+def best_of(attempts: list[Attempt]) -> str:
+    """Return the answer that is good enough, else the one with the best score, else the last one."""
+    scored = [attempt for attempt in attempts if attempt.score is not None]
+    if attempts[-1].ok or not scored:
+        return attempts[-1].answer
+    return max(scored, key=lambda attempt: attempt.score or 0.0).answer
+
+
+def tool_results(chat: Chat) -> str:
     """List what the tools said in a chat, shortened."""
     return "\n".join(f"{m.name}: {m.text[:500]}" for m in chat if m.role == "tool") or "(no tool was used)"

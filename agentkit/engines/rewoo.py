@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from agentkit.core.messages import Call, Chat, assistant
-from agentkit.core.steps import Act, All, Answer, Conclude, Engine, Part, Think
-from agentkit.engines.parsing import answered, arguments, catalogue, fill, fitted, named, question, said
+from agentkit.core.schema import KeysOf
+from agentkit.core.steps import Act, After, All, Answer, Engine, Part, Think
+from agentkit.engines.parsing import (
+    answer_of,
+    arguments_for,
+    fill,
+    find_tool,
+    list_tools,
+    prompts_from,
+    question_of,
+    shorten,
+    text_of,
+)
 
 PROMPTS = {
     "plan": """\
@@ -16,74 +30,114 @@ Plan how to find out what is needed to answer this, before anything is looked up
 Plan: what this step is for
 #E1 = name[input]
 The name is that of a tool below, or LLM, which answers a question by thinking. The input is a question, or the tool's
-arguments as one JSON object; it may hold #E1, #E2 … where the result of an earlier step shall stand. The steps that
-need no other step are done at the same time.
+arguments as one JSON object; write #E1, #E2 … where the result of an earlier step should be put in. Steps that need no
+other step are done at the same time.
 
 The tools:
 {tools}""",
     "solve": """\
-Answer the question with what was found. Give the answer only.
+Answer the question with what was found. Write only the answer.
 
 {evidence}
 
 The question: {request}""",
 }
 _STEP = re.compile(
-    r"^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+[\[(](.*)[\])][ \t`*]*$",
+    r"^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+"
+    r"[\[(](.*)[\])][ \t`*]*$",
     re.M,
 )
 _NAMED = re.compile(r"\{\{?[ \t]*#?E(\d{1,4})[ \t]*\}\}?|#E(\d{1,4})(?!\d)")
+
+
+@dataclass(slots=True)
+class Step:
+    """One step of the plan: the number of its result, the name of a tool, and the input."""
+
+    number: str
+    tool: str
+    input: str
+
+    @property
+    def needs(self) -> set[str]:
+        """The numbers of the results that the input asks for."""
+        return {match[1] or match[2] for match in _NAMED.finditer(self.input)}
+
+    def __str__(self) -> str:
+        return f"#E{self.number} = {self.tool}[{self.input}]"
 
 
 def rewoo(
     task: Any,
     *,
     tools: tuple[Any, ...] = (),
-    max_steps: int = 10,
-    prompts: Mapping[str, str] | None = None,
+    max_steps: Annotated[int, Ge(1)] = 10,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Plan all look-ups at once, do those side by side that need no other, and answer from what they found."""
-    say, chat = {**PROMPTS, **(prompts or {})}, Chat.of(task)
-    made = yield Think(chat + fill(say["plan"], tools=catalogue(tools)), role="plan", choice="none")
-    steps = {number: (name.strip(), given) for number, name, given in _STEP.findall(said(made))[:max_steps]}
-    texts = tuple(f"#E{number} = {name}[{given}]" for number, (name, given) in steps.items())
-    found: dict[str, str] = {}
-    while ready := [n for n, (_, given) in steps.items() if n not in found and needed(given) <= found.keys()]:
-        tags = {"plan": texts, "plan_states": states(steps, found, ready)}
-        results = yield All(tuple(look_up(n, *steps[n], found, tools, tags) for n in ready), role="work")
-        found |= dict(zip(ready, results, strict=True))
-    said_of = fitted([found.get(number) or lacking(given, found) for number, (_, given) in steps.items()])
-    evidence = "\n".join(f"{text}\n{result}" for text, result in zip(texts, said_of, strict=True))
-    words = {"evidence": evidence or said(made), "request": question(chat)}
-    tags = {"plan": texts, "plan_states": states(steps, found, [])}
-    answer = (
-        answered((yield Think(chat + fill(say["solve"], **words), role="solve", tags=tags, choice="none"))) or evidence
-    )
-    while more := (yield Conclude(answer)):  # something was injected: answer that first
-        chat += (assistant(answer), more)
-        answer = answered((yield Think(chat, role="answer", choice="none")))
+    """Plan all look-ups at once, carry them out as soon as what they need is there, and answer from what they found."""
+    prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
+    made = yield Think(chat + fill(prompt["plan"], tools=list_tools(tools)), role="plan", choice="none")
+    plan = read_plan(text_of(made))[:max_steps]
+    results = (yield All(tuple(lanes(plan, tools)), role="work")) if plan else ()
+    found = [result if result is not None else missing(step, plan) for step, result in zip(plan, results, strict=True)]
+    evidence = "\n".join(f"{step}\n{text}" for step, text in zip(plan, shorten(found), strict=True))
+    tags = {"plan": tuple(map(str, plan)), "plan_states": states(results)}
+    ask = chat + fill(prompt["solve"], evidence=evidence or text_of(made), request=question_of(chat))
+    answer = answer_of((yield Think(ask, role="solve", tags=tags, choice="none"))) or evidence
     return Answer(answer, chat + assistant(answer))
 
 
-def look_up(
-    number: str, name: str, given: str, found: dict[str, str], tools: tuple[Any, ...], tags: dict[str, Any]
-) -> Part:
-    """Do one step of the plan, with the results of earlier ones put in; give its result."""
-    tags = {**tags, "plan_step": tags["plan"].index(f"#E{number} = {name}[{given}]") + 1}
-    if name.strip("*_` ").upper() == "LLM":
-        return answered((yield Think(Chat.of(filled(given, found)), role="work", tags=tags, choice="none")))
-    tool = named(name, tools)
-    call = Call(tool.name if tool else name, filled(arguments(tool, given), found), f"E{number}")
-    return (yield Act((call,), "work", tags))[0].text
+def read_plan(text: str) -> list[Step]:
+    """Read the steps of a plan; of several with one number, the last counts."""
+    steps = {number: Step(number, tool.strip(), given) for number, tool, given in _STEP.findall(text)}
+    return list(steps.values())
 
 
-def needed(given: str) -> set[str]:
-    """Name the steps whose results an input asks for."""
-    return {match[1] or match[2] for match in _NAMED.finditer(given)}
+def lanes(plan: list[Step], tools: tuple[Any, ...]) -> list[Any]:
+    """Return one lane for each step; it starts when the results that it needs are there."""
+    places = {step.number: place for place, step in enumerate(plan)}
+    able = doable(plan)
+    return [lane(plan, place, places, tools) if step.number in able else nothing() for place, step in enumerate(plan)]
 
 
-def filled(value: Any, found: dict[str, str]) -> Any:
-    """Put results where a text names them, also in the texts of a JSON object; what names no result stays as it is."""
+def lane(plan: list[Step], place: int, places: dict[str, int], tools: tuple[Any, ...]) -> Any:
+    """Return the lane of one step."""
+    step = plan[place]
+    needs = sorted(step.needs, key=places.__getitem__)
+    tags = {"plan": tuple(map(str, plan)), "plan_step": place + 1, "plan_states": {place + 1: "doing"}}
+
+    def begin(*results: str | None) -> Part:
+        return look_up(step, dict(zip(needs, results, strict=True)), tools, tags)
+
+    return After(tuple(places[need] for need in needs), begin) if needs else begin()
+
+
+def doable(plan: list[Step]) -> set[str]:
+    """Return the numbers of the steps that can be done: those that need only such steps."""
+    able: set[str] = set()
+    while more := {step.number for step in plan if step.needs <= able} - able:
+        able |= more
+    return able
+
+
+def nothing() -> After:
+    """Return the lane of a step that cannot be done."""
+    return After((), lambda: None)
+
+
+def look_up(step: Step, found: Mapping[str, Any], tools: tuple[Any, ...], tags: dict[str, Any]) -> Part:
+    """Carry out one step of the plan, with the results of earlier ones put in; return its result."""
+    if step.tool.strip("*_` ").upper() == "LLM":
+        ask = Chat.of(filled(step.input, found))
+        return answer_of((yield Think(ask, role="work", tags=tags, choice="none")))
+    tool = find_tool(step.tool, tools)
+    arguments = filled(arguments_for(tool, step.input), found)
+    result = yield Act(Call(tool.name if tool else step.tool, arguments, f"E{step.number}"), "work", tags)
+    return result.text
+
+
+def filled(value: Any, found: Mapping[str, Any]) -> Any:
+    """Put results where a text names them, also in the texts of a JSON object; a name without a result stays as it is."""
     if isinstance(value, dict):
         return {name: filled(inner, found) for name, inner in value.items()}
     if isinstance(value, list):
@@ -93,12 +147,12 @@ def filled(value: Any, found: dict[str, str]) -> Any:
     )
 
 
-def lacking(given: str, found: dict[str, str]) -> str:
-    """Say what a step waited for in vain."""
-    return f"(not done: it needs {', '.join('#E' + number for number in sorted(needed(given) - found.keys()))})"
+def missing(step: Step, plan: list[Step]) -> str:
+    """Return what a step waited for in vain."""
+    lacking = step.needs - doable(plan)
+    return f"(not done: it needs {', '.join('#E' + number for number in sorted(lacking))})"
 
 
-def states(steps: dict[str, Any], found: dict[str, str], ready: list[str]) -> dict[int, str]:
-    """Say how each step stands, by its place in the plan."""
-    left = "todo" if ready else "skipped"
-    return {at: "done" if n in found else "doing" if n in ready else left for at, n in enumerate(steps, 1)}
+def states(results: tuple[Any, ...]) -> dict[int, str]:
+    """Return the state of each step, by its number in the plan."""
+    return {place: "skipped" if result is None else "done" for place, result in enumerate(results, 1)}

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from agentkit.core.messages import Chat, assistant
-from agentkit.core.steps import Answer, Conclude, Engine, Loop, Think
-from agentkit.engines.drafting import drafted
-from agentkit.engines.parsing import after, answered, asked, fill, fitted, question, said
+from agentkit.core.schema import KeysOf
+from agentkit.core.steps import Answer, Engine, Loop, Think
+from agentkit.engines.drafting import draft
+from agentkit.engines.parsing import after, answer_of, fill, prompts_from, question_of, request_of, shorten, text_of
 
 PROMPTS = {
     "feedback": """\
-Read a draft as a critical reader. Name what is weak and how to mend it, point by point and concretely.
-If nothing is left to mend, write one line instead:
+Read this draft as a critical reader. Name its weaknesses and how to fix them, point by point and concretely.
+If there is nothing left to improve, write one line instead:
 DONE: and why
 
-What was asked: {request}
+The request: {request}
 
 The draft:
 {draft}""",
     "refine": """\
-What was asked: {request}
+The request: {request}
 
-Drafts so far, each with what a reader said about it:
+The drafts so far, each with the feedback of a reader:
 {history}
 
-Write the next draft, with everything mended that the reader named. Give the draft only.""",
+Write the next draft, with everything fixed that the reader named. Write only the draft.""",
 }
 
 
@@ -35,25 +38,20 @@ def self_refine(
     *,
     tools: tuple[Any, ...] = (),
     actor: Loop | None = None,
-    max_refinements: int = 4,
-    prompts: Mapping[str, str] | None = None,
+    max_refinements: Annotated[int, Ge(1)] = 4,
+    prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Draft an answer (by `actor`, or in one reply), give feedback on it, and write it again with the feedback in mind."""
-    say, chat = {**PROMPTS, **(prompts or {})}, Chat.of(task)
-    draft = yield from drafted(chat, tools, actor)
+    """Draft an answer (by `actor`, or in one reply), give feedback on it, and rewrite it with the feedback in mind."""
+    prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
+    text = yield from draft(chat, tools, actor)
     history: list[str] = []
     for number in range(1, max_refinements + 1):
         tags = {"round": number}
-        words = {"request": asked(chat), "draft": draft}
-        about = Chat.of(fill(say["feedback"], **words))
-        feedback = said((yield Think(about, role="feedback", tags=tags, choice="none", hears=False))).strip()
+        ask = Chat.of(fill(prompt["feedback"], request=request_of(chat), draft=text))
+        feedback = text_of((yield Think(ask, role="feedback", tags=tags, choice="none", hears=False))).strip()
         if not feedback or after("DONE", feedback) is not None:
             break
-        history.append(f"Draft {number}:\n{draft}\nWhat was said about it:\n{feedback}")
-        words = {"request": question(chat), "draft": draft, "history": "\n\n".join(fitted(history))}
-        again = chat + fill(say["refine"], **words)
-        draft = answered((yield Think(again, role="revise", tags=tags, choice="none", hears=False))) or draft
-    while more := (yield Conclude(draft)):  # something was injected: answer that first
-        chat += (assistant(draft), more)
-        draft = yield from drafted(chat, tools, actor)
-    return Answer(draft, chat + assistant(draft))
+        history.append(f"Draft {number}:\n{text}\nFeedback:\n{feedback}")
+        ask = chat + fill(prompt["refine"], request=question_of(chat), history="\n\n".join(shorten(history)))
+        text = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False))) or text
+    return Answer(text, chat + assistant(text))

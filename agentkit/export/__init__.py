@@ -7,15 +7,14 @@ What each function needs is loaded when it is first asked for.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-if TYPE_CHECKING:
-    from agentkit.export.frame import to_frame
-    from agentkit.export.html import to_html
-    from agentkit.export.json import adopt, rows_of, to_json
-    from agentkit.export.markdown import to_markdown
-    from agentkit.export.notebook import to_notebook
-    from agentkit.export.reading import data_of_notebook
+from agentkit.core import display
+from agentkit.core.messages import Message
+from agentkit.core.usage import Usage
+from agentkit.journal.entries import Entry
+from agentkit.tools.tool import Tool
 
 __all__ = ["adopt", "data_of_notebook", "rows_of", "to_frame", "to_html", "to_json", "to_markdown", "to_notebook"]
 
@@ -35,3 +34,18 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def _writer(module: str, function: str) -> Callable[[Any], str]:
+    """Return what writes a value, loaded when it is first called."""
+
+    def write(value: Any) -> str:
+        written: str = getattr(importlib.import_module(f"{__name__}.{module}"), function)(value)
+        return written
+
+    return write
+
+
+for shown, function in ((Message, "message"), (Usage, "usage"), (Tool, "tool"), (Entry, "entry")):
+    display.HTML[shown] = _writer("html", function)
+    display.MARKDOWN[shown] = _writer("markdown", function)

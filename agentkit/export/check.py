@@ -9,20 +9,17 @@ from dataclasses import is_dataclass
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from agentkit.core.messages import Message, Reply, message_from_json
-from agentkit.core.steps import Answer
+from agentkit.core.steps import End, OfferedTool
 from agentkit.journal.entries import Entry, Note, Row
 
 _RESULT: dict[str, Any] = {
     "begin": dict[str, Any],
     "think": Reply,
-    "act": tuple[Message, ...],
+    "act": Message,
     "ask": str,
     "conclude": Message | None,
-    "batch": None,
-    "join": dict[str, int],
-    "answer": Answer,
+    "end": End,
 }
-_DO = {"begin": None, "join": ("all", "act"), "batch": ("all", "act"), "answer": None}
 _BEGIN = {"task": list[dict[str, Any]], "engine": str, "options": dict[str, Any], "tools": dict[str, Any], "model": str}
 _OUTPUT: dict[str, Any] = {"name": str, "schema": dict[str, Any], "type": str}
 _NO_OUTPUT: dict[str, Any] = {"name": "", "schema": {}, "type": ""}
@@ -31,10 +28,10 @@ _NOTE: dict[str, dict[str, Any]] = {
     "call": {"parent": int, "path": str, "index": int, "name": str},
     "inject": {"id": str, "text": str, "to": str, "anchor": int},
     "recall": {"id": str},
-    "head": {"tips": dict[str, int], "why": str},
+    "head": {"keep": int, "then": list[int], "why": str},
 }
 
-_FORK = {"options": dict[str, Any], "synthesize": int}
+_FORK = {"options": dict[str, Any], "synthesize": int, "engine": str, "source": str, "source_digest": str}
 
 
 def row(found: Row, before: list[Row]) -> str:
@@ -68,18 +65,11 @@ def _entry(entry: Entry, before: list[Row]) -> str:
         return f"is of a kind that is not known: {entry.kind!r}"
     if problem := misfit(entry.result, _RESULT[entry.kind]):
         return f"has as its result {problem}"
-    due = _DO.get(entry.kind, (entry.kind,))
-    if due and (entry.step is None or entry.step.kind not in due):
-        return f"is a {entry.kind} without its step"
-    if entry.kind == "act" and not (entry.result and getattr(entry.step, "calls", ())):
-        return "is an action without a call or without a result"
     if entry.kind == "begin":
         return _begin(entry.result)
-    others = [
-        entry.parent,
-        *(at for at in (entry.original, entry.kept) if at),
-        *(entry.result.values() if entry.kind == "join" else ()),
-    ]
+    if entry.step is None or entry.kind not in (entry.step.kind, "end"):
+        return f"is a {entry.kind} without its step"
+    others = [entry.parent, *([entry.original] if entry.original else [])]
     return _first(f"refers to row {at}, which is no entry before it" for at in others if not _there(at, before))
 
 
@@ -105,9 +95,7 @@ def _note(note: Note, before: list[Row]) -> str:
     for name, hint in _NOTE.get(note.kind, {}).items():
         if name not in note.data or misfit(note.data[name], hint):
             return f"is a note of kind {note.kind!r} without a sound {name!r}"
-    if note.kind == "head" and not (
-        "" in note.data["tips"] and all(_there(at, before) for at in note.data["tips"].values())
-    ):
+    if note.kind == "head" and not all(_there(at, before) for at in note.data["then"]):
         return "moves to entries that are not there"
     if note.kind == "head" and not _changed(note.data.get("changes", {})):
         return "is a fork with changes that a fork cannot have"
@@ -145,6 +133,8 @@ def _checker(hint: Any) -> Checker:
             "" if value in inner else f"{str(value)[:80]!r}, which is none of {', '.join(map(str, inner))}"
         )
     kind = type(None) if hint is None else origin or hint
+    if kind is OfferedTool:
+        return _anything  # the tools of a recording are made by its reader
     kinds = (int, float) if kind is float else kind
     name = "nothing" if kind is type(None) else f"a {kind.__name__}"
 
@@ -159,7 +149,7 @@ def _checker(hint: Any) -> Checker:
 
 def _within(kind: Any, inner: tuple[Any, ...]) -> Checker | None:
     if is_dataclass(kind) and isinstance(kind, type):
-        found = get_type_hints(kind, localns={"Tool": Any})
+        found = get_type_hints(kind)
         own = [name for name, hint in found.items() if not name.startswith("_") and get_origin(hint) is not ClassVar]
         return lambda value: _first(
             f"{problem} ({kind.__name__}.{name})"

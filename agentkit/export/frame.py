@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
 from agentkit.export import parts
+from agentkit.export.held import HeldRun
 from agentkit.journal.entries import Entry
-
-if TYPE_CHECKING:
-    from agentkit.run.run import Run
 
 COLUMNS = ("number", "kind", "role", "text", "tool", "arguments", "ok", "author", "seconds", "input", "output", "cost")
 
 
-def to_frame(run: Run) -> Any:
+def to_frame(run: HeldRun) -> Any:
     """Give the trace as a pandas DataFrame, one row per entry. Raises `UsageError` where pandas is not installed."""
     try:
         pandas = importlib.import_module("pandas")
@@ -34,7 +32,7 @@ def records(entries: list[Entry]) -> list[dict[str, Any]]:
 def _record(number: int, entry: Entry) -> dict[str, Any]:
     usage, call, message = entry.usage or Usage(), None, None
     if entry.kind == "act":
-        call, message = entry.step.calls[0], entry.result[0]  # type: ignore[union-attr]
+        call, message = entry.step.call, entry.result  # type: ignore[union-attr]
     return {
         "number": number,
         "kind": entry.kind,
@@ -56,5 +54,5 @@ def _said(entry: Entry) -> str:
     if entry.kind == "think":
         return str(entry.result.text)
     if entry.kind == "act":
-        return str(entry.result[0].text)
+        return str(entry.result.text)
     return entry.result if entry.kind == "ask" else parts.of(entry).line

@@ -9,22 +9,16 @@ import html
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentkit.core.messages import Message
 from agentkit.core.text import counted, one_line
 from agentkit.core.usage import Usage
 from agentkit.export import parts, rich
+from agentkit.export import text as plain
+from agentkit.export.held import HeldRun, Outcome
 from agentkit.export.inert import escaped, shown
 from agentkit.journal.entries import Entry
-from agentkit.run import show
-
-if TYPE_CHECKING:
-    from agentkit.agent.agent import Agent
-    from agentkit.agent.comparison import Comparison
-    from agentkit.run.result import Result
-    from agentkit.run.run import Run
-    from agentkit.tools.tool import Tool
+from agentkit.tools.tool import Tool
 
 LIMIT = parts.FRAGMENT.text
 _FOLD = 600  # what is longer is folded
@@ -43,10 +37,10 @@ _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # -- fragments -----------------------------------------------------------------------------------------------------------
 
 
-def run(run: Run) -> str:
+def run(run: HeldRun) -> str:
     """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
     size, room = (parts.FRAGMENT if len(run.entries) <= parts.HEAD else parts.MANY), _ROOM
-    found = [f"<p><b>{escaped(show.head(run))}</b></p>"]
+    found = [f"<p><b>{escaped(plain.summary(run))}</b></p>"]
     for number, what in parts.glimpse(run.entries):
         if isinstance(what, Entry):
             found.append(_entry(what, number, parts.Size(size.text, max(0, min(room, parts.FRAGMENT.item or 0)))))
@@ -87,24 +81,19 @@ def usage(usage: Usage) -> str:
     return _whole(_table(rich.Table(list(names), [[str(getattr(usage, name)) for name in names]])))
 
 
-def result(result: Result) -> str:
+def result(result: Outcome) -> str:
     """Show what a run came to."""
     found = [_text(result.answer, LIMIT, "prose")] if result.answer else []
-    if why := show.reason(result):
+    if why := plain.reason_text(result):
         found.append(f"<p><b>{'Interrupted' if result.interrupted else 'Reason'}:</b> {escaped(why, LIMIT)}</p>")
     if result.error:
         found.append(f"<p><b>✗ {escaped(type(result.error).__name__)}:</b> {escaped(result.error, LIMIT)}</p>")
-    return _whole(*found, f"<p><small>{escaped(show.spent(result))}</small></p>")
+    return _whole(*found, f"<p><small>{escaped(plain.spent_text(result))}</small></p>")
 
 
-def agent(agent: Agent) -> str:
-    """Show an agent: model, engine, options, tools."""
-    from agentkit.runtime.performer import name_of
-
-    about = [["model", name_of(agent.model)], ["engine", agent.engine_name.rpartition(":")[2]]]
-    about += [[name, repr(value)] for name, value in agent.options.items()]
-    about += [[f"tool {each.name}", each.description.partition("\n")[0]] for each in agent.tools.tools]
-    return _whole("<b>Agent</b>", _table(rich.Table([], about)))
+def table(title: str, rows: list[list[str]]) -> str:
+    """Show a table of names and values under a title."""
+    return _whole(f"<b>{escaped(title)}</b>", _table(rich.Table([], rows)))
 
 
 def branches(branches: list[list[Entry]]) -> str:
@@ -123,10 +112,10 @@ def branches(branches: list[list[Entry]]) -> str:
     return _whole(*found)
 
 
-def comparison(shown: Comparison) -> str:
+def comparison(task: str, totals: rich.Table, difference: str, steps: rich.Table) -> str:
     """Show several runs of one task side by side: what each came to, and the steps."""
-    head = f"<p><b>{escaped(one_line(shown.task))}</b></p>"
-    return _whole(head, _table(shown.totals()), f"<p>{escaped(shown.difference)}</p>", _table(shown.steps()))
+    head = f"<p><b>{escaped(one_line(task))}</b></p>"
+    return _whole(head, _table(totals), f"<p>{escaped(difference)}</p>", _table(steps))
 
 
 def observation(message: Message) -> str:
@@ -138,7 +127,7 @@ def observation(message: Message) -> str:
 # -- one file ------------------------------------------------------------------------------------------------------------
 
 
-def to_html(run: Run, path: str | os.PathLike[str] | None = None) -> str:
+def to_html(run: HeldRun, path: str | os.PathLike[str] | None = None) -> str:
     """Give a run as one HTML file with every step in it, whole; write it where a `path` is given."""
     task = escaped(one_line(parts.of(run.entries[0]).line, 80, shown))
     entries = run.entries
@@ -152,7 +141,7 @@ def to_html(run: Run, path: str | os.PathLike[str] | None = None) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
         f"<title>{task}</title>\n</head>\n"
         '<body style="font-family:system-ui,sans-serif;line-height:1.45;max-width:60rem;margin:2rem auto;padding:0 1rem">\n'
-        f"<h1>Trace of an agent run</h1>\n<p>{escaped(show.head(run))}</p>\n{steps}\n{ahead}</body>\n</html>\n"
+        f"<h1>Trace of an agent run</h1>\n<p>{escaped(plain.summary(run))}</p>\n{steps}\n{ahead}</body>\n</html>\n"
     )
     if path is not None:
         Path(path).write_text(page, encoding="utf-8", newline="\n")

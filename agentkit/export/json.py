@@ -1,6 +1,6 @@
 """A run as JSON data and back: all rows of its tree in the journal's own spelling, each vouching for the one before it.
 
-    {"format": "agentkit.run", "version": 1, "run": ..., "tree": ..., "runs": [...], "line": [...], "rows": [...], "digest": ...}
+    {"format": "agentkit.run", "version": 2, "run": ..., "tree": ..., "runs": [...], "line": [...], "rows": [...], "digest": ...}
 
 `runs` are the runs of the tree (`run`, `parent`, `task`, `engine`, `model`, `status`, `created`), `line` the numbers of
 the rows that are the trace of `run`, in order. A row holds its number `id`, its `run`, what the journal writes about it
@@ -13,22 +13,20 @@ import base64
 import json
 import uuid
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core import secrets
 from agentkit.core.messages import canonical, digest
 from agentkit.core.steps import Answer, Think
 from agentkit.errors import JournalDamaged, UsageError
 from agentkit.export import check
+from agentkit.export.held import HeldRun
 from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
 from agentkit.journal.json_lines import dumps
 from agentkit.journal.reader import Reader
 from agentkit.journal.writer import Writer
 
-if TYPE_CHECKING:
-    from agentkit.run.run import Run
-
-FORMAT, VERSION = "agentkit.run", 1
+FORMAT, VERSION = "agentkit.run", 2
 _KEYS = ("run", "tree", "runs", "line", "rows", "digest")
 _ABOUT = ("run", "parent", "task", "engine", "model", "status", "created")
 _DEEPEST = 60  # what is nested deeper stays a text, so that any reader of JSON can read the rest
@@ -38,7 +36,7 @@ _LARGEST = 1 << 30  # bytes that a packed recording may unpack to
 # -- writing -------------------------------------------------------------------------------------------------------------
 
 
-def to_json(run: Run) -> dict[str, Any]:
+def to_json(run: HeldRun) -> dict[str, Any]:
     """Give all that is recorded of a run, and of the runs that share its tree, as JSON data; secrets are masked."""
     writer, records, before, rows = Writer(secrets.mask), [], "", _rows(run)
     for row in rows:
@@ -54,7 +52,7 @@ def to_json(run: Run) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "run": run.id,
-        "tree": run.desk.tree,
+        "tree": run.tree_id,
         "runs": _runs(run, {row.run for row in rows}),
         "line": [entry.id for entry in run.entries],
         "rows": records,
@@ -69,29 +67,30 @@ def _name_chats(row: Row) -> None:
             _ = value.chat.digest
 
 
-def _rows(run: Run) -> list[Row]:
+def _rows(run: HeldRun) -> list[Row]:
     """All rows of the tree, numbered from 1 without a gap; a run without a journal has them in its hands."""
-    history = run.desk.history
-    if history.journal is not None:
+    trace = run.trace
+    if trace.journal is not None:
         try:
-            return history.journal.rows(run.id)
+            return trace.journal.rows(run.id)
         except JournalDamaged as damage:
             return damage.sound
-    kept: dict[int, Row] = {**history.entries, **{note.id: note for note in history.injections.notes.values()}}
-    rows = [kept.get(number) or Note("status", {}, 0.0, run.id, number) for number in range(1, history.latest + 1)]
-    return [*rows, Note("head", {"tips": dict(history.tips), "why": "exported"}, 0.0, run.id, history.latest + 1)]
+    kept: dict[int, Row] = {**trace.tree.entries, **{note.id: note for note in trace.injections.notes.values()}}
+    rows = [kept.get(number) or Note("status", {}, 0.0, run.id, number) for number in range(1, trace.latest + 1)]
+    line = [entry.id for entry in trace.line.entries]
+    return [*rows, Note("head", {"keep": 0, "then": line, "why": "exported"}, 0.0, run.id, trace.latest + 1)]
 
 
-def _runs(run: Run, named: set[str]) -> list[dict[str, Any]]:
+def _runs(run: HeldRun, named: set[str]) -> list[dict[str, Any]]:
     """Say what the runs are that the rows name; of one that the journal has forgotten, only that it was there."""
-    journal, spec = run.desk.history.journal, run.task
+    journal, spec = run.trace.journal, run.task
     task = next((message["text"] for message in reversed(spec["task"]) if message["role"] == "user"), "")
     found: dict[str, dict[str, Any]] = {
         name: dict(zip(_ABOUT, (name, "", task, spec["engine"], spec["model"], "stopped", 0.0), strict=True))
         for name in sorted({run.id, *named})
     }
     for info in journal.runs() if journal is not None else ():
-        if info.tree == run.desk.tree:
+        if info.tree == run.tree_id:
             found[info.run] = {name: getattr(info, name) for name in _ABOUT}
     found[run.id]["status"] = run.status
     return secrets.mask_json(sorted(found.values(), key=lambda about: (about["created"], about["run"])))

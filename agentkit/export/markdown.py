@@ -5,22 +5,16 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentkit.core.messages import Message
 from agentkit.core.text import counted
 from agentkit.core.usage import Usage
 from agentkit.export import parts, rich
+from agentkit.export import text as plain
+from agentkit.export.held import HeldRun, Outcome
 from agentkit.export.inert import fence, phrase, prose
 from agentkit.journal.entries import Entry
-from agentkit.run import show
-
-if TYPE_CHECKING:
-    from agentkit.agent.agent import Agent
-    from agentkit.agent.comparison import Comparison
-    from agentkit.run.result import Result
-    from agentkit.run.run import Run
-    from agentkit.tools.tool import Tool
+from agentkit.tools.tool import Tool
 
 LIMIT = parts.FRAGMENT.text
 _TABLE = 50, 20  # rows and columns
@@ -30,10 +24,10 @@ _CELL = 500  # characters of one cell
 # -- fragments -----------------------------------------------------------------------------------------------------------
 
 
-def run(run: Run) -> str:
+def run(run: HeldRun) -> str:
     """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
     text = LIMIT if len(run.entries) <= parts.HEAD else parts.MANY.text
-    found = [f"**{phrase(show.head(run))}**"]
+    found = [f"**{phrase(plain.summary(run))}**"]
     for number, what in parts.glimpse(run.entries):
         if isinstance(what, Entry):
             found.append(section(what, number, parts.Size(text, 0)))  # pictures are for HTML
@@ -67,31 +61,24 @@ def usage(usage: Usage) -> str:
     return _whole(_table(rich.Table(list(names), [[str(getattr(usage, name)) for name in names]])))
 
 
-def result(result: Result) -> str:
+def result(result: Outcome) -> str:
     """Show what a run came to."""
     found = [prose(result.answer, LIMIT)]
-    if why := show.reason(result):
+    if why := plain.reason_text(result):
         found.append(f"**{'Interrupted' if result.interrupted else 'Reason'}:** {phrase(why, LIMIT)}")
     if result.error:
         found.append(f"**✗ {phrase(type(result.error).__name__)}:** {phrase(result.error, LIMIT)}")
-    return _whole(*found, f"*{show.spent(result)}*")
+    return _whole(*found, f"*{plain.spent_text(result)}*")
 
 
-def comparison(shown: Comparison) -> str:
+def comparison(task: str, totals: rich.Table, difference: str, steps: rich.Table) -> str:
     """Show several runs of one task side by side: what each came to, and the steps."""
-    return _whole(
-        f"**{phrase(shown.task, LIMIT)}**", _table(shown.totals()), phrase(shown.difference), _table(shown.steps())
-    )
+    return _whole(f"**{phrase(task, LIMIT)}**", _table(totals), phrase(difference), _table(steps))
 
 
-def agent(agent: Agent) -> str:
-    """Show an agent: model, engine, options, tools."""
-    from agentkit.runtime.performer import name_of
-
-    about = [["model", name_of(agent.model)], ["engine", agent.engine_name.rpartition(":")[2]]]
-    about += [[name, repr(value)] for name, value in agent.options.items()]
-    about += [[f"tool {each.name}", each.description.partition("\n")[0]] for each in agent.tools.tools]
-    return _whole(_table(rich.Table(["Agent", ""], about)))
+def table(title: str, rows: list[list[str]]) -> str:
+    """Show a table of names and values under a title."""
+    return _whole(_table(rich.Table([title, ""], rows)))
 
 
 def branches(branches: list[list[Entry]]) -> str:
@@ -111,11 +98,11 @@ def branches(branches: list[list[Entry]]) -> str:
 # -- a file --------------------------------------------------------------------------------------------------------------
 
 
-def to_markdown(run: Run, path: str | os.PathLike[str] | None = None) -> str:
+def to_markdown(run: HeldRun, path: str | os.PathLike[str] | None = None) -> str:
     """Give a run as Markdown with every step in it, whole; write it where a `path` is given."""
     entries = run.entries
     steps = [section(each, number, parts.WHOLE, parts.repeated(entries, number)) for number, each in enumerate(entries)]
-    text = _whole("# Trace of an agent run", phrase(show.head(run)), *steps, *ahead(run, 0))
+    text = _whole("# Trace of an agent run", phrase(plain.summary(run)), *steps, *ahead(run, 0))
     if path is not None:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
     return text
@@ -142,7 +129,7 @@ def part(part: parts.Part, size: parts.Size) -> str:
     return "\n\n".join(each for each in (label, text, *items) if each)
 
 
-def ahead(run: Run, limit: int) -> list[str]:
+def ahead(run: HeldRun, limit: int) -> list[str]:
     """Say what a run waits for, and what comes next."""
     return [f"**{label}:** {phrase(text, limit)}" for label, text in parts.ahead(run)]
 

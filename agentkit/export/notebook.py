@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.messages import digest
 from agentkit.export import json as recording
 from agentkit.export import literal, parts
+from agentkit.export import text as plain
+from agentkit.export.held import HeldRun
 from agentkit.export.inert import phrase, prose
 from agentkit.export.markdown import ahead, part, section
 from agentkit.export.playback import bundle
 from agentkit.journal.entries import Entry
-from agentkit.run import show
-
-if TYPE_CHECKING:
-    from agentkit.run.run import Run
 
 FORMAT, VERSION = "agentkit.notebook", 1
 LIMIT = 100_000
@@ -39,7 +37,7 @@ tool runs. A call that was changed by hand is refused, and the error names the n
 _KINDS = {"begin": "task", "think": "thought", "act": "action", "ask": "question", "conclude": "answer"}
 
 
-def to_notebook(run: Run, path: str | os.PathLike[str] | None = None) -> Any:
+def to_notebook(run: HeldRun, path: str | os.PathLike[str] | None = None) -> Any:
     """Give a run as a notebook (a `NotebookNode` of format 4.5) that holds its whole recording; write it where a `path` is given.
 
     `data_of_notebook` reads it back.
@@ -78,7 +76,7 @@ def seal(source: str) -> str:
     return digest(source.encode(errors="backslashreplace"))
 
 
-def _header(run: Run, entries: list[Entry]) -> dict[str, Any]:
+def _header(run: HeldRun, entries: list[Entry]) -> dict[str, Any]:
     task = [part(each, _SIZE) for each in parts.of(entries[0]).parts]
     others = len(run.branches()) - 1
     aside = (
@@ -87,7 +85,7 @@ def _header(run: Run, entries: list[Entry]) -> dict[str, Any]:
         else ""
     )
     spec = run.task
-    by = f"{show.head(run)}; engine {spec['engine'].rpartition(':')[2]}, model {spec['model']}"
+    by = f"{plain.summary(run)}; engine {spec['engine'].rpartition(':')[2]}, model {spec['model']}"
     source = "\n\n".join(["# Trace of an agent run", "**Task**", *task, f"{phrase(by)}{aside}", _HOW])
     return _markdown("task", "task", 0, source)
 
@@ -111,9 +109,9 @@ def _said(entry: Entry, number: int, without: tuple[str, ...]) -> dict[str, Any]
 
 def _action(entry: Entry, number: int) -> list[dict[str, Any]]:
     """An action: the call, and above it who changed what it gave, and why."""
-    call = entry.step.calls[0]  # type: ignore[union-attr]
+    call = entry.step.call  # type: ignore[union-attr]
     seen, name = parts.of(entry), f"entry-{number}-action"
-    output = {"output_type": "execute_result", "data": bundle(entry.result[0]), "metadata": {}, "execution_count": 0}
+    output = {"output_type": "execute_result", "data": bundle(entry.result), "metadata": {}, "execution_count": 0}
     cell = _code(name, "action", number, literal.call(number, call.name, call.arguments), [output])
     notes = [f"*{phrase(seen.mark)}*"] if seen.mark else []
     notes += [f"**Problem:** {prose(call.problem, LIMIT)}"] if call.problem else []

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from agentkit.core.messages import Call, Message
 from agentkit.core.secrets import mask_json
 from agentkit.core.steps import replace
 from agentkit.core.text import call_text
+from agentkit.export import text as plain
+from agentkit.export.held import HeldRun
 from agentkit.journal.entries import Entry
-from agentkit.run import show
-
-if TYPE_CHECKING:
-    from agentkit.run.run import Run
 
 HEAD, TAIL = 40, 60
 """How many entries of a long trace are shown at its beginning and at its end, where not all of them are."""
@@ -102,8 +100,8 @@ def _thought(entry: Entry) -> Shown:
 
 def _action(entry: Entry) -> Shown:
     step: Any = entry.step
-    message = entry.result[0]
-    asked = call(step.calls[0])
+    message = entry.result
+    asked = call(step.call)
     parts = [
         Part("", asked, "code"),
         Part("Observation" if message.ok else "Error", message.text, "code", message=message),
@@ -124,7 +122,11 @@ def _answer(entry: Entry) -> Shown:
     return Shown("Answer", step.answer, parts=parts)
 
 
-_OF = {"begin": _task, "think": _thought, "act": _action, "ask": _question, "conclude": _answer}
+def _end(entry: Entry) -> Shown:
+    return Shown("Ended", entry.result.answer, parts=[Part("", entry.result.answer)])
+
+
+_OF = {"begin": _task, "think": _thought, "act": _action, "ask": _question, "conclude": _answer, "end": _end}
 
 
 def call(asked: Call) -> str:
@@ -143,7 +145,7 @@ def repeated(entries: list[Entry], number: int) -> tuple[str, ...]:
     return (ASKS,) if after and after[0].kind == "act" else ()
 
 
-def ahead(run: Run) -> Iterator[tuple[str, str]]:
+def ahead(run: HeldRun) -> Iterator[tuple[str, str]]:
     """Say what a run waits for, and what comes next."""
     if run.missing:
         yield "Read-only", f"without {', '.join(run.missing)}"
@@ -151,7 +153,7 @@ def ahead(run: Run) -> Iterator[tuple[str, str]]:
         for why in [verdict.why for _, verdict in run.waiting] or ([run.hold] if run.hold else []):
             yield "Held", why
         for pending in run.pending:
-            yield "Next", show.pending(pending, run)
+            yield "Next", plain.pending_text(pending, run)
 
 
 def glimpse(entries: list[Entry]) -> Iterator[tuple[int, Entry] | tuple[int, int]]:

@@ -20,8 +20,8 @@ from agentkit.export.html import observation as drawn
 from agentkit.export.inert import shown
 from agentkit.export.json import rows_of, unpack
 from agentkit.journal.entries import Entry
-from agentkit.tools import builtin, observe
-from agentkit.tools.sources import ToolSet
+from agentkit.tools import builtin, observations
+from agentkit.tools.toolset import ToolSet
 
 LIMIT = 20_000
 """Characters of one observation in the output of a cell; `.text` has all of them."""
@@ -108,16 +108,16 @@ class Playback:
         try:
             arguments, _ = tool.bind(asked)
         except ArgumentsError as error:
-            return observe.invalid(asked, error)
+            return observations.invalid_arguments(asked, error)
         if tool.effect == "irreversible" and not self._confirm(one_line(_written(asked))):
-            return observe.rejected(asked)
+            return observations.rejected(asked)
         try:
             value = tool.function(**arguments)
-            return observe.observation(asked, _awaited(value) if inspect.isawaitable(value) else value)
+            return observations.returned(asked, _awaited(value) if inspect.isawaitable(value) else value)
         except (Control, KeyboardInterrupt):
             raise
         except BaseException as error:
-            return observe.failure(asked, error)
+            return observations.raised(asked, error)
 
     def _miss(self, number: int, asked: Call) -> str:
         wanted = key(asked)[:_COMPARED]
@@ -159,7 +159,7 @@ def playback(
 def calls(entries: Iterable[Any]) -> dict[int, tuple[Call, Message]]:
     """Give the calls of a trace with what they gave, by the number of their entry."""
     return {
-        number: (entry.step.calls[0], entry.result[0])  # type: ignore[union-attr]
+        number: (entry.step.call, entry.result)  # type: ignore[union-attr]
         for number, entry in enumerate(entries)
         if isinstance(entry, Entry) and entry.kind == "act"
     }

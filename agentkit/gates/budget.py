@@ -1,4 +1,4 @@
-"""A budget: limits on what a run may spend, checked before every model call and every tool call, whoever asks for it.
+"""Budgets: limits on what a run, or a part of it, may spend, checked before every model call and every tool call.
 
 What was spent is read from the entries, so that it is the same after a resume. Calls that run side by side reserve what
 they will probably take, so that together they do not overspend; when they are done, what they really took counts.
@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agentkit.around.limits import BUDGET, capped
-from agentkit.core.messages import Message, Reply
-from agentkit.core.steps import Act, Think
-from agentkit.engines.registry import ENGINES
+from agentkit.core.messages import Message
+from agentkit.core.steps import Act, Conclude, Step, Think
+from agentkit.core.text import call_text, one_line
+from agentkit.core.usage import Usage
 from agentkit.errors import Unknown
-from agentkit.gates.base import Verdict
-from agentkit.gates.spending import Meter, done
-from agentkit.journal.entries import Note, Row
+from agentkit.gates.deadline import is_within
+from agentkit.gates.state import State
+from agentkit.gates.verdict import Verdict
+from agentkit.journal.entries import Entry, Note, Row
+from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.stepper.stepper import Pending
 
-if TYPE_CHECKING:
-    from agentkit.runtime.scheduler import Desk
-
-WORDS = {
+NAMES = {
     "max_tokens": ("tokens", "token"),
     "max_input_tokens": ("input tokens", "input token"),
     "max_output_tokens": ("output tokens", "output token"),
@@ -35,16 +34,21 @@ WORDS = {
     "max_tool_calls": ("tool calls", "tool call"),
     "max_iterations": ("iterations", "iteration"),
 }
-"""The limits, and how they are called."""
+"""The limits, and how they are called in a sentence."""
+
+OUTPUT = 4_000
+"""Tokens that are reserved for a reply before any reply is known, unless the settings name a maximum."""
+
+_STEPS, _TEXT = 20, 200
 
 
 @dataclass(slots=True)
 class Budget:
-    """What a run may spend; None is no limit. Tokens and money are as the models report them, time is in seconds.
+    """What a run may spend; None means no limit. Tokens and money are as the models report them, time is in seconds.
 
-    At the part `warn_at` of a limit an event says so. At the limit the run waits and asks, where `ask` is true, or is
-    not said and a notebook is there; `approve()` then goes on with as much again, `reject()` ends it. Elsewhere it ends,
-    with what was reached as its answer. Raises `ValueError` for a number that is not above 0.
+    When the fraction `warn_at` of a limit is reached, an event tells so. At the limit the run waits and asks if `ask` is
+    true, or if it is None and there is a notebook: `approve()` then goes on with as much again, `reject()` ends the run.
+    Otherwise the run ends, with what it has reached as its answer. Raises `ValueError` for a limit that is not above 0.
     """
 
     max_tokens: float | None = None
@@ -59,21 +63,22 @@ class Budget:
     ask: bool | None = None
 
     def __post_init__(self) -> None:
-        for name in WORDS:
+        for name in NAMES:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value > 0):
-                raise ValueError(f"{name} of a budget is a number above 0, or None for no limit, not {value!r}")
-        if isinstance(self.warn_at, bool) or not isinstance(self.warn_at, int | float) or not 0 < self.warn_at <= 1:
-            raise ValueError(f"warn_at of a budget is a part of it, above 0 and up to 1, not {self.warn_at!r}")
+                raise ValueError(f"{name} of a budget must be a number above 0, or None for no limit, not {value!r}")
+        warn_at = self.warn_at
+        if isinstance(warn_at, bool) or not isinstance(warn_at, int | float) or not 0 < warn_at <= 1:
+            raise ValueError(f"warn_at of a budget must be a fraction above 0 and up to 1, not {warn_at!r}")
 
     @classmethod
     def of(cls, spec: Budget | Mapping[str, Any]) -> Budget:
-        """Make a budget of its limits by name. Raises `Unknown` for a name that is none."""
+        """Make a budget of limits by name. Raises `Unknown` if there is no limit of that name."""
         if isinstance(spec, Budget):
             return spec
         known = [field.name for field in fields(cls)]
         if not isinstance(spec, Mapping):
-            raise ValueError(f"a budget is a Budget or a dict of limits ({', '.join(WORDS)}), not {spec!r}")
+            raise ValueError(f"a budget is a Budget or a dict of limits ({', '.join(NAMES)}), not {spec!r}")
         for name in spec:
             if name not in known:
                 raise Unknown("limit of a budget", name, known)
@@ -82,199 +87,227 @@ class Budget:
     @property
     def limits(self) -> dict[str, float]:
         """The limits that are set, by name."""
-        return {name: value for name in WORDS if (value := getattr(self, name)) is not None}
+        return {name: value for name in NAMES if (value := getattr(self, name)) is not None}
 
 
-class Limits:
-    """The gate of a budget: one for each run."""
+class Meter:
+    """Count what the entries at a frame path, and below it, have spent. Money is in the currency of the model's prices.
+
+    Time is that in which at least one step was being performed; a run that is held spends none.
+    """
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
+        self.usage = Usage()
+        self.largest = Usage()
+        self.model_calls = self.tool_calls = self.iterations = 0
+        self.seconds = 0.0
+        self._last = 0
+        self._until = 0.0
+
+    def read(self, state: State) -> dict[str, float]:
+        """Take in the entries that are new since the last time; return all that was spent, by the name of the limit."""
+        trace = state.trace
+        for number in range(self._last + 1, trace.latest + 1):
+            entry = trace.tree.entries.get(number)
+            if entry is not None and entry.run == trace.run and not entry.original and is_within(entry.path, self.path):
+                self._take(entry)
+        self._last = max(self._last, trace.latest)
+        failed = [usage for path, usage in list(state.spent.failed.items()) if is_within(path, self.path)]
+        used = sum(failed, self.usage)
+        return {
+            "max_tokens": used.total,
+            "max_input_tokens": used.input,
+            "max_output_tokens": used.output,
+            "max_cost": used.cost,
+            "max_seconds": self.seconds,
+            "max_model_calls": self.model_calls,
+            "max_tool_calls": self.tool_calls,
+            "max_iterations": self.iterations,
+        }
+
+    def _take(self, entry: Entry) -> None:
+        if entry.usage is not None:
+            self.usage += entry.usage
+            largest = self.largest
+            self.largest = Usage(max(largest.input, entry.usage.input), max(largest.output, entry.usage.output))
+        if entry.kind == "think" and entry.author == "model":
+            self.model_calls += 1
+            self.iterations += entry.step is not None and entry.step.role == "thought"
+        elif entry.kind == "act" and entry.author == "tool":
+            self.tool_calls += 1
+        elif entry.author not in ("model", "tool"):
+            return
+        self.seconds += max(0.0, entry.ended - max(entry.started, self._until))
+        self._until = max(self._until, entry.ended)
+
+    def expect(self, pending: Pending, settings: Mapping[str, Any]) -> dict[str, float]:
+        """Estimate what a step that is being performed will have spent, by the name of the limit."""
+        step = pending.step
+        if type(step) is Act:
+            return {"max_tool_calls": 1}
+        if type(step) is not Think:
+            return {}
+        asked = max(self.largest.input, sum(map(tokens, step.chat)) + tokens_of_tools(step.tools))
+        told = self.largest.output or int(settings.get("max_tokens") or OUTPUT)
+        price = self.usage.cost / self.usage.total if self.usage.total and self.usage.cost else float("inf")
+        return {
+            "max_tokens": asked + told,
+            "max_input_tokens": asked,
+            "max_output_tokens": told,
+            "max_cost": (asked + told) * price,
+            "max_model_calls": 1,
+            "max_iterations": step.role == "thought",
+        }
+
+
+class BudgetGate:
+    """The gate of a budget, one for each run; it also enforces the limits of the scopes that a step is in."""
 
     kinds = ("think", "act", "conclude")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.limits = budget.limits
-        self.ask = _notebook() if budget.ask is None else budget.ask
-        self.told: set[str] = set()
+        self.ask = _in_notebook() if budget.ask is None else budget.ask
+        self._told: set[str] = set()
         self._meters: dict[str, Meter] = {}
         self._expected: dict[Pending, dict[str, float]] = {}
 
-    def __call__(self, pending: Pending, desk: Desk) -> Verdict | None:
-        """Let a step pass while the budget lasts; beside others under way only while it will probably last for all."""
-        scopes = [*_nested(pending), *([("", self.limits)] if self.limits else [])]
-        for path, limits in scopes:
+    def __call__(self, pending: Pending, state: State) -> Verdict | None:
+        """Let a step pass while the budget lasts; beside others under way, only while it will probably last for all."""
+        scopes = [(path, Budget.of(scope.limits).limits) for path, scope in reversed(pending.scopes) if scope.limits]
+        for path, limits in [*scopes, ("", self.limits)]:
+            if not limits:
+                continue
             meter = self._meters.setdefault(path, Meter(path))
-            spent = meter.read(desk.history, desk.host.failed_usage)
+            spent = meter.read(state)
             if not path:
-                self._warn(spent, desk)
-            name = _reached(pending, limits, spent)
-            if (others := _others(pending, desk)) and (
-                name or self._too_much(pending, limits, spent, meter, others, desk)
-            ):
-                return Verdict("later", "others are under way, and the budget may not last for one more")
-            if name:
-                return self._exceeded(pending, desk, path, name, limits, spent)
+                self._warn(spent, state)
+            reached = _reached(pending.step, limits, spent)
+            others = [other for other in (*state.in_flight, *state.starting) if other is not pending]
+            if others and (reached or self._too_much(pending, limits, spent, meter, others, state)):
+                return Verdict("later", "other steps are being performed, and the budget may not last for one more")
+            if reached:
+                return self._exceeded(pending, state, path, reached, limits, spent)
         return None
 
     def _exceeded(
-        self, pending: Pending, desk: Desk, path: str, name: str, limits: Mapping[str, float], spent: dict[str, float]
-    ) -> Verdict:
-        """Ask for more, or end the run, or the nested engine at `path`, with what was reached."""
-        said = f"the {WORDS[name][1]} budget is used up ({spent[name]:g} of {limits[name]:g})"
-        self._tell(desk, "budget_exceeded", name, limits[name], spent[name], said, path)
-        if self.ask and not path:
-            ways = "approve() goes on with as much again, reject() ends with what there is"
-            return Verdict("ask", f"{said}: {ways}", limit=name)
-        return Verdict("answer", said, self.end(pending, desk, path, name, limits, spent), name)
-
-    def end(
         self,
         pending: Pending,
-        desk: Desk,
+        state: State,
         path: str,
         name: str,
-        limits: Mapping[str, float] | None = None,
-        spent: dict[str, float] | None = None,
-    ) -> Any:
-        """Give what takes the place of a step so that the run, or the nested engine at `path`, ends with what was reached."""
-        meter = self._meters[path]
-        limits, spent = limits or self.limits, spent or meter.read(desk.history, desk.host.failed_usage)
-        text = f"I've reached the {WORDS[name][1]} budget ({spent[name]:g} of {limits[name]:g}) before I was done."
-        text = f"{text}\n{done(desk.history.visible, meter)}".strip()
-        reason = f"{'cap:' if path else BUDGET}{name}"
-        if not isinstance(pending.step, Act):
-            return Reply(text, answer=text, finish=reason)
-        told = f"Error: not run: the {WORDS[name][1]} budget is used up. Answer with what is known."
-        value = None if path else {"ends": reason, "answer": text}
-        return tuple(Message("tool", told, (), call.id, call.name, False, value=value) for call in pending.step.calls)
+        limits: Mapping[str, float],
+        spent: Mapping[str, float],
+    ) -> Verdict:
+        """Ask for more, or end the run, or the scope at `path`, with what was reached."""
+        why = f"the {NAMES[name][1]} budget is used up ({spent[name]:g} of {limits[name]:g})"
+        self._tell(state, "budget_exceeded", name, limits[name], spent[name], why, path)
+        if self.ask and not path:
+            ways = "approve() goes on with as much again, reject() ends with what there is"
+            return Verdict("ask", f"{why}: {ways}", limit=name)
+        if path and type(pending.step) is Act:  # the model of the nested engine can still answer
+            call = pending.step.call
+            text = f"Error: not run: {why}. Answer with what is known."
+            return Verdict("answer", why, Message("tool", text, (), call.id, call.name, False), name)
+        verdict = Verdict.finish(self._summary(state, path, name, limits, spent), why, f"budget:{name}", path)
+        verdict.limit = name
+        return verdict
 
-    def grant(self, desk: Desk, name: str) -> None:
+    def _summary(
+        self, state: State, path: str, name: str, limits: Mapping[str, float], spent: Mapping[str, float]
+    ) -> str:
+        text = f"I've reached the {NAMES[name][1]} budget ({spent[name]:g} of {limits[name]:g}) before I was done."
+        return f"{text}\n{what_was_done(state.trace.line, path)}".strip()
+
+    def end(self, state: State, name: str) -> Verdict:
+        """Return the verdict that ends a run which is waiting for more of a limit."""
+        spent = self._meters[""].read(state)
+        summary = self._summary(state, "", name, self.limits, spent)
+        return Verdict.finish(summary, "no more budget", f"budget:{name}")
+
+    def extend(self, state: State, name: str) -> None:
         """Raise a limit by what it was in the beginning; that is recorded, and lasts."""
         self.limits[name] += self.budget.limits[name]
-        self.told -= {f"budget_warning {name}", f"budget_exceeded {name}"}
-        desk.history.note("budget", {"limit": name, "to": self.limits[name]}, at=time.time())
+        self._told -= {f"budget_warning {name}", f"budget_exceeded {name}"}
+        state.trace.note("budget", {"limit": name, "to": self.limits[name]}, at=time.time())
 
     def restore(self, rows: Iterable[Row], run: str) -> None:
-        """Take over from a journal what was granted and what was told."""
+        """Take over from a journal which limits were extended, and what was told."""
         for row in rows:
             if isinstance(row, Note) and row.run == run and row.kind in ("budget", "budget_warning", "budget_exceeded"):
                 name = row.data["limit"]
                 if row.kind != "budget":
-                    self.told.add(f"{row.kind} {name}")
+                    self._told.add(f"{row.kind} {name}")
                 elif name in self.limits:
                     self.limits[name] = row.data["to"]
-                    self.told -= {f"budget_warning {name}", f"budget_exceeded {name}"}
+                    self._told -= {f"budget_warning {name}", f"budget_exceeded {name}"}
 
-    def _warn(self, spent: dict[str, float], desk: Desk) -> None:
+    def _warn(self, spent: Mapping[str, float], state: State) -> None:
         for name, limit in self.limits.items():
             if spent[name] >= limit * self.budget.warn_at:
-                said = f"{WORDS[name][0]} at {spent[name] / limit:.0%}"
-                self._tell(desk, "budget_warning", name, limit, spent[name], said)
+                text = f"{NAMES[name][0]} at {spent[name] / limit:.0%}"
+                self._tell(state, "budget_warning", name, limit, spent[name], text)
 
-    def _tell(self, desk: Desk, kind: str, name: str, limit: float, spent: float, text: str, path: str = "") -> None:
-        if path or f"{kind} {name}" not in self.told:
+    def _tell(self, state: State, kind: str, name: str, limit: float, spent: float, text: str, path: str = "") -> None:
+        if path or f"{kind} {name}" not in self._told:
             if not path:
-                self.told.add(f"{kind} {name}")
+                self._told.add(f"{kind} {name}")
             data, at = {"limit": name, "max": limit, "spent": spent, "text": text, "path": path}, time.time()
-            desk.history.behind.attempt(lambda: desk.history.note(kind, data, at=at))
+            state.trace.unsaved.attempt(lambda: state.trace.note(kind, data, at=at))
 
     def _too_much(
         self,
         pending: Pending,
         limits: Mapping[str, float],
-        spent: dict[str, float],
+        spent: Mapping[str, float],
         meter: Meter,
         others: list[Pending],
-        desk: Desk,
+        state: State,
     ) -> bool:
-        """Say whether what is under way will probably use a limit up that this step needs."""
+        """Return whether what is under way will probably use up a limit that this step needs."""
         self._expected = {
-            other: self._expected.get(other) or meter.expected(other, desk.host.settings)
+            other: self._expected.get(other) or meter.expect(other, state.settings)
             for other in others
-            if meter.covers(other)
+            if is_within(other.path, meter.path)
         }
-        for name in _bearing(pending, limits):
+        for name in _limits_of(pending.step, limits):
             reserved = sum(expected.get(name, 0) for expected in self._expected.values())
             if reserved and spent[name] + reserved >= limits[name]:
                 return True
         return False
 
 
-def gates(budget: Budget | None, engine: str) -> tuple[Limits, ...]:
-    """Give the gate of a budget; an engine of one's own has one in any case, since nested engines in it may be capped."""
-    return (Limits(budget or Budget()),) if budget or engine not in ENGINES.values() else ()
+def _limits_of(step: Step, limits: Mapping[str, float]) -> list[str]:
+    """Return the names of the limits that apply to a step."""
+    if type(step) is Think:
+        unless = {"max_tool_calls"} if step.role == "thought" else {"max_tool_calls", "max_iterations"}
+        return [name for name in limits if name not in unless]
+    return [name for name in limits if name in ("max_tool_calls", "max_seconds")] if type(step) is Act else []
 
 
-def of(desk: Desk) -> Limits | None:
-    """Give the budget's gate of a run, if it has one."""
-    return next((gate for gate in desk.gates["think"] if isinstance(gate, Limits)), None)
+def _reached(step: Step, limits: Mapping[str, float], spent: Mapping[str, float]) -> str:
+    assert type(step) in (Think, Act, Conclude)
+    return next((name for name in _limits_of(step, limits) if spent[name] >= limits[name]), "")
 
 
-def ask_nobody(desk: Desk) -> None:
-    """Let a run end at its limits without asking, since nobody is there."""
-    if limits := of(desk):
-        limits.ask = False
-
-
-def restore(desk: Desk, rows: Iterable[Row]) -> None:
-    """Take over from a journal what was granted and what was told."""
-    if limits := of(desk):
-        limits.restore(rows, desk.history.run)
-
-
-def approve(desk: Desk, pending: Pending) -> bool:
-    """Go on with more, where a step waits for that; say whether it did."""
-    verdict, limits = desk.waiting.get(pending), of(desk)
-    if verdict is None or not verdict.limit or limits is None:
-        return False
-    limits.grant(desk, verdict.limit)
-    desk.waiting.clear()
-    return True
-
-
-def reject(desk: Desk, pending: Pending) -> Any:
-    """Give what ends the run in the place of a step that waits for more; None where no step does."""
-    verdict, limits = desk.waiting.get(pending), of(desk)
-    if verdict is None or not verdict.limit or limits is None:
-        return None
-    desk.waiting.clear()  # the others wait for the same
-    return limits.end(pending, desk, "", verdict.limit)
-
-
-def _bearing(pending: Pending, limits: Mapping[str, float]) -> list[str]:
-    """Name the limits that bear on a step."""
-    if isinstance(pending.step, Think):
-        return [
-            name
-            for name in limits
-            if name != "max_tool_calls" and (name != "max_iterations" or pending.step.role == "thought")
-        ]
-    return (
-        [name for name in limits if name in ("max_tool_calls", "max_seconds")] if isinstance(pending.step, Act) else []
-    )
-
-
-def _reached(pending: Pending, limits: Mapping[str, float], spent: dict[str, float]) -> str:
-    return next((name for name in _bearing(pending, limits) if spent[name] >= limits[name]), "")
-
-
-def _others(pending: Pending, desk: Desk) -> list[Pending]:
-    """Give the steps that are under way, or are about to be, beside this one."""
-    busy, found = desk.started
-    return [
-        other for other in desk.history.stepper.pending if other is not pending and (other in busy or other in found)
+def what_was_done(entries: Iterable[Entry], path: str) -> str:
+    """Return, in lines, which tools were called with which result, and the last thought."""
+    own = [entry for entry in entries if is_within(entry.path, path)]
+    acts = [entry for entry in own if entry.kind == "act"]
+    lines = [
+        f"Step {number}: called {call_text(entry.step.call)} → {one_line(entry.result.text, _TEXT)}"  # type: ignore[union-attr]
+        for number, entry in enumerate(acts, 1)
     ]
+    if len(lines) > _STEPS:
+        lines = [f"({len(lines) - _STEPS} earlier steps)", *lines[-_STEPS:]]
+    thoughts = [entry.result for entry in own if entry.kind == "think" and entry.result.text]
+    if thoughts:
+        lines.append(f"The last thought: {thoughts[-1].text}")
+    return "\n".join(lines)
 
 
-def _nested(pending: Pending) -> Iterator[tuple[str, dict[str, float]]]:
-    """Give the caps of the nested engines that a step lies in, innermost first: frame path and limits."""
-    lane: Any = pending.lane
-    while lane is not None:
-        for frame in reversed(lane.frames):
-            if getattr(frame.generator, "gi_code", None) is capped.__code__ and frame.generator.gi_frame is not None:
-                yield frame.path, Budget.of(frame.generator.gi_frame.f_locals["limits"]).limits
-        lane = lane.parent
-
-
-def _notebook() -> bool:
+def _in_notebook() -> bool:
     shell = sys.modules.get("IPython")
     return shell is not None and shell.get_ipython() is not None

@@ -32,9 +32,14 @@ class ReActWorkflow:
         max_tokens: int = 128_000,
         retained_turns: int = 10,
     ) -> None:
-        limits = {"max_tool_calls": max_tool_calls, "compact": whole("max_tokens", max_tokens, 100)}
-        limits["window"] = whole("retained_turns", retained_turns) + 1  # those, and the one that begins
-        self.agent = Agent(engine, [source(get_tool_schemas, execute_tool)], journal="memory", **limits)
+        self.agent = Agent(
+            engine,
+            [source(get_tool_schemas, execute_tool)],
+            journal="memory",
+            max_tool_calls=max_tool_calls,
+            compact=whole("max_tokens", max_tokens, 100),
+            window=whole("retained_turns", retained_turns) + 1,  # those, and the one that begins
+        )
         self.verbose = verbose
         self.held: Run | None = None
         self.step_count = self.tool_calls_count = 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentkit.errors import JournalDamaged, JournalError, JournalTooNew
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x61676B74  # "agkt", in the head of the file
 
 SCHEMA = f"""
@@ -64,6 +64,11 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         raise JournalTooNew(
             f"{path} has format {version}, and this agentkit reads up to {VERSION}: upgrade agentkit, or set AGENTKIT_HOME to "
             "another folder to start a new journal beside it"
+        )
+    if not empty and version < VERSION:
+        raise JournalError(
+            f"{path} was written by agentkit 0.1 in an older format, which this version cannot read: set AGENTKIT_HOME to "
+            "another folder, or move the file away, to start a new journal"
         )
     if empty:
         db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn has about two kB

@@ -8,23 +8,24 @@ Several runs share a tree when one was forked from the other.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from agentkit.core.display import Displayed
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Step
-from agentkit.core.text import entry_text, one_line
+from agentkit.core.text import call_text, one_line
 from agentkit.core.usage import Usage
 
 
 @dataclass(slots=True, repr=False)
-class Entry:
+class Entry(Displayed):
     """One performed step.
 
-    `path` and `index` say where in the engine it happened: the frame, and the how-manieth step of that frame.
+    `path` and `index` are its place in the engine: the frame, and the index of the step within its frame.
     `step` is what the engine proposed; `performed` is what was done where that differs (an injected message, an edit).
-    `kind` is the step's kind, or "begin" (the root), "batch" (several lanes start), "join" (they are done; `result`
-    maps each lane to its last entry), "answer" (the engine returned). `original` is the entry that an edit replaces.
-    `kept` is the entry of another line that was taken over, when the arguments of a call beside it were edited.
+    `kind` is the step's kind, "begin" (the root), or "end" (a gate has ended the run, or a part of it, instead of
+    performing the step). `parent` is the entry before it in its own lane, or the one after which the lane was opened.
+    `original` is the entry that an edit replaces.
     """
 
     parent: int
@@ -36,7 +37,6 @@ class Entry:
     result: Any = None
     author: str = ""
     original: int = 0
-    kept: int = 0
     reason: str = ""
     started: float = 0.0
     ended: float = 0.0
@@ -46,13 +46,8 @@ class Entry:
     run: str = ""
     id: int = 0
 
-    @property
-    def replaces(self) -> int:
-        """The entry in whose place it stands, with nothing performed for it; 0 where it was performed."""
-        return self.kept or self.original
-
     def __repr__(self) -> str:
-        return entry_text(self, mask)
+        return entry_text(self)
 
 
 @dataclass(slots=True)
@@ -92,6 +87,7 @@ class RunInfo:
         return f"{self.run}  {self.status:<11} {self.rows:>5} rows  {self.model}: {one_line(self.task, 60)}"
 
 
+@runtime_checkable
 class Journal(Protocol):
     """A store of runs. All methods may be called from any thread."""
 
@@ -126,3 +122,41 @@ class Journal(Protocol):
 
     def close(self) -> None:
         """Let go of everything."""
+
+
+def entry_text(entry: Entry) -> str:
+    """Return an entry as one line, and one more for each call and observation."""
+    step: Any = entry.step
+    mark = ""
+    if entry.original:
+        by = f"{entry.author}: {entry.reason}" if entry.reason else entry.author
+        mark = f"  [edited by {mask(by)}]"
+    if entry.kind == "begin":
+        task = " / ".join(message["text"] for message in entry.result["task"] if message["role"] == "user")
+        return f"Task         {_line(task)}"
+    if entry.kind == "think":
+        return _thought(entry, step) + mark
+    if entry.kind == "act":
+        failed = "" if entry.result.ok else "✗ "
+        return f"Action       {_line(call_text(step.call))}\nObservation  {failed}{_line(entry.result.text)}{mark}"
+    if entry.kind == "ask":
+        return f"Question     {_line(step.question)}\nReply        {_line(entry.result)}{mark}"
+    if entry.kind == "end":
+        return f"Ended        {_line(entry.result.answer)}"
+    label = "Sent back   " if entry.author == "gate" else "Interrupt   "
+    more = f"\n{label} {_line(entry.result.text)}" if entry.result else ""
+    return f"Answer       {_line(step.answer)}{more}"
+
+
+def _thought(entry: Entry, step: Any) -> str:
+    reply = entry.result
+    heard = "".join(f"Interrupt    {_line(message.text)}\n" for message in reply.heard)
+    role = "" if step.role == "thought" else f" ({step.role})"
+    asks = f"→ {', '.join(map(call_text, reply.calls))}" if reply.calls else ""
+    text = " ".join(part for part in (reply.text or reply.reasoning or reply.raw, asks) if part)
+    cut = f"\n             cut: an invented observation of {len(reply.cut)} characters" if reply.cut else ""
+    return f"{heard}Thought{role:<5} {_line(text)}{cut}"
+
+
+def _line(text: Any) -> str:
+    return one_line(text, hide=mask)

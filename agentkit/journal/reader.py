@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.core.messages import EMPTY, Call, Chat, Message, Reply, call_from_json, digest, message_from_json
 from agentkit.core.schema import Shape
-from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Step, Think
+from agentkit.core.steps import Act, Ask, Conclude, End, Step, Think
 from agentkit.core.usage import Usage
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.journal.json_lines import loads, parse
@@ -98,28 +98,25 @@ class Reader:
             choice, hears, optional = data.get("choice", "auto"), data.get("hears", True), data.get("optional", False)
             return Think(self._chat(data["chat"]), tools, role, tags, choice, hears, shape, optional)
         if kind == "act":
-            return Act(self._calls(data["calls"]), role, tags)
+            return Act(self._call(data["call"]), role, tags)
         if kind == "ask":
             return Ask(data["question"], role, tags, tuple(data["choices"]))
-        if kind == "all":
-            return All((None,) * data["parts"], role, tags)
-        return Conclude(data["answer"], role, tags)
+        return Conclude(data["answer"], role, tags, data.get("interrupted", ""))
 
-    def _calls(self, data: Any) -> tuple[Call, ...]:
-        if isinstance(data, str):
-            calls: tuple[Call, ...] = self.stored[data].calls
-            return calls
-        return tuple(call_from_json(call) for call in data)
+    def _call(self, data: Any) -> Call:
+        if isinstance(data, list):
+            message, position = data
+            call: Call = self.stored[message].calls[position]
+            return call
+        return call_from_json(data)
 
     def _result(self, data: Json) -> Any:
         if "reply" in data:
             return self._reply(dict(data["reply"]))
         if "message" in data:
             return self.stored[data["message"]]
-        if "chat" in data:
-            return Answer(data["answer"], self._chat(data["chat"]), data["interrupted"])
-        if "tuple" in data:
-            return tuple(None if item is None else self._result(item) for item in data["tuple"])
+        if "end" in data:
+            return End(**data["end"])
         return dict(data["items"]) if "items" in data else data["json"]
 
     def _reply(self, data: Json) -> Reply:

@@ -15,7 +15,7 @@ from typing import Any
 from agentkit.core.messages import EMPTY, Chat, Message, Reply, call_to_json, canonical, digest, message_from_json
 from agentkit.core.schema import Shape
 from agentkit.core.secrets import mask_json
-from agentkit.core.steps import Act, All, Answer, Ask, Step, Think
+from agentkit.core.steps import Act, Ask, Conclude, End, Step, Think
 from agentkit.core.usage import Usage
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.journal.json_lines import dumps, encoded, loads, parse, tame, verbatim
@@ -40,7 +40,7 @@ class Writer:
         self._chats = {ROOT: ROOT}  # the same for chats
         self._hidden: set[str] = set()  # the messages that were masked
         self._tools: dict[int, tuple[Any, str]] = {}  # by identity, which the tuple beside it keeps alive
-        self._calls: tuple[Any, str] = (None, "")  # the calls of the last reply, and the message that holds them
+        self._calls: tuple[Any, str] = ((), "")  # the calls of the last reply, and the message that holds them
         self._new: dict[str, str] = {}  # digest -> line
         self._new_names: dict[str, str] = {}
         self._new_chats: dict[str, str] = {}
@@ -106,17 +106,15 @@ class Writer:
                 data["optional"] = True
         elif isinstance(step, Act):
             calls, holder = self._calls
-            data["calls"] = (
-                holder
-                if step.calls is calls and holder in self._stored
-                else [call_to_json(call) for call in step.calls]
-            )
+            position = next((n for n, call in enumerate(calls) if call is step.call), None)
+            known = position is not None and holder in self._stored
+            data["call"] = [holder, position] if known else call_to_json(step.call)
         elif isinstance(step, Ask):
             data.update(question=step.question, choices=list(step.choices))
-        elif isinstance(step, All):
-            data["parts"] = len(step.parts)
-        else:
+        elif isinstance(step, Conclude):
             data["answer"] = step.answer
+            if step.interrupted:
+                data["interrupted"] = step.interrupted
         return data
 
     def _result(self, result: Any) -> Json:
@@ -124,10 +122,8 @@ class Writer:
             return {"reply": self._reply(result)}
         if isinstance(result, Message):
             return {"message": self._message(result)}
-        if isinstance(result, Answer):
-            return {"answer": result.text, "chat": self._chat(result.chat), "interrupted": result.interrupted}
-        if isinstance(result, list | tuple) and any(isinstance(item, Reply | Message | Answer) for item in result):
-            return {"tuple": [None if item is None else self._result(item) for item in result]}
+        if isinstance(result, End):
+            return {"end": {"answer": result.answer, "reason": result.reason, "scope": result.scope}}
         if isinstance(result, dict) and not all(isinstance(key, str) for key in result):
             return {"items": list(result.items())}
         return {"json": result}

@@ -1,11 +1,13 @@
-"""What outlasts a run: the turns of a session, what is known of a person, and lessons.
+"""What outlasts a run: the turns of sessions, facts about a person, and lessons.
 
-`agent.memory` is the store that belongs to an agent's journal; `agentkit.memory.store.Memory(path)` is one by itself.
+`agent.memory` is the memory beside an agent's journal; `agentkit.memory.store.Memory(path)` is one on its own, and
+`agentkit.memory.lessons.Lessons(path)` keeps only lessons.
 """
 
 from __future__ import annotations
 
-from agentkit.memory.base import Lessons, Turn
+from agentkit.core.lessons import LessonStore
+from agentkit.memory.base import Turn
 from agentkit.memory.open import open_memory
 
-__all__ = ["Lessons", "Turn", "open_memory"]
+__all__ = ["LessonStore", "Turn", "open_memory"]

@@ -1,114 +1,69 @@
-"""Lessons that outlive a run: what an engine learned by reflecting, recalled when the next run begins.
-
-A store is anything with `recall()` and `remember(lesson)`; whose lessons it holds is the store's own affair, so that
-there is one per user. What was recalled is recorded at the beginning of a run, and a replay needs no store.
-"""
+"""Lessons: what a person's earlier attempts have taught, for engines that learn from them."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Mapping
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from agentkit.core.secrets import mask
-from agentkit.engines.parsing import answered
-from agentkit.trace.events import Event
+from agentkit.errors import UsageError
+from agentkit.memory.database import IN_PROCESS, Database, require_texts
+from agentkit.memory.search import rank
 
-if TYPE_CHECKING:
-    from agentkit.run.run import Run
-
-
-@runtime_checkable
-class Store(Protocol):
-    """Keeps lessons: what a run is given when it begins, and what it leaves behind when it ends."""
-
-    def recall(self) -> Iterable[str]:
-        """Give what is known, the oldest first."""
-
-    def remember(self, lesson: str) -> None:
-        """Keep a lesson; one that is known already is kept once."""
+_MAX_SEARCHED = 1_000
 
 
 class Lessons:
-    """A store in memory, or in a file that holds one line of JSON per lesson; it recalls the `newest` ones of `user`."""
+    """The lessons of one person, in a file or in this process; see `LessonStore`.
 
-    def __init__(self, path: str | os.PathLike[str] | None = None, *, user: str = "", newest: int = 20) -> None:
-        self.path = Path(path) if path is not None else None
+    `path` is a file that belongs to agentkit, such as "lessons.db"; several people and processes may share it. Without a
+    path the lessons last as long as this object. "" is the user of lessons that belong to nobody in particular. Secrets are
+    masked before anything is stored.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str] | Database | None = None, *, user: str = "", newest: int = 20
+    ) -> None:
+        require_texts(user=user)
+        if not isinstance(newest, int) or isinstance(newest, bool) or newest < 0:
+            raise UsageError(f"newest must be an integer of at least 0, not {newest!r}")
+        self._database = path if isinstance(path, Database) else Database(IN_PROCESS if path is None else path)
         self.user = user
         self.newest = newest
-        self._held: list[dict[str, str]] = []
+
+    @property
+    def path(self) -> Path | None:
+        """The file, or None for lessons in this process."""
+        return None if str(self._database.path) == IN_PROCESS else self._database.path
 
     def of(self, user: str) -> Lessons:
-        """Give the same store for another user."""
-        other = Lessons(self.path, user=user, newest=self.newest)
-        other._held = self._held
-        return other
+        """Return the lessons of another person in the same place."""
+        return Lessons(self._database, user=user, newest=self.newest)
 
-    def recall(self) -> list[str]:
-        """Give what is known, the oldest first."""
-        return [row["lesson"] for row in self._rows() if row.get("user") == self.user][-self.newest :]
+    def remember(self, lesson: str, *, task: str = "") -> None:
+        """Store a lesson, once; `task` is what it was learnt from."""
+        require_texts(lesson=lesson, task=task)
+        if not lesson.strip():
+            raise UsageError("lesson must not be empty")
+        with self._database.writing() as db:
+            sql = "INSERT INTO lessons VALUES (NULL, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+            db.execute(sql, (self.user, mask(task), mask(lesson), time.time()))
 
-    def remember(self, lesson: str) -> None:
-        """Keep a lesson, once."""
-        row = {"user": self.user, "lesson": mask(lesson)}
-        if row in self._rows():
-            return
-        if self.path is None:
-            self._held.append(row)
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(f"\n{json.dumps(row)}")  # in front: what a writer that was killed left of a line stays by itself
+    def recall(self, task: str = "") -> list[str]:
+        """Return the newest lessons, the oldest of them first; with a task, those that share words with it, the best first."""
+        with self._database.reading() as db:
+            sql = "SELECT task, lesson FROM lessons WHERE person = ? ORDER BY n DESC LIMIT ?"
+            rows = db.execute(sql, (self.user, _MAX_SEARCHED if task else self.newest)).fetchall()[::-1]
+        if not task:
+            return [lesson for _, lesson in rows]
+        return rank(task, [(f"{about} {lesson}", lesson) for about, lesson in rows], self.newest)
 
     def forget(self) -> None:
-        """Drop all lessons of this user."""
-        rows = [row for row in self._rows() if row.get("user") != self.user]
-        self._held[:] = rows if self.path is None else []
-        if self.path is not None and self.path.exists():
-            self.path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-    def _rows(self) -> list[dict[str, str]]:
-        if self.path is None:
-            return list(self._held)
-        if not self.path.exists():
-            return []
-        rows = [_row(line) for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n")]
-        return [row for row in rows if row]
+        """Delete all lessons of this person."""
+        with self._database.writing() as db:
+            db.execute("DELETE FROM lessons WHERE person = ?", (self.user,))
+        self._database.erase_log()
 
     def __repr__(self) -> str:
         return f"<Lessons of {self.user or 'nobody in particular'}: {len(self.recall())}>"
-
-
-def _row(line: str) -> dict[str, str] | None:
-    """Read a line of the file; None for one that is torn, or holds something else."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) and isinstance(row.get("lesson"), str) else None
-
-
-def recalled(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the lessons that a store holds in the place of the store."""
-    store = options.get("lessons")
-    return {**options, "lessons": list(store.recall())} if isinstance(store, Store) else dict(options)
-
-
-def keep(run: Run, store: Any) -> None:
-    """Leave the reflections of a run in a store when it ends; as they stand then, after any edit."""
-
-    def ended(event: Event) -> None:
-        if event.kind != "completed":
-            return
-        for entry in run.entries:
-            if (
-                entry.step is not None
-                and entry.step.role == "reflect"
-                and (lesson := " ".join(answered(entry.result).split()))
-            ):
-                store.remember(lesson)
-
-    if isinstance(store, Store):
-        run.on_event(ended)

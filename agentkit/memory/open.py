@@ -1,4 +1,4 @@
-"""Which memory belongs to a journal: a file beside the journal's own, or this process."""
+"""Which memory belongs to a journal: a file beside that of the journal, or one in this process."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ if TYPE_CHECKING:
 
 _opened: dict[Path, Memory] = {}
 _in_process: weakref.WeakKeyDictionary[Any, Memory] = weakref.WeakKeyDictionary()
-_guard = threading.Lock()
+_lock = threading.Lock()
 
 
 def open_memory(owner: Any) -> Memory:
-    """Give the memory of a journal: the same file is opened once. An owner without a file has one in this process."""
+    """Return the memory of a journal, or of any other object: always the same for the same file or object.
+
+    If the owner has a `path`, its memory is a file beside that; else it lasts as long as the owner.
+    """
     from agentkit.memory.store import Memory
 
     path = getattr(owner, "path", None)
-    with _guard:
+    with _lock:
         if path is None:
             return _in_process.setdefault(owner, Memory())
         path = Path(path)
-        beside = path.with_name("memory.db" if path.name == "runs.db" else f"{path.name}.memory")
-        return _opened.setdefault(beside, Memory(beside))
+        file = path.with_name("memory.db" if path.name == "runs.db" else f"{path.name}.memory")
+        return _opened.setdefault(file, Memory(file))

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from agentkit.core.messages import Chat, Reply
+from agentkit.core.steps import Tools
 from agentkit.core.usage import Usage
 
 if TYPE_CHECKING:
     from agentkit.models.dialects.base import Dialect
     from agentkit.models.dialects.rendering import Rendering
-    from agentkit.tools.tool import Tool
 
 
 @dataclass(slots=True, frozen=True)
@@ -63,7 +63,7 @@ class Request:
 
     chat: Chat
     dialect: Dialect
-    offered: tuple[Tool, ...] = ()
+    offered: Tools = ()
     role: str = "thought"
     choice: str = "auto"
     settings: dict[str, Any] = field(default_factory=dict)

@@ -48,7 +48,7 @@ def _wrong_fields(reply: Reply) -> str:
     """Return what is wrong with the types in a reply, before anything of it is used; empty if nothing is."""
     if type(reply.text) is not str or type(reply.reasoning) is not str:
         return f"text and reasoning of a Reply must be strings, not {reply.text!r:.100} and {reply.reasoning!r:.100}"
-    if reply.usage is not None and not _is_usage(reply.usage):
+    if reply.usage is not None and not is_usage(reply.usage):
         return f"the usage of a Reply must be a Usage of numbers, not {reply.usage!r:.200}"
     if type(reply.calls) is not tuple or not all(
         type(call) is Call and type(call.arguments) is dict for call in reply.calls
@@ -57,7 +57,8 @@ def _wrong_fields(reply: Reply) -> str:
     return ""
 
 
-def _is_usage(usage: Any) -> bool:
+def is_usage(usage: Any) -> bool:
+    """Return whether something is a `Usage` of numbers."""
     return (
         type(usage) is Usage
         and isinstance(usage.input, _NUMBER)

@@ -73,7 +73,8 @@ def find(model: Any) -> Any:
     if (plugin := load_plugin("models", name)) is not None:
         return as_model(plugin() if isinstance(plugin, type) else plugin)
     known = (*KNOWN, *plugins("models"), *(f"{prefix}NAME" for prefix in PREFIXES))
-    raise Unknown("model", secrets.mask(model), known, _likely_name(name))
+    likely = _likely_name(name)
+    raise Unknown("model", secrets.mask(model), known, f"did you mean {likely!r}?" if likely else "")
 
 
 def _likely_name(name: str) -> str:

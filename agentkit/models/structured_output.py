@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentkit.core.messages import Call, Chat, Reply, canonical
 from agentkit.core.schema import LEVELS, Shape, in_words
+from agentkit.core.steps import Tools
 from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, UsageError
 from agentkit.models import dialects, finish_reasons
 from agentkit.models.base import Abilities, Request
@@ -24,7 +25,6 @@ from agentkit.tools.tool import as_native
 
 if TYPE_CHECKING:
     from agentkit.core.steps import Think
-    from agentkit.tools.tool import Tool
 
 INSTRUCTIONS = """\
 Your reply is data: one JSON object and nothing else, no prose and no code fence. It follows this JSON schema:
@@ -48,7 +48,7 @@ class StructuredOutput:
     def __post_init__(self) -> None:
         self.json_mode = self.name == "json"
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
+    def render(self, chat: Chat, tools: Tools) -> Rendering:
         """Return the chat in the dialect of this level; the schema comes first, unless a function carries it."""
         rendering = dialects.get(self.name).render(chat, ())
         if self.name == "native":
@@ -56,14 +56,14 @@ class StructuredOutput:
         schema = json.dumps(self.shape.parameters, indent=2)
         return Rendering(Block([{"role": "system", "content": INSTRUCTIONS + schema}]), rendering.last)
 
-    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
+    def schemas(self, tools: Tools) -> list[dict[str, Any]]:
         """Return the function that must be called."""
         if self.name != "native":
             return []
         description = str(self.shape.schema.get("description") or FUNCTION_DESCRIPTION)
         return [as_native(self.shape.name, description, self.shape.parameters)]
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
+    def read(self, reply: Reply, tools: Tools) -> Reply:
         """Read the data in the arguments of a call, else in the text."""
         text, thought = thinking_tags.split(reply.text)
         call = reply.calls[0] if reply.calls else None
@@ -120,13 +120,13 @@ def misfit(shape: Shape) -> Callable[[Any], str]:
 def _checker(parameters: str) -> Callable[[Any], str]:
     from pydantic_core import ValidationError
 
-    from agentkit.tools.json_schema import form_of_json
+    from agentkit.tools.json_schema import interface_of_json_schema
 
-    form = form_of_json(json.loads(parameters), {})
+    interface = interface_of_json_schema(json.loads(parameters), {})
 
     def check(value: Any) -> str:
         try:
-            form.validate(value, strict=True)
+            interface.validate(value, strict=True)
         except ValidationError as error:
             return in_words(error)
         except RecursionError:

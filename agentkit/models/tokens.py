@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentkit.core.messages import Message
-from agentkit.tools.observe import CLIP
+from agentkit.tools.observations import CLIP_LENGTH
 
 _PER_MESSAGE = 4
 _PER_CALL = 40  # bytes
@@ -15,11 +15,11 @@ _INSTRUCTIONS = 300
 
 
 def tokens(message: Message) -> int:
-    """Return an estimate of the tokens of a message, whose text a request carries up to `CLIP` characters."""
+    """Return an estimate of the tokens of a message, whose text a request carries up to `CLIP_LENGTH` characters."""
     size = _bytes(message.text)
     for call in message.calls:
         size += len(call.name) + _bytes(str(call.arguments)) + _PER_CALL
-    return min(max(size, _bytes(message.raw)), 4 * CLIP) // 4 + _PER_MESSAGE
+    return min(max(size, _bytes(message.raw)), 4 * CLIP_LENGTH) // 4 + _PER_MESSAGE
 
 
 def tokens_of_tools(tools: Iterable[Any]) -> int:

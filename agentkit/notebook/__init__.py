@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from agentkit.agent.comparison import Comparison
+from agentkit.core.display import set_live
 from agentkit.run.run import Run
 
 
@@ -32,38 +32,35 @@ def live_shell() -> Any:
     return shell if watched and hasattr(shell, "kernel") else None
 
 
-def _show(run: Run) -> None:
-    """Show a run as a live view, where there is a notebook for it; elsewhere its HTML or its text is shown."""
-    shell = live_shell()
-    if shell is None:
-        raise NotImplementedError  # IPython's word for: show it in another way
-    from agentkit.notebook.widget import show
+class _Notebook:
+    """Shows runs in the notebook of this kernel."""
 
-    show(run, shell)
+    def show(self, run: Run) -> None:
+        """Show a run as a live view. Raises `NotImplementedError`, IPython's word for: show it in another way."""
+        shell = live_shell()
+        if shell is None:
+            raise NotImplementedError
+        from agentkit.notebook.widget import show
+
+        show(run, shell)
+
+    def widget(self, run: Run) -> Any:
+        """Return the live view as a widget, for a layout of ipywidgets or for marimo."""
+        from agentkit.notebook.widget import view
+
+        return view(run).widget
+
+    def freeze(self, run: Run) -> None:
+        """Replace the live views of a run by pictures that need no kernel."""
+        from agentkit.notebook.widget import freeze
+
+        freeze(run)
+
+    def side_by_side(self, runs: list[Run]) -> Any:
+        """Return the live views of several runs beside each other."""
+        from agentkit.notebook.widget import side_by_side
+
+        return side_by_side(runs)
 
 
-def _widget(run: Run) -> Any:
-    """Give the live view as a widget, to place it oneself: in a layout of ipywidgets, or in marimo."""
-    from agentkit.notebook.widget import view
-
-    return view(run).widget
-
-
-def _freeze(run: Run) -> None:
-    """Put a picture that needs no kernel in the place of the run's live views; `run` in a cell opens a new one."""
-    from agentkit.notebook.widget import freeze
-
-    freeze(run)
-
-
-def _side_by_side(comparison: Comparison) -> Any:
-    """Give the live views of the compared runs beside each other, to step back into each and go on."""
-    from agentkit.notebook.widget import side_by_side
-
-    return side_by_side(comparison.runs)
-
-
-Run._ipython_display_ = _show  # type: ignore[attr-defined]
-Run._display_ = _widget  # type: ignore[attr-defined]
-Run.widget, Run.freeze = _widget, _freeze
-Comparison.widget = _side_by_side
+set_live(_Notebook())

@@ -11,13 +11,13 @@ from IPython.core.error import UsageError
 
 from agentkit.core.text import one_line
 from agentkit.errors import AgentkitError
-from agentkit.gates.base import Breakpoint
+from agentkit.export.text import pending_text
+from agentkit.gates.breakpoints import Breakpoint
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import Argument
 from agentkit.notebook.command import command, verb
 from agentkit.notebook.display import Remark, Table
 from agentkit.notebook.session import Session
-from agentkit.run import show
 from agentkit.run.run import Run
 
 Args = argparse.Namespace
@@ -164,7 +164,7 @@ def approve(session: Session, run: Run, args: Args) -> Any:
         raise UsageError("nothing waits for a yes; %agent shows where the run stands")
     arguments = None if args.arguments is None else _object(args.arguments)
     run.approve(args.which, arguments=arguments, remember=args.remember)
-    allowed = ", ".join(show.pending(each, run) for each in run.pending)
+    allowed = ", ".join(pending_text(each, run) for each in run.pending)
     return Remark(f"allowed: {one_line(allowed)}; %agent play goes on")
 
 
@@ -200,7 +200,7 @@ def respond(session: Session, run: Run, args: Args) -> Any:
 )
 def break_(session: Session, run: Run, args: Args) -> Any:
     """Set a breakpoint, or list those there are."""
-    points = run.desk.breakpoints
+    points = run.state.breakpoints
     if args.clear:
         points.clear()
     wanted = {name: getattr(args, name) for name in ("tool", "role", "line", "error", "repeat") if getattr(args, name)}

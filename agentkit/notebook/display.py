@@ -132,7 +132,7 @@ class Lines:
         run = self._run()
         if run is None:
             return
-        entry = run.desk.history.entries.get(event.cursor) if event.cursor else None
+        entry = run.trace.tree.entries.get(event.cursor) if event.cursor else None
         if entry is not None:
             _say(repr(entry), run)
         elif event.kind == "waiting":

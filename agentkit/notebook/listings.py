@@ -73,9 +73,9 @@ def tools(session: Session, args: Args) -> Any:
 
 
 def _needs(tool: Tool) -> str:
-    from agentkit.tools.arguments import outline
+    from agentkit.tools.json_schema import describe_parameters
 
-    return outline(tool.parameters)
+    return describe_parameters(tool.parameters)
 
 
 @command(Argument("signals", nargs="*", metavar="SIGNAL", help="what the task shows; the table lists the signals"))

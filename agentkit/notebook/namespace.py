@@ -15,7 +15,8 @@ from agentkit.engines import registry
 from agentkit.errors import Unknown
 from agentkit.models import resolve
 from agentkit.tools import builtin
-from agentkit.tools.tool import Tool, ToolBox
+from agentkit.tools.tool import Tool
+from agentkit.tools.toolbox import ToolBox
 
 Names = Mapping[str, Any]
 

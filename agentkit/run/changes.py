@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentkit.core.messages import Call, Reply
+from agentkit.core.messages import Call, Message, Reply
 from agentkit.core.secrets import mask
-from agentkit.core.steps import Step, replace
+from agentkit.core.steps import Act, Step, replace
 from agentkit.errors import Unknown, UsageError
-from agentkit.tools import observe
+from agentkit.tools import observations
 
 CHANGES = {
     "think": ("text", "answer", "calls", "arguments"),
@@ -59,9 +59,7 @@ def changed(result: Any, change: dict[str, Any]) -> Any:
     if isinstance(result, Reply):
         return _changed_reply(result, change)
     text = mask(change["text"])
-    if isinstance(result, tuple):
-        return (replace(result[0], text=text, value=None, ok=True), *result[1:])
-    return text
+    return replace(result, text=text, value=None, ok=True) if isinstance(result, Message) else text
 
 
 def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
@@ -96,6 +94,6 @@ def blank(step: Step) -> Any:
     """Give the empty result of a step, to be changed."""
     if step.kind == "think":
         return Reply()
-    if step.kind == "act":
-        return (observe.observation(step.calls[0], ""),)  # type: ignore[union-attr]
+    if type(step) is Act:
+        return observations.returned(step.call, "")
     return ""

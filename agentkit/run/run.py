@@ -2,301 +2,884 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import time
+import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
-from agentkit import export
+from agentkit.core import background, display
+from agentkit.core.display import Displayed
+from agentkit.core.secrets import mask
+from agentkit.core.steps import Act, replace
+from agentkit.core.text import error_line
 from agentkit.core.usage import Usage
-from agentkit.gates.base import Breakpoint, Verdict
-from agentkit.journal.entries import Entry
+from agentkit.errors import (
+    Ended,
+    Fenced,
+    JournalError,
+    ReadOnly,
+    Undecided,
+    Unknown,
+    UsageError,
+)
+from agentkit.gates.breakpoints import Breakpoint
+from agentkit.gates.budget import BudgetGate
+from agentkit.gates.effects import forked
+from agentkit.gates.state import State, Status
+from agentkit.gates.verdict import Verdict
+from agentkit.journal.entries import Entry, Row, RunInfo
 from agentkit.models import dialects
-from agentkit.run import decisions, edits, show, stepping
-from agentkit.run.result import Branches, Receipt, Result, result_of
-from agentkit.runtime.control import Control
-from agentkit.runtime.scheduler import Desk
-from agentkit.stepper.places import Place
-from agentkit.stepper.stepper import Pending
-from agentkit.trace.events import Event
+from agentkit.run import answer, changes
+from agentkit.runtime.control import Control, check_timeout
+from agentkit.runtime.performer import Performer
+from agentkit.stepper.frames import FrameInfo, next_yield
+from agentkit.stepper.stepper import Pending, is_at
+from agentkit.tools import observations
+from agentkit.trace.asked import asked_by
+from agentkit.trace.events import Event, events_of
+from agentkit.trace.progress import Progress
+from agentkit.trace.trace import Trace
 
-if TYPE_CHECKING:
-    import os
-
-    from agentkit.agent.agent import Agent
-
-    Path = str | os.PathLike[str]
+Path = str | os.PathLike[str]
 
 
-class Run:
+class Maker(Protocol):
+    """What a run needs of the agent that made it."""
+
+    engine_name: str
+
+    def using(self, **changes: Any) -> Maker:
+        """Return an agent like this one with some things changed."""
+
+    def changed(self, spec: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+        """Return what these changes change in the spec of a run."""
+
+    def attach(self, spec: dict[str, Any], *, parent: Run, gates: tuple[Any, ...]) -> Run:
+        """Make the run of a spec."""
+
+
+class Run(Displayed):
     """One run of an agent, held at its pending step.
 
-    `next(run)` performs one step in this thread, `for entry in run` all of them; `play()` goes on in the background and
-    `await run` or `run.wait()` wait for it. `run[3]` is the third entry of the trace; `edit`, `inject`, `undo`, `fork`
-    change what comes next, and nothing that was recorded is ever lost.
+    `next(run)` performs one step in this thread, and `for entry in run` all of them; `play()` goes on in the background,
+    and `await run` or `run.wait()` wait for it. `run[3]` is the third entry of the trace; `edit`, `inject`, `undo` and
+    `fork` change what comes next, and nothing that was recorded is ever lost.
+
+    `trace` is what the run has done, `state` how it is doing, `control` who drives it, and `performer` what steps are
+    performed with. `missing` names what was not there when it was opened, and `forecast` what it may cost or re-use.
     """
 
-    def __init__(self, agent: Agent, desk: Desk, control: Control, task: Any, missing: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        agent: Any,
+        task: dict[str, Any],
+        control: Control,
+        *,
+        tree_id: str = "",
+        missing: tuple[str, ...] = (),
+    ) -> None:
         self.agent = agent
-        self.desk = desk
-        self.control = control
         self.task = task
+        self.control = control
+        self.state: State = control.state
+        self.trace: Trace = control.trace
+        self.performer: Performer = control.scheduler.performer
         self.missing = missing
-        self.id = desk.history.run
+        self.id = self.trace.run
+        self.tree_id = tree_id or self.id
         self.forecast = ""
-        self.saved_status = "paused"
-        control.tell = self._told
-        self.interrupted = ""
+        self._saved_status = str(Status.PAUSED)
+        control.on_rest = self._save_status
 
-    # -- what it is --------------------------------------------------------------------------------------------------
-
-    @property
-    def status(self) -> str:
-        """One of readonly, done, running, waiting, failed, stopped, paused."""
-        return "running" if self.control.running else self.standing
+    # -- what it is ----------------------------------------------------------------------------------------------------
 
     @property
-    def standing(self) -> str:
-        """The status, whoever may be driving just now."""
+    def status(self) -> Status:
+        """The status: readonly, done, running, waiting, failed, stopped or paused."""
+        return Status.RUNNING if self.control.running else self.control.read(self._status_at_rest)
+
+    def _status_at_rest(self) -> Status:
+        """Return the status, whether or not somebody drives just now."""
+        state, trace = self.state, self.trace
         if self.missing:
-            return "readonly"
-        if self.answer is not None and not self.desk.history.behind.waiting:
-            return "done"
-        if self.desk.waiting and self.desk.waiting.keys() >= set(self.pending):
-            return "waiting"
-        if self.desk.error:
-            return "failed"
-        return "stopped" if self.interrupted else "paused"
+            return Status.READONLY
+        if trace.stepper.answer is not None and not trace.unsaved.waiting:
+            return Status.DONE
+        if state.decisions and (waiting := state.waiting) and len(waiting) == len(trace.pending):
+            return Status.WAITING
+        if state.error:
+            return Status.FAILED
+        return Status.STOPPED if state.interrupted else Status.PAUSED
 
     @property
     def entries(self) -> list[Entry]:
-        """The trace: entry 0 is the task, then one entry per performed step, on the way to where the run stands."""
-        return self.control.settled.history.visible
+        """The trace: entry 0 is the task, then one entry per performed step, on the way to where the run is now."""
+        return list(self.control.read(lambda: self.trace.line.entries))
 
     @property
     def pending(self) -> list[Pending]:
         """The steps that could be performed now."""
-        return self.control.settled.history.pending
+        found: list[Pending] = self.control.read(lambda: self.trace.pending)
+        return found
 
     @property
     def waiting(self) -> list[tuple[Pending, Verdict]]:
         """The steps that wait for a person, each with the reason."""
-        return list(self.control.settled.waiting.items())
+        found: list[tuple[Pending, Verdict]] = self.control.read(lambda: self.state.waiting)
+        return found
 
     @property
     def answer(self) -> str | None:
         """The final answer, once there is one."""
-        answer = self.control.settled.history.stepper.answer
-        return answer.text if answer else None
+        found = self.control.read(lambda: self.trace.stepper.answer)
+        return found.text if found else None
 
     @property
     def usage(self) -> Usage:
         """Tokens, calls and money so far; what an undo leaves behind was spent all the same."""
-        return self.desk.usage
+        return self.state.spent.total
 
     @property
-    def result(self) -> Result:
-        """How the run stands now, as a value."""
-        return result_of(self)
+    def error(self) -> BaseException | None:
+        """What went wrong last, as long as the run has not gone on."""
+        return self.state.error
 
     @property
     def hold(self) -> str:
-        """Why the run does not go on by itself: a breakpoint, an error; empty when nothing is in the way."""
-        return self.control.settled.hold
+        """Why the run does not go on by itself: a breakpoint, an error; "" if nothing is in the way."""
+        found: str = self.control.read(lambda: self.state.hold)
+        return found
+
+    @property
+    def result(self) -> Result:
+        """The present state of the run as a value."""
+        found: Result = self.control.read(self._result)
+        return found
+
+    def _result(self) -> Result:
+        state, trace = self.state, self.trace
+        done = trace.stepper.answer
+        error = error_line(state.error) if state.error else ""
+        reason = done.interrupted if done else state.interrupted or state.hold or error or "paused"
+        text = done.text if done else ""
+        output, misfit = answer.result(self.task, text) if done else (None, None)
+        return Result(
+            answer=text,
+            error=misfit if done and not trace.unsaved.waiting else state.error,
+            interrupted=bool(reason),
+            reason=reason,
+            usage=self.usage,
+            run=self,
+            step_count=state.spent.model_calls,
+            tool_calls_count=state.spent.tool_calls,
+            pending_injections=tuple(note.data["text"] for note in trace.unheard()),
+            output=output,
+        )
 
     @property
     def dialect(self) -> str:
         """The dialect in which the model is asked; may be set at any time, from the next step on."""
-        return self.desk.host.dialect_for(self.desk.host.model).name
+        return self.performer.dialect_for(self.performer.model).name
 
     @dialect.setter
     def dialect(self, name: str | None) -> None:
-        self.desk.host.dialect = dialects.get(name) if name else None
+        self.performer.dialect = dialects.get(name) if name else None
 
-    def where(self) -> list[Place]:
-        """Say where the engine stands: function, file, line, source line and local variables of each frame of each lane."""
-        return self.control.settled.history.stepper.where()
+    def where(self) -> list[FrameInfo]:
+        """Return where the engine is: function, file, line, source line and local variables of each frame of each lane."""
+        found: list[FrameInfo] = self.control.read(lambda: self.trace.stepper.where())
+        return found
 
     def request(self, entry: int | Entry | None = None) -> dict[str, Any]:
-        """Rebuild the exact request of a model call, as it was sent; without an entry that of the call which is pending."""
-        return edits.request(self, None if entry is None else self._entry(entry))
+        """Rebuild the exact request of a model call as it was sent; without an entry, that of the pending call."""
+        if entry is None:
+            asked = next((pending.step for pending in self.pending if pending.step.kind == "think"), None)
+            if asked is None:
+                raise UsageError("no model call is pending; run.request(entry) returns the request of a recorded one")
+            return self.performer.sent(asked)
+        recorded = self._entry(entry)
+        if recorded.kind != "think":
+            name = next((f"entry {n}" for n, other in enumerate(self.entries) if other is recorded), "this entry")
+            raise UsageError(f"{name} is not a model call but {recorded.kind}; only thoughts have a request")
+        return self.performer.sent(recorded.performed or recorded.step, recorded.dialect, recorded.model)
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Give the kept events with a cursor above `after`, in order, and `resume_done` at the end."""
-        return edits.events(self, after)
+        """Yield the recorded events with a cursor above `after`, in order, and `resume_done` at the end."""
+        progress, begun = Progress(), set()
+        for row in self.rows():
+            told = list(progress.take(row))
+            if not isinstance(row, Entry) and row.kind == "call":
+                begun.add((row.data["path"], row.data["index"]))
+            is_begun = isinstance(row, Entry) and (row.path, row.index) in begun
+            if row.id > after and row.run == self.id:
+                yield from told
+                yield from events_of(row, is_begun)
+        yield Event("resume_done", self.id)
+
+    def rows(self) -> list[Row]:
+        """Return all rows of the run's tree; without a journal, its entries."""
+        trace = self.trace
+        return trace.journal.rows(self.id) if trace.journal else list(trace.tree.entries.values())
 
     def on_event(self, listener: Callable[[Event], Any]) -> Callable[[Event], Any]:
         """Call `listener` for each event as it happens, in the thread that drives the run; it should only enqueue."""
-        self.desk.listen(listener)
+        self.control.scheduler.listeners.add(listener)
         return listener
 
     def __getitem__(self, index: int) -> Entry:
         try:
-            return self.entries[index]
+            return self.trace.line.entries[index]
         except IndexError:
             raise IndexError(f"there is no entry {index}; the trace has entries 0 to {len(self) - 1}") from None
 
     def __len__(self) -> int:
-        return len(self.entries)
+        return len(self.trace.line)
 
-    # -- stepping ----------------------------------------------------------------------------------------------------
+    # -- stepping ------------------------------------------------------------------------------------------------------
 
     def __next__(self) -> Entry:
-        """Perform one step in this thread and give its entry; a run that plays in the background is paused first.
+        """Perform one step in this thread and return its entry; a run that plays in the background is paused first.
 
-        Raises `StopIteration` when the run is over, `Undecided` when the step waits for a person, and whatever a model
+        Raises `StopIteration` if the run is over, `Undecided` if the step waits for a person, and whatever a model
         raised: the step then stays pending and can be tried again.
         """
-        return stepping.one(self)
+        self._check_writable()
+        entry = self.control.step()
+        if entry is not None:
+            return entry
+        if waiting := self.waiting:
+            raise Undecided(f"{waiting[0][1].why}: run.approve(), run.reject(comment) or run.respond(value)")
+        if self.state.error:
+            raise self.state.error
+        if self.pending:
+            raise UsageError("the step was stopped; it is still pending, and next(run) tries it again")
+        raise StopIteration("the run is over; undo() or fork() to go on from an earlier step")
 
     def __iter__(self) -> Iterator[Entry]:
-        """Give one entry after the other, until the run ends, is paused by the loop's own body, or meets a breakpoint."""
-        return stepping.each(self)
+        """Yield one entry after the other, until the run ends, is paused by the loop's own body, or hits a breakpoint."""
+        self.control.stopping = ""
+        while not self.control.stopping:
+            try:
+                entry = next(self)
+            except StopIteration:
+                return
+            except UsageError:
+                if self.control.stopping in ("", "pause"):
+                    raise
+                return
+            yield entry
+            if self.state.hold:
+                return
 
     def step(self) -> Entry:
-        """Perform one step and give its entry; the same as `next(run)`, with `Ended` instead of `StopIteration`."""
-        return stepping.step(self)
+        """Perform one step and return its entry; like `next(run)`, but raises `Ended` instead of `StopIteration`."""
+        try:
+            return next(self)
+        except StopIteration as end:
+            raise Ended(str(end)) from None
 
     def step_over(self) -> list[Entry]:
-        """Perform what is pending now, parallel calls side by side, or a nested engine to its end, and give the entries."""
-        return stepping.over(self)
+        """Perform what is pending now and return the entries: parallel calls side by side, a nested engine to its end."""
+        before = {entry.id for entry in self.entries}
+        self._check_writable()
+        self.state.hold, self.state.error = "", None
+        if self.status != Status.DONE:
+            self._play_and_wait(self._until_over())
+        return [entry for entry in self.entries if entry.id not in before]
 
     def drive(self, timeout: float | None = None) -> Result:
-        """Perform steps in this thread until the run ends, pauses, or waits for a person; give how it stands."""
-        return stepping.to_the_end(self, timeout)
+        """Perform steps until the run ends, pauses, or waits for a person; return the result.
+
+        The steps are performed in a thread of the run, so that time limits hold. After `timeout` seconds the run is
+        stopped. An interrupt stops it, too; what was being performed stays pending.
+        """
+        check_timeout(timeout)
+        self._ready()
+        cancel = background.timer(timeout, lambda: self.stop("timeout"))
+        try:
+            if self.status != Status.DONE:
+                self._play_and_wait(str)
+        finally:
+            cancel()
+        return self.result
+
+    def _play_and_wait(self, until: Callable[[], str]) -> None:
+        playing = self.control.play(until)
+        try:
+            background.wait(playing)
+        except KeyboardInterrupt:
+            self.control.stop("interrupted")
+            background.wait(playing)
+            self.state.interrupted = ""
+            raise
 
     def play(self, until: Callable[[], str] = str, pace: float | None = None) -> Run:
-        """Go on in the background; returns at once. `until()` may give a reason to pause, `pace` are seconds between two steps."""
-        stepping.play(self, until, pace)
+        """Go on in the background; returns at once.
+
+        `until()` may return a reason to pause, and `pace` is the time to wait between two steps, in seconds.
+        """
+        self._ready()
+        if pace is not None:
+            self.set_pace(pace)
+        if self.status != Status.DONE:
+            self.control.play(until)
         return self
 
+    def set_pace(self, seconds: float) -> None:
+        """Set the time to wait between two steps while the run plays, in seconds from 0 to 3600."""
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= 3600:
+            raise UsageError(f"the pace must be a number of seconds from 0 to 3600, not {seconds!r}")
+        self.state.pace = float(seconds)
+
+    def play_step(self, *, over: bool = False) -> None:
+        """Perform one step in the background, or with `over` as much as `step_over` does.
+
+        Breakpoints at the first steps are passed over.
+        """
+        if (playing := self.control.playing) is not None:
+            self.pause()
+            background.wait(playing)
+            if self.control.stopping != "pause":
+                return  # a stop that came meanwhile counts, and so does whoever has set the run playing again
+        self._ready()
+        begun: list[Pending] = []
+
+        def may_start() -> list[Pending]:
+            if begun and not over:
+                return []
+            due = self.control.scheduler.due(stepping=not begun)
+            begun.extend(due)
+            return due if over else due[:1]
+
+        if self.status != Status.DONE:
+            self.control.play(self._until_over() if over else str, may_start)
+
     def pause(self) -> Run:
-        """Pause at the next boundary: what is under way ends first and is recorded. Returns at once; `wait()` to be sure."""
+        """Pause at the next step boundary: what is being performed ends first and is recorded. Returns at once."""
         self.control.pause()
         return self
 
     def stop(self, reason: str = "stopped") -> Run:
         """Stop now: cancel what can be cancelled. The run keeps all it has, and `play()` goes on from there."""
         self.control.stop(reason)
-        self.interrupted = reason
+        self.state.interrupted = reason
         return self
 
     def wait(self, timeout: float | None = None) -> Result:
-        """Wait for the background task; an interrupt pauses the run. After `timeout` seconds the run is stopped."""
-        return stepping.wait(self, timeout)
+        """Wait until the run rests; an interrupt pauses it, and after `timeout` seconds it is stopped."""
+        check_timeout(timeout)
+        playing = self.control.playing
+        if playing is not None:
+            try:
+                background.wait(playing, timeout)
+            except TimeoutError:
+                self.stop("timeout")
+                background.wait(playing)
+            except KeyboardInterrupt:
+                self.pause()
+                raise
+        return self.result
 
     def __await__(self) -> Generator[Any, None, Result]:
-        """Play the run, if it is not playing, and wait for it without holding the event loop."""
-        return stepping.awaited(self).__await__()
+        """Play the run, unless it is playing already, and wait for it without holding the event loop."""
+        return self._awaited().__await__()
 
-    def __aiter__(self) -> AsyncIterator[Entry]:
-        """Give one entry after the other without holding the event loop; leaving the loop cancels what is under way."""
-        return stepping.entries(self)
+    async def _awaited(self) -> Result:
+        if self.status in (Status.PAUSED, Status.STOPPED, Status.FAILED):
+            self.play()
+        await self._at_rest(self.pause)
+        return self.result
+
+    async def __aiter__(self) -> AsyncIterator[Entry]:
+        """Yield one entry after the other without holding the event loop; leaving the loop cancels what is under way."""
+        while self.status not in (Status.DONE, Status.WAITING, Status.READONLY) and not self.state.hold:
+            before = {entry.id for entry in self.entries}
+            self.play(self._until_batch())
+            await self._at_rest(lambda: self.stop("interrupted"))
+            if self.state.error:
+                raise self.state.error
+            for entry in self.entries:
+                if entry.id not in before:
+                    yield entry
+
+    async def _at_rest(self, interrupted: Callable[[], Any]) -> None:
+        """Wait until the run rests; wakes every 0.1 s, so that an interrupt is quick."""
+        import asyncio
+
+        try:
+            while (playing := self.control.playing) is not None:
+                await asyncio.wait([asyncio.wrap_future(playing)], timeout=0.1)
+        except asyncio.CancelledError:
+            interrupted()
+            raise
+
+    def _until_over(self) -> Callable[[], str]:
+        """Return what says "pause" as soon as a nested engine that is at work has returned; else as `_until_batch`."""
+        frame = self.pending[0].path if self.pending else ""
+        if "." not in frame.rpartition("]")[2]:
+            return self._until_batch()
+        inner = (f"{frame}.", f"{frame}[")
+        trace = self.trace
+        return lambda: "" if any(p.path == frame or p.path.startswith(inner) for p in trace.pending) else "pause"
+
+    def _until_batch(self) -> Callable[[], str]:
+        """Return what says "pause" as soon as what is pending now has been performed."""
+        first, trace, state = set(self.pending), self.trace, self.state
+
+        def until() -> str:
+            left = first.intersection(trace.pending)
+            return "" if left and left.difference(pending for pending, _ in state.waiting) else "pause"
+
+        return until
+
+    def _ready(self) -> None:
+        """Check that the run can go on, and forget what held it up before."""
+        self._check_writable()
+        self.state.hold, self.state.error, self.state.interrupted = "", None, ""
+
+    def _check_writable(self) -> None:
+        if self.missing:
+            raise ReadOnly(f"this run was opened without {', '.join(self.missing)}; resume it with them")
 
     def close(self) -> None:
-        """Let the run go in its journal, so that it can be resumed or deleted elsewhere; this object is read-only from here on.
+        """Release the run in its journal, so that it can be resumed or deleted elsewhere; this object is then read-only.
 
-        Raises `JournalError` where the journal still refuses what it has refused before: that would be lost.
+        Raises `JournalError` if the journal still refuses what it has refused before: that would be lost.
         """
         self.wait()
-        if self.desk.history.behind.waiting:
+        if self.trace.unsaved.waiting:
             self.control.do(str)
         self.control.lease.drop()
         self.control.sealed = "this run was closed, or resumed as another object; resume it to change it"
         self.missing = (*self.missing, "its hold on the journal (it was closed, or resumed as another object)")
 
-    # -- changing what comes next ------------------------------------------------------------------------------------
+    # -- changing what comes next --------------------------------------------------------------------------------------
 
     def edit(
         self, entry: int | Entry | Pending | None = None, *, reason: str = "", author: str = "human", **change: Any
     ) -> Entry:
-        """Put something else in the place of a recorded result, or of a pending step; the original is kept.
+        """Replace a recorded result, or answer a pending step; the original is kept.
 
-        For a thought: `text=`, `answer=`, `calls=`, `arguments=` (of its only call); for an action: `text=` (the observation),
-        `arguments=` (edits the thought that asked for it). A pending step is one of `run.pending`; None is the first of them.
+        For a thought: `text=`, `answer=`, `calls=`, `arguments=` (of its only call); for an action: `text=` (the
+        observation), `arguments=` (edits the thought that asked for it). A pending step is one of `run.pending`; None is
+        the first of them. Raises `UsageError` that says what can be edited.
         """
-        return edits.edit(self, entry, change, reason, author)
+        reason, author = mask(reason), mask(author)
+        if entry is None or isinstance(entry, Pending):
+            pending = self._pending(entry)
+            changes.check(pending.step.kind, change)
+            if "arguments" in change and type(pending.step) is Act:
+                return self._edit_call(pending, change["arguments"], reason, author)
+            result = changes.changed(changes.blank(pending.step), change)
+            return self._answer(pending, result, author, reason)
+        recorded = self._entry(entry)
+        changes.check(recorded.kind, change)
+        if recorded.kind == "act" and "arguments" in change:
+            return self._edit_call(recorded, change["arguments"], reason, author)
+        result = changes.changed(recorded.result, change)
+        at = time.time()
+        edited: Entry = self._change_line(
+            lambda: self.trace.edit(recorded, result, author=author, reason=reason, at=at)
+        )
+        return edited
+
+    def _edit_call(self, action: Entry | Pending, arguments: dict[str, Any], reason: str, author: str) -> Entry:
+        """Edit the arguments of a call in the thought that asked for it; what was done beside the call stays."""
+
+        def edit() -> Entry:
+            now = self._still(action) if isinstance(action, Pending) else action
+            thought, position = asked_by(self.trace, now)
+            calls = list(thought.result.calls)
+            calls[position] = replace(calls[position], arguments=arguments, raw=None, problem="", coerced=())
+            result, at = changes.changed(thought.result, {"calls": calls}), time.time()
+            return self.trace.edit(thought, result, now.path, author=author, reason=reason, at=at)
+
+        edited: Entry = self._change_line(edit)
+        return edited
 
     def inject(self, text: str, to: str = "") -> Receipt:
-        """Say something to the model; it arrives with its next request. Safe at any time, also from a tool."""
-        return edits.inject(self, text, to)
+        """Say something to the model; it arrives with its next request. Safe at any time, also from a tool.
+
+        `to` is a lane, as `where()` names them; "" is the run's own. Raises `Ended` if the run is over.
+        """
+        if not isinstance(text, str) or not text.strip():
+            raise UsageError(f"an injected message needs some text, not {text!r:.100}")
+        lanes = {pending.lane.path for pending in self.trace.pending}
+        if to and to not in lanes:
+            raise Unknown("lane", to, (lane for lane in lanes if lane))
+        if self.answer is not None:
+            raise Ended("the run is over, so no model would hear it: undo() or fork() first, then inject")
+        key, text, trace = uuid.uuid4().hex[:12], mask(text), self.trace
+        put = self.control.post(lambda: trace.unsaved.attempt(lambda: trace.inject(key, text, to, time.time())))
+        if put.done():
+            put.result()
+        return Receipt(key, text, self)
 
     def undo(self) -> Run:
-        """Go back to before the last edit, move or step; nothing is deleted, `redo()` takes it back."""
-        edits.undo(self)
+        """Go back to before the last edit, move or step; nothing is deleted, and `redo()` takes it back."""
+        self._change_line(lambda: self.trace.undo(time.time()))
         return self
 
     def redo(self) -> Run:
         """Take the last undo back."""
-        edits.redo(self)
+        self._change_line(lambda: self.trace.redo(time.time()))
         return self
 
     def rewind(self, to: int | Entry) -> Run:
         """Go back, or over to another branch: `to` becomes the last performed step."""
-        edits.rewind(self, to)
+        entry = self._entry(to)
+        self._change_line(lambda: self.trace.rewind(entry, time.time()))
         return self
 
     def fork(self, at: int | Entry | None = None, **changes: Any) -> Run:
-        """Begin a second run over the same tree after entry `at`; changes are those of `Agent.using`.
+        """Begin a second run over the same tree after entry `at`; the changes are those of `Agent.using`.
 
         Nothing is performed; `forecast` says what is re-used and what would run.
         """
-        return edits.fork(self, at, changes)
+        entry = None if at is None else self._entry(at)
+        agent = self.agent.using(**changes) if changes else self.agent
+        changed = agent.changed(self.task, changes)
+        other: Run = agent.attach({**self.task, **changed}, parent=self, gates=(forked,))
+        try:
+            line = list(self.trace.line.entries) if entry is None else self.trace.until(entry)
+            other.trace.fork_from(self.trace, line, time.time(), **changed)
+        except BaseException:
+            other.discard()
+            raise
+        other.forecast = other._forecast()
+        return other
+
+    def _forecast(self) -> str:
+        from agentkit.export.text import pending_text
+
+        count = sum(entry.kind != "begin" for entry in self.entries)
+        following = ", ".join(pending_text(pending, self) for pending in self.pending) or "nothing: the run is over"
+        steps = "1 recorded step is" if count == 1 else f"{count} recorded steps are"
+        return f"{steps} re-used without a call; next: {following}"
+
+    def discard(self) -> None:
+        """Take back a run that could not be begun."""
+        self.control.lease.drop()
+        with contextlib.suppress(Exception):  # what went wrong before is what is told
+            self.trace.journal.delete(self.id)  # type: ignore[union-attr]
 
     def branches(self) -> Branches:
-        """All lines of the tree that this run's entries lie in, the present one first."""
-        return Branches(edits.branches(self))
+        """Return all lines of the tree that this run's entries are in, the present one first."""
+        return Branches(self.control.read(lambda: list(map(list, self.trace.tree.branches(self.trace.line)))))
 
     def break_at(self, **condition: Any) -> Breakpoint:
-        """Set a breakpoint: `tool=`, `role=`, `line=`, `error=True`, `repeat=True` or `when=predicate`."""
-        return edits.break_at(self, condition)
+        """Set a breakpoint: `tool=`, `role=`, `line=`, `error=True`, `repeat=True` or `when=predicate`.
 
-    # -- decisions ---------------------------------------------------------------------------------------------------
+        If there is the same one already, it is enabled. One on a line moves to the next line at which the engine can be
+        held.
+        """
+        breakpoint = Breakpoint.of(condition)
+        if breakpoint.line is not None:
+            frames, file = self.where(), breakpoint.file
+            files = [each.file for each in frames if (each.file.endswith(file) if file else not each.around)]
+            breakpoint.line = next_yield(files or [file], breakpoint.line)
+        known = self.state.breakpoints
+        if breakpoint not in known:
+            known.append(breakpoint)
+        found = known[known.index(breakpoint)]
+        found.enabled = True
+        return found
+
+    # -- decisions -----------------------------------------------------------------------------------------------------
 
     def approve(self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False) -> Run:
-        """Let a waiting call pass, with other `arguments` if given; `remember` lets that tool pass from now on."""
-        decisions.approve(self, which, arguments, remember)
+        """Let a waiting call pass, with other `arguments` if given, or extend a budget that is used up.
+
+        With `remember`, the tool may always be called from now on. Of several waiting steps, `which` is the position.
+        """
+        pending = self._waiting(which)
+        if arguments is not None:
+            self._check_call(pending)
+            changes.check("act", {"arguments": arguments})
+
+        def allow() -> None:
+            now, state = self._still(pending), self.state
+            if arguments is not None:
+                asked_by(self.trace, now)  # before anything is granted
+            limit = self._budget_limit(now)
+            if limit:
+                gate = self._budget_gate()
+                assert gate is not None
+                gate.extend(state, limit)
+                state.ask_again()
+            else:
+                self._check_call(now)
+            if arguments is not None:
+                self._edit_call(now, arguments, "approved with other arguments", "human")
+            if limit:
+                return
+            if remember:
+                state.remembered.add(now.step.call.name)  # type: ignore[union-attr]
+                state.ask_again()
+            for same in self.trace.pending:
+                if (same.path, same.index) == (now.path, now.index):
+                    state.decide(same, None)
+
+        self.control.do(allow)
         return self
 
     def reject(self, comment: str = "", which: int = 0) -> Entry:
-        """Refuse a waiting call; the model is told so, with the comment."""
-        return decisions.reject(self, comment, which)
+        """Refuse a waiting call; the model is told so, with the comment. Ends a run that waits for more budget."""
+        pending = self._waiting(which)
+        limit, gate = self._budget_limit(pending), self._budget_gate()
+        if limit and gate is not None:
+            end = self.control.do(lambda: gate.end(self.state, limit))
+            return self._answer(pending, end.result, "human", comment or end.why)
+        self._check_call(pending)
+        message = observations.rejected(pending.step.call, mask(comment))  # type: ignore[union-attr]
+        return self._answer(pending, message, "human", "rejected")
 
     def respond(self, value: Any, which: int = 0) -> Entry:
         """Answer a waiting question, or a pending call in the tool's place."""
-        return decisions.respond(self, value, which)
+        pending = self._waiting(which)
+        if pending.step.kind == "ask":
+            return self._answer(pending, mask(str(value)), "human")
+        if type(pending.step) is not Act:
+            raise UsageError("respond() answers a question or stands in for a tool; edit(text=...) writes a thought")
+        message = observations.returned(pending.step.call, value)
+        message = replace(message, text=mask(message.text))
+        return self._answer(pending, message, "human", "answered in the tool's place")
 
-    # -- out and back ------------------------------------------------------------------------------------------------
+    def _waiting(self, which: int) -> Pending:
+        known = [pending for pending, _ in self.waiting] or self.pending
+        if not 0 <= which < len(known):
+            steps = "1 step is" if len(known) == 1 else f"{len(known)} steps are"
+            raise UsageError(f"there is no waiting step {which} ({steps} pending)")
+        return known[which]
+
+    def _budget_limit(self, pending: Pending) -> str:
+        """Return the limit of the budget that a step waits for more of; "" if it does not."""
+        decision = self.state.decision(pending)
+        return decision.verdict.limit if decision is not None and decision.verdict is not None else ""
+
+    def _budget_gate(self) -> BudgetGate | None:
+        return next((gate for gate in self.state.gates["think"] if isinstance(gate, BudgetGate)), None)
+
+    @staticmethod
+    def _check_call(pending: Pending) -> None:
+        if pending.step.kind == "ask":
+            raise UsageError("this step is a question: answer it with respond(text)")
+        if pending.step.kind != "act":
+            name = f"{pending.step.kind} ({pending.step.role})"
+            raise UsageError(f"the pending step is {name}: it does not wait for anybody, next(run) performs it")
+
+    # -- out -----------------------------------------------------------------------------------------------------------
 
     def to_notebook(self, path: Path | None = None) -> Any:
-        """Write the trace as a notebook whose cells run again on the recording; `path` is a file to write, too."""
+        """Return the trace as a notebook whose cells run again on the recording; with `path`, also write it to a file."""
+        from agentkit import export
+
         return export.to_notebook(self, path)
 
     def to_markdown(self, path: Path | None = None) -> str:
-        """Write the trace as Markdown; with `path` also as a file."""
+        """Return the trace as Markdown; with `path`, also write it to a file."""
+        from agentkit import export
+
         return export.to_markdown(self, path)
 
     def to_html(self, path: Path | None = None) -> str:
-        """Write the trace as one self-contained page; with `path` also as a file."""
+        """Return the trace as one self-contained page; with `path`, also write it to a file."""
+        from agentkit import export
+
         return export.to_html(self, path)
 
     def to_json(self) -> dict[str, Any]:
-        """Give all that is recorded, branches and edits included, as JSON data."""
+        """Return all that is recorded, branches and edits included, as JSON data."""
+        from agentkit import export
+
         return export.to_json(self)
 
     def to_frame(self) -> Any:
-        """Give the trace as a pandas table, one row per entry."""
+        """Return the trace as a pandas table with one row per entry."""
+        from agentkit import export
+
         return export.to_frame(self)
 
+    def __repr__(self) -> str:
+        from agentkit.export.text import run_text
+
+        return run_text(self)
+
+    def _repr_html_(self) -> str:
+        from agentkit.export import html
+
+        return html.run(self)
+
+    def _repr_markdown_(self) -> str:
+        from agentkit.export import markdown
+
+        return markdown.run(self)
+
+    def _ipython_display_(self) -> None:
+        """Show a live view if there is a notebook for it; otherwise HTML or text is shown."""
+        display.live.show(self)
+
+    def _display_(self) -> Any:
+        return self.widget()
+
+    def widget(self) -> Any:
+        """Return the live view as a widget, for a layout of ipywidgets or for marimo."""
+        return display.live.widget(self)
+
+    def freeze(self) -> None:
+        """Replace the live views of this run by pictures that need no kernel; `run` in a cell opens a new one."""
+        display.live.freeze(self)
+
+    # -- pieces --------------------------------------------------------------------------------------------------------
+
     def _entry(self, entry: int | Entry) -> Entry:
-        return edits.own(self, entry)
+        """Return the run's own entry, by its number in the trace, or for one of an older object of the run.
 
-    def _told(self, doing: str) -> None:
-        """Hear from the control that somebody begins to drive ("running"), or that the run is at rest again ("")."""
-        if not doing and self.control.stopping not in ("", "pause") and self.answer is None:
-            self.interrupted = self.control.stopping
-        edits.save_status(self, doing or self.standing)
+        Raises `UsageError` for an entry of another run.
+        """
+        if isinstance(entry, Entry):
+            found = self.trace.tree.entries.get(entry.id)
+            place = (entry.run, entry.kind, entry.path, entry.index)
+            if found is None or (found.run, found.kind, found.path, found.index) != place:
+                raise UsageError(
+                    f"this {entry.kind} is an entry of another run, {entry.run}; use one of run.entries or branches()"
+                )
+            return found
+        if not isinstance(entry, int) or isinstance(entry, bool):
+            raise UsageError(
+                f"an entry is named by its number in the trace, or is one of run.entries, not {entry!r:.100}"
+            )
+        entries = self.entries
+        if not -len(entries) <= entry < len(entries):
+            raise UsageError(f"there is no entry {entry}; the trace has entries 0 to {len(entries) - 1}")
+        return entries[entry]
 
-    __repr__ = show.run
-    from_json: ClassVar[Callable[..., Run]]
-    from_notebook: ClassVar[Callable[..., Run]]
-    widget: ClassVar[Callable[..., Any]]
-    freeze: ClassVar[Callable[..., None]]
+    def _pending(self, wanted: Pending | None) -> Pending:
+        if self.trace.torn:
+            self.control.do(self.control.scheduler.mend)
+        if not self.pending:
+            raise UsageError("no step is pending: the run is over; undo() or fork() first")
+        return self.pending[0] if wanted is None else self._still(wanted)
+
+    def _still(self, wanted: Pending) -> Pending:
+        """Return what is pending at the place of a step, if it is the same step. Raises `UsageError` if it is not."""
+        for pending in self.pending:
+            if is_at(pending, wanted):
+                return pending
+        raise UsageError(f"this {wanted.step.kind} is not pending any more; use one of run.pending")
+
+    def _answer(self, pending: Pending, result: Any, author: str, reason: str = "") -> Entry:
+        """Put a result in the place of a pending step."""
+        scheduler = self.control.scheduler
+        entry: Entry = self.control.do(lambda: scheduler.answer(pending, result, author=author, reason=reason))
+        return entry
+
+    def _change_line(self, change: Callable[[], Any]) -> Any:
+        def do() -> Any:
+            result = change()
+            self.control.scheduler.forget_hold()
+            return result
+
+        return self.control.do(do)
+
+    def _save_status(self, doing: str) -> None:
+        """Let the list of runs know the status, if it has changed."""
+        journal, status = self.trace.journal, doing or str(self._status_at_rest())
+        if journal is not None and status != self._saved_status and not self.missing:
+            with contextlib.suppress(
+                JournalError, Fenced
+            ):  # the list is a convenience; the next row tells what is wrong
+                journal.set_status(self.id, status)
+                self._saved_status = status
+
+    def info(self, parent: str = "") -> RunInfo:
+        """Return the run's line in the list of runs."""
+        spec, now = self.task, time.time()
+        text = next((message["text"] for message in reversed(spec["task"]) if message["role"] == "user"), "")
+        return RunInfo(self.id, self.tree_id, text, spec["engine"], spec["model"], "paused", 0, now, now, parent)
+
+
+@dataclass(slots=True, eq=False)
+class Result(Displayed):
+    """What a run came to: the answer, or why there is none.
+
+    `interrupted` says whether it ended before the engine was through, and `reason` why ("max_turns", "timeout",
+    "stopped" …). `pending_injections` are the injected messages that no model has seen. `output` is the validated object,
+    if the run was started with `output=`.
+    """
+
+    answer: str
+    error: BaseException | None
+    interrupted: bool
+    reason: str
+    usage: Usage
+    run: Run = field(repr=False)
+    step_count: int = 0
+    tool_calls_count: int = 0
+    pending_injections: tuple[str, ...] = ()
+    output: Any = None
+
+    def __str__(self) -> str:
+        return self.answer if self.answer or not self.error else f"(no answer: {mask(error_line(self.error))})"
+
+    def __repr__(self) -> str:
+        from agentkit.export.text import result_text
+
+        return result_text(self)
+
+    def _repr_html_(self) -> str:
+        from agentkit.export import html
+
+        return html.result(self)
+
+    def _repr_markdown_(self) -> str:
+        from agentkit.export import markdown
+
+        return markdown.result(self)
+
+    if not TYPE_CHECKING:  # a type checker should still find misspelled names
+
+        def __getattr__(self, name: str) -> Any:
+            known = name != "run" and not name.startswith("_") and hasattr(Run, name)
+            hint = f"; its run has: result.run.{name}" if known else ""
+            raise AttributeError(f"a Result has no {name!r}{hint}", name=name, obj=self)
+
+
+@dataclass(slots=True)
+class Receipt:
+    """The receipt of an injected message: `seen` becomes true when a model call has carried it."""
+
+    id: str = field(repr=False)
+    text: str
+    _run: Run = field(repr=False)
+
+    @property
+    def seen(self) -> bool:
+        """Whether a model has seen the message on the run's present line."""
+        return self.id in self._run.trace.injections.heard
+
+    def recall(self) -> None:
+        """Take the message back. Raises `UsageError` if a model has already seen it."""
+        self._run.control.do(lambda: self._run.trace.recall(self.id, time.time()))
+
+
+class Branches(list[list[Entry]]):
+    """The lines of a tree, the present one first; each is a list of entries."""
+
+    def __repr__(self) -> str:
+        from agentkit.export.text import branches_text
+
+        return branches_text(self)
+
+    def _repr_html_(self) -> str:
+        from agentkit.export import html
+
+        return html.branches(self)
+
+    def _repr_markdown_(self) -> str:
+        from agentkit.export import markdown
+
+        return markdown.branches(self)

@@ -1,12 +1,15 @@
-"""How one effect is carried out: in this thread, in a thread of its own, or on the private loop.
+"""Calling code that is not ours: models and tools, synchronous or not, with time limits.
 
-Whatever foreign code raises comes back as a value, an `Outcome`: an exception in a future would end the loop that looks at
-it (SystemExit), or never reach who waits (StopIteration).
+A synchronous call is made in the present thread. Whatever must be awaited is awaited on the private event loop, where it
+can be cancelled.
 """
 
 from __future__ import annotations
 
+import contextvars
 import inspect
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import Any
@@ -16,100 +19,149 @@ from agentkit.core.messages import Reply
 from agentkit.core.secrets import Stream
 from agentkit.core.text import error_line
 from agentkit.errors import ModelError, ModelTimeout, Stopped, ToolError, ToolTimeout
-from agentkit.journal.entries import Entry
 from agentkit.models import surrogates
 from agentkit.models.dialects import thinking_tags
-from agentkit.runtime.performer import Effect
-from agentkit.runtime.scheduler import Desk
-
-Outcome = tuple[bool, Any]
-"""Whether an effect came back, and its value or its exception."""
+from agentkit.runtime.events import Listeners
+from agentkit.runtime.in_flight import InFlight
 
 _PLAIN = frozenset((Reply, str, int, float, bool, type(None)))
 """Types of values that need no waiting for."""
 
 
-class Halted(Stopped):
-    """A stop of this very run has cancelled what a thread was waiting for."""
-
-
-def call(effect: Effect, desk: Desk) -> Outcome:
-    """Carry an effect out in this thread; what must be awaited is awaited on the private loop. A person's interrupt is raised."""
+def call_tool(function: Callable[..., Any], arguments: dict[str, Any], flight: InFlight, limit: float | None) -> Any:
+    """Call a tool and return what it returns. Raises what it raises, or `ToolTimeout`."""
     try:
-        value = interrupts.foreign(effect.function, effect.args, effect.kwargs)
+        value = _call(function, (), arguments, flight, limit)
+        if type(value) not in _PLAIN and hasattr(value, "__await__"):
+            value = _wait(background.submit(_in_time(value, flight, ToolTimeout)), flight)
+    finally:
+        flight.deadline = float("inf")
+    return value
+
+
+def call_model(model: Any, request: Any, flight: InFlight, limit: float | None, listeners: Listeners) -> Any:
+    """Call a model and return its reply, or whatever else it returns; its chunks are told to the listeners.
+
+    Raises what the model raises, `ModelTimeout`, or `ModelError` for what is not an `Exception`.
+    """
+    try:
+        value = _call(model, (request,), {}, flight, limit)
         if type(value) in _PLAIN:
-            return True, value
-        if hasattr(value, "__await__") or (effect.model and hasattr(value, "__aiter__")):
-            return _wait(background.submit(settled(lambda: value, effect, desk)), desk)
-        if effect.model and hasattr(value, "__iter__"):
+            return value
+        if hasattr(value, "__await__") or hasattr(value, "__aiter__"):
+            return _wait(background.submit(_in_time(_gathered(value, flight, listeners), flight, ModelTimeout)), flight)
+        if hasattr(value, "__iter__"):
             from agentkit.models.stream_collector import collect
 
-            with Chunks(desk, effect) as chunks:
-                return True, interrupts.foreign(collect, (value, chunks), {})
-        return True, value
+            with Chunks(flight, listeners) as chunks:
+                return contextvars.copy_context().run(interrupts.foreign, collect, (value, chunks), {})
+        return value
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt) and interrupts.pressed(error):
-            raise
-        return False, told(effect, error)
+        raise as_model_error(error) from error.__cause__
+    finally:
+        flight.deadline = float("inf")
 
 
-def _wait(future: Future[Outcome], desk: Desk) -> Outcome:
+def _call(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], flight: InFlight, limit: float | None
+) -> Any:
+    """Call a function in a copy of the present context, so that what it sets there does not last."""
+    if flight.seconds is not None:
+        limit = flight.seconds if limit is None else min(limit, flight.seconds)
+    flight.limit = limit
+    if limit is not None and not is_async(function):
+        flight.deadline = deadline = time.monotonic() + limit
+        background.CLOCK.expect(deadline)
+    return contextvars.copy_context().run(interrupts.foreign, function, args, kwargs)
+
+
+def is_async(function: Any) -> bool:
+    """Return whether a function is asynchronous, so that calling it costs nothing and what it returns can be cancelled."""
+    if getattr(function, "awaits", False):
+        return True
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        return bool(code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
+    parts = (function, getattr(function, "__call__", None))  # noqa: B004
+    return any(inspect.iscoroutinefunction(part) or inspect.isasyncgenfunction(part) for part in parts)
+
+
+def _wait(future: Future[Any], flight: InFlight) -> Any:
     """Wait for what the private loop does; an interrupt cancels it, and so does a stop from another thread."""
-    desk.cancellable.add(future)
+    flight.future = future
     try:
-        outcome: Outcome = interrupts.foreign(background.wait, (future,), {})
+        if threading.current_thread() is threading.main_thread():
+            return interrupts.foreign(background.wait, (future,), {})  # in short steps, so that an interrupt arrives
+        return future.result()
     except CancelledError:
-        return False, Halted("it was stopped while it waited")
+        raise Stopped("it was stopped while it waited") from None
     except BaseException:
         future.cancel()
         raise
     finally:
-        desk.cancellable.discard(future)
-    return outcome
+        flight.future = None
 
 
-async def settled(make: Callable[[], Any], effect: Effect, desk: Desk) -> Outcome:
-    """Wait for an awaitable or an asynchronous stream, at most for the effect's timeout."""
+async def _in_time(awaitable: Any, flight: InFlight, late: type[ModelTimeout] | type[ToolTimeout]) -> Any:
+    """Wait for an awaitable, at most for the time limit of the flight."""
     import asyncio
 
     try:
-        async with asyncio.timeout(effect.timeout) as limit:
-            return True, await _whole(make(), effect, desk)
+        async with asyncio.timeout(flight.limit) as limit:
+            return await awaitable
     except TimeoutError as error:
-        return False, late(effect) if limit.expired() else told(effect, error)
+        raise (late_error(flight, late) if limit.expired() else error) from None
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        return False, told(effect, error)
-    except BaseException as error:
-        return False, told(effect, error)
+        raise _Foreign(error) from error
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration, StopAsyncIteration) as error:
+        raise _Foreign(error) from error  # in a task, these would end the loop or be lost
 
 
-async def _whole(value: Any, effect: Effect, desk: Desk) -> Any:
+class _Foreign(Exception):
+    """Carries an exception that no task can raise."""
+
+
+def unwrapped(error: BaseException) -> BaseException:
+    """Return the exception that foreign code raised."""
+    return error.args[0] if type(error) is _Foreign else error
+
+
+async def _gathered(value: Any, flight: InFlight, listeners: Listeners) -> Any:
     if not hasattr(value, "__aiter__"):
         return await value
     from agentkit.models.stream_collector import acollect
 
-    with Chunks(desk, effect) as chunks:
+    with Chunks(flight, listeners) as chunks:
         return await acollect(value, chunks)
 
 
-def told(effect: Effect, error: BaseException) -> BaseException:
-    """Give the error that a job hears of: what a model raises can be tried again, and no person has pressed a key."""
-    if effect.model and (not isinstance(error, Exception) or isinstance(error, StopIteration | StopAsyncIteration)):
-        failed = ModelError(f"the model raised {error_line(error)}")
-        failed.__cause__ = error
-        return failed
+def as_model_error(error: BaseException) -> BaseException:
+    """Return the error to raise for what a model raised: one that can be tried again, unless a person has interrupted."""
+    error = unwrapped(error)
+    if isinstance(error, Stopped) or (isinstance(error, KeyboardInterrupt) and interrupts.pressed(error)):
+        return error
+    if isinstance(error, Exception) and not isinstance(error, StopIteration | StopAsyncIteration):
+        return error
+    failed = ModelError(f"the model raised {error_line(error)}")
+    failed.__cause__ = error
+    return failed
+
+
+def late_error(flight: InFlight, kind: type[ModelTimeout] | type[ToolTimeout]) -> Exception:
+    """Return the error that says that a call took too long."""
+    if kind is ToolTimeout:
+        return ToolTimeout(f"tool timed out after {flight.limit:g}s")
+    name = flight.entry.model or "the model"
+    return ModelTimeout(f"{name} did not reply within {flight.limit:g} s; try again", model=name)
+
+
+def tool_error(error: BaseException) -> BaseException:
+    """Return the error to show for what a tool raised; a KeyboardInterrupt that no person caused is one like any other."""
+    error = unwrapped(error)
     return ToolError("it raised KeyboardInterrupt") if isinstance(error, KeyboardInterrupt) else error
-
-
-def late(effect: Effect) -> Exception:
-    """Say that an effect took too long."""
-    if effect.model:
-        name = getattr(effect.function, "name", "") or "the model"
-        return ModelTimeout(f"{name} gave no reply within {effect.timeout:g} s; try again", model=name)
-    return ToolTimeout(f"tool timed out after {effect.timeout:g}s")
 
 
 class Chunks:
@@ -118,9 +170,9 @@ class Chunks:
     Thinking in tags is told as reasoning; secrets are masked, also across pieces.
     """
 
-    def __init__(self, desk: Desk, effect: Effect) -> None:
-        self._desk = desk
-        self._entry = effect.entry or Entry(0, "")
+    def __init__(self, flight: InFlight, listeners: Listeners) -> None:
+        self._flight = flight
+        self._listeners = listeners
         self._begin()
 
     def _begin(self) -> None:
@@ -130,43 +182,22 @@ class Chunks:
         if chunk.again:
             self._begin()
             self._tell("", "", chunk.again)
-        said, thought = self._live.feed(chunk.text) if chunk.text else ("", "")
-        reasoning, self._half = surrogates.split(self._half + chunk.reasoning) if chunk.reasoning else ("", self._half)
-        self._tell(
-            self._text.add(said) if said else "",
-            self._reasoning.add(reasoning + thought) if reasoning or thought else "",
-        )
+        text, thought = self._live.feed(chunk.text) if chunk.text else ("", "")
+        reasoning = ""
+        if chunk.reasoning:
+            reasoning, self._half = surrogates.split(self._half + chunk.reasoning)
+        text = self._text.add(text) if text else ""
+        self._tell(text, self._reasoning.add(reasoning + thought) if reasoning or thought else "")
 
     def _tell(self, text: str, reasoning: str, again: str = "") -> None:
-        entry = self._entry
-        if (text or reasoning or again) and not entry.ended:  # one that was given up has ended
-            self._desk.emit(
-                "model_chunk", path=entry.path, index=entry.index, text=text, reasoning=reasoning, again=again
-            )
+        pending = self._flight.pending
+        if (text or reasoning or again) and not self._flight.given_up:
+            place = {"path": pending.path, "index": pending.index}
+            self._listeners.tell("model_chunk", **place, text=text, reasoning=reasoning, again=again)
 
     def __enter__(self) -> Chunks:
         return self
 
     def __exit__(self, *error: object) -> None:
-        said, thought = self._live.end() or ("", "")
-        self._tell(self._text.add(said) + self._text.end(), self._reasoning.add(thought) + self._reasoning.end())
-
-
-def is_async(function: Any) -> bool:
-    """Say whether a function is asynchronous, so that calling it costs nothing and can be cancelled."""
-    if getattr(function, "awaits", False):
-        return True
-    parts = (function, getattr(function, "__call__", None))  # noqa: B004
-    return any(inspect.iscoroutinefunction(part) or inspect.isasyncgenfunction(part) for part in parts)
-
-
-def apart(effect: Effect, desk: Desk) -> Future[Outcome]:
-    """Carry an effect out beside this thread: on the private loop where it is asynchronous, else in a thread of its own."""
-    if is_async(effect.function):
-        return background.submit(settled(lambda: effect.function(*effect.args, **effect.kwargs), effect, desk))
-    return background.in_thread(lambda: call(effect, desk))
-
-
-def outcome_of(future: Future[Outcome]) -> Outcome | None:
-    """Give what a finished future holds; nothing for one that was cancelled."""
-    return None if future.cancelled() else future.result()
+        text, thought = self._live.end() or ("", "")
+        self._tell(self._text.add(text) + self._text.end(), self._reasoning.add(thought) + self._reasoning.end())

@@ -1,9 +1,19 @@
-"""Who may touch a run: one baton, an inbox for everybody else, and the task that plays the run in the background."""
+"""Who may touch a run, and the thread that drives it.
+
+One lock guards everything that is known of a run. It is never held while a model or a tool is at work, so that anybody can
+look at the run or change it meanwhile: an edit from another cell, a click. Whoever must not wait for the lock leaves a
+command in the inbox, and whoever releases the lock carries it out.
+
+A run that plays has one thread for itself, which also makes the calls. If a call takes too long, or a person has left
+the line it was made for, the thread is given up, and a new one goes on; what the old one brings back is not used.
+"""
 
 from __future__ import annotations
 
 import contextvars
+import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,189 +22,401 @@ from typing import Any
 from agentkit.core import background, interrupts
 from agentkit.core.secrets import mask
 from agentkit.core.text import error_line
-from agentkit.errors import Busy, ReadOnly
-from agentkit.runtime import driver
-from agentkit.runtime.driver import MayStart
+from agentkit.errors import Busy, ReadOnly, Stopped, UsageError
+from agentkit.gates.state import State
+from agentkit.journal.entries import Entry
+from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.lease import Lease
-from agentkit.runtime.scheduler import Desk
+from agentkit.runtime.scheduler import Scheduler
+from agentkit.stepper.stepper import Pending
 
 DRIVING: contextvars.ContextVar[Any] = contextvars.ContextVar("agentkit_driving", default=None)
 """The control whose tools and listeners are running in this context."""
 
+GRACE = 1.0
+"""Seconds that a stop waits for synchronous calls that are still out."""
 
-MOMENT = 0.5
-"""Seconds after which whoever has the baton is taken to drive."""
+READ_TIMEOUT = 0.5
+"""Seconds that a reader waits until what is being applied has been applied; an engine may compute for longer."""
+
+Until = Callable[[], str]
+"""Returns a reason to stop driving, or ""."""
+
+MayStart = Callable[[], list[Pending]]
+"""Returns the pending steps that may start, beside those that are being performed."""
+
+
+class Driver:
+    """Somebody who drives a run: a thread that plays it, or a caller who takes one step.
+
+    `playing` is set when the run rests again; a caller who takes one step has none. `calling` is the call that its thread
+    is in the middle of.
+    """
+
+    __slots__ = ("calling", "context", "may_start", "playing", "until")
+
+    def __init__(self, until: Until, may_start: MayStart, playing: Future[None] | None = None) -> None:
+        self.until = until
+        self.may_start = may_start
+        self.playing = playing
+        self.context = contextvars.copy_context()
+        self.calling: InFlight | None = None
 
 
 class Control:
-    """Give the baton to one driver at a time, and apply what others asked for when nobody holds it.
+    """Let one driver at a time drive a run, and everybody else look at it and change it.
 
-    Raises `Busy` where a second driver comes, `RuntimeError` where a tool drives the run that is running it. `sealed` says
-    why nothing may be changed any more, if that is so.
+    Raises `Busy` if a second driver comes, `RuntimeError` if a tool drives the run that is running it. `stopping` is what
+    the driver was asked for ("pause", or the reason of a stop), `sealed` why nothing can be changed any more, if so.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.lease = Lease(desk.history)
+    def __init__(self, scheduler: Scheduler, state: State) -> None:
+        self.scheduler = scheduler
+        self.state = state
+        self.trace = scheduler.trace
+        self.lease = Lease(scheduler.trace)
         self.stopping = ""
-        self.playing: Future[None] | None = None
         self.sealed = ""
-        self.tell: Callable[[str], Any] = str
+        self.on_rest: Callable[[str], Any] = str
+        self._driver: Driver | None = None
+        self._lock = threading.Lock()
+        self._news = threading.Condition(self._lock)
+        self._owner = 0
         self._commanding = 0
-        self._driving = False
-        desk.later = self.post
-        self._baton = threading.Lock()
-        self._changing = threading.Lock()
+        self._held = _Held(self)
         self._inbox: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        background.CLOCK.watch(self)
 
     @property
     def running(self) -> bool:
-        """Whether somebody drives; who has the baton only to apply what others asked for does not."""
-        return self._driving
+        """Whether somebody drives the run."""
+        return self._driver is not None
 
     @property
-    def settled(self) -> Desk:
-        """The desk to read from: while another thread applies a change, its end is waited for, a moment at the most."""
-        if self._commanding not in (0, threading.get_ident()) and self._changing.acquire(timeout=MOMENT):
-            self._changing.release()
-        return self.desk
+    def playing(self) -> Future[None] | None:
+        """Is done when the run rests again; None if it is not playing in the background."""
+        driver = self._driver
+        return driver.playing if driver is not None else None
 
-    # -- driving -----------------------------------------------------------------------------------------------------
+    # -- the lock ------------------------------------------------------------------------------------------------------
 
-    def acquire(self) -> Any:
-        """Take the baton for the caller's thread; a background task is asked to pause first. Gives what `release` needs."""
+    def _take(self) -> None:
+        self._lock.acquire()
+        self._owner = threading.get_ident()
+
+    def _let_go(self) -> None:
+        self._owner = 0
+        self._lock.release()
+
+    def read(self, look: Callable[[], Any]) -> Any:
+        """Return what a reader sees; while another thread changes the run, its end is waited for, but not for long."""
+        if self._owner == threading.get_ident():
+            return look()
+        with interrupts.deferred():
+            held = self._lock.acquire(timeout=READ_TIMEOUT)
+            if held:
+                self._owner = threading.get_ident()
+            try:
+                return look()
+            finally:
+                if held:
+                    self._let_go()
+                if self._inbox:
+                    self.serve()
+
+    # -- driving -------------------------------------------------------------------------------------------------------
+
+    def step(self) -> Entry | None:
+        """Perform one step in the caller's thread, without time limits: a debugger may stay in the tool for an hour.
+
+        Returns its entry; None if no step may start, or it failed or was stopped, or could not be saved.
+        """
+        scheduler, state, driver = self.scheduler, self.state, Driver(str, list)
+        with interrupts.deferred():
+            self._take_over(driver)
+            token = DRIVING.set(self)
+            try:
+                with self._held:
+                    state.error = None
+                    due = scheduler.due(stepping=True)
+                    if not due:
+                        return None
+                    state.hold = ""
+                    if scheduler.is_conclusion(due[0]):
+                        return scheduler.conclude(due[0])
+                    flight = scheduler.begin(due[0])
+                    if flight is None:
+                        return None
+                try:
+                    outcome = scheduler.performer.perform(flight, scheduler.listeners)
+                except BaseException:
+                    state.in_flight.pop(flight.pending, None)
+                    raise
+                with self._held:
+                    return self._came_back(flight, outcome)
+            finally:
+                DRIVING.reset(token)
+                with self._held:
+                    self._rest(driver)
+
+    def play(self, until: Until = str, may_start: MayStart | None = None) -> Future[None]:
+        """Perform steps in the background, in a copy of the caller's context, until `until()` gives a reason to stop.
+
+        Returns a future that is done when the run rests again.
+        """
+        self._check_not_within()
+        with self._held:
+            if self._driver is not None:
+                if self._driver.playing is None:
+                    raise Busy("another thread is driving this run")
+                self.stopping = ""
+                return self._driver.playing
+            driver = Driver(until, may_start or self.scheduler.due, Future())
+            self._begin(driver)
+        assert driver.playing is not None
+        self._start_thread(driver)
+        return driver.playing
+
+    def _check_not_within(self) -> None:
         if DRIVING.get() is self:
             raise RuntimeError(
                 "a tool cannot drive the run that is running it; run.inject(...) and run.pause() are safe there"
             )
-        if not self._take_baton():
-            playing = self.playing
-            if playing is None:
-                raise Busy("this run is being driven by another thread; wait for it, or pause it first")
+
+    def _take_over(self, driver: Driver) -> None:
+        """Begin to drive in the caller's thread; a run that plays in the background is paused first."""
+        self._check_not_within()
+        playing = self.playing
+        if playing is not None:
             asked = not self.stopping
             self.pause()
             interrupts.foreign(background.wait, (playing,), {})
             if asked and self.stopping == "pause":
                 self.stopping = ""
-            if not self._baton.acquire(False):
-                raise Busy("this run was taken up again by another driver")
-        self._hold()
-        return DRIVING.set(self)
+        with self._held:
+            if self._driver is not None:
+                raise Busy("another thread is driving this run; wait for it, or pause it first")
+            self._begin(driver)
 
-    def _take_baton(self) -> bool:
-        """Take the baton if nobody drives; whoever only applies what came in has done so in a moment, and is waited for."""
-        return self._baton.acquire(timeout=0 if self.playing else MOMENT)
-
-    def _hold(self) -> None:
-        """With the baton in hand, hold the run in its journal too, or give the baton back."""
-        try:
-            self.lease.take()
-        except BaseException:
-            self._baton.release()
-            raise
-        self._driving = True
-
-    def _let_go(self) -> None:
-        """Give the baton back; a run that is over is let go in its journal too."""
-        try:
-            self.tell("")
-            if self.desk.history.stepper.answer is not None and not self.desk.history.behind.waiting:
-                self.lease.drop()
-        finally:
-            self._driving = False
-            self._baton.release()
-
-    def release(self, token: Any) -> None:
-        """Give the baton back, and apply what came in meanwhile."""
-        DRIVING.reset(token)
-        self._let_go()
-        if self._inbox:
-            self.serve()
-
-    def drive(self) -> None:
-        """Perform steps in the caller's thread until the run ends, pauses or waits for a person."""
-        with interrupts.deferred():
-            token = self.acquire()
-            try:
-                self.stopping = ""
-                self.tell("running")
-                driver.blocking(self.desk, self._until)
-                while self._inbox and not self.stopping:
-                    self._apply()
-                    driver.blocking(self.desk, self._until)
-            finally:
-                self.release(token)
-
-    def play(self, until: Callable[[], str] = str, may_start: MayStart | None = None) -> Future[None]:
-        """Perform steps in the background, in a copy of the caller's context, or until `until()` gives a reason to stop.
-
-        Gives a future that is done when the run is at rest again.
-        """
-        if DRIVING.get() is self:
-            raise RuntimeError("a tool cannot drive the run that is running it")
-        if not self._take_baton():
-            playing = self.playing
-            if playing is None:
-                raise Busy("this run is being driven by another thread")
-            self.stopping = ""
-            return playing
-        self._hold()
+    def _begin(self, driver: Driver) -> None:
+        self.lease.take()
+        self._driver = driver
         self.stopping = ""
-        self.tell("running")
-        playing = self.playing = Future()
-        contextvars.copy_context().run(background.submit, self._play(until, may_start, playing))
-        return playing
+        self.state.interrupted = ""
+        if driver.playing is not None:
+            self.on_rest("running")
 
-    async def _play(self, until: Callable[[], str], may_start: MayStart | None, playing: Future[None]) -> None:
-        token = DRIVING.set(self)
+    def _rest(self, driver: Driver) -> None:
+        """Stop driving. A run that is over is released in its journal, too."""
+        if self._driver is not driver:
+            return
+        trace, state = self.trace, self.state
+        self._driver = None
+        if self.stopping not in ("", "pause") and trace.stepper.answer is None:
+            state.interrupted = self.stopping
         try:
-            await driver.awaiting(self.desk, lambda: self._until() or until(), may_start)
-            while self._inbox and not self.stopping:
-                self._apply()
-                await driver.awaiting(self.desk, lambda: self._until() or until(), may_start)
-        except BaseException as error:  # nobody is there to catch it: the run says it
-            self.desk.error, self.desk.hold = error, mask(error_line(error))
-        try:
-            self.release(token)
-            self.desk.emit("paused", why=self.desk.hold or self.stopping)
+            self._tell_rest()
         finally:
-            if self.playing is playing:  # nobody has set it playing again in this moment
-                self.playing = None
-            playing.set_result(None)
+            if driver.playing is not None:
+                self.scheduler.listeners.tell("paused", why=state.hold or self.stopping)
+                driver.playing.set_result(None)
+
+    def _tell_rest(self) -> None:
+        """Tell how the run stands now that nobody drives; one that is over is released in its journal."""
+        self.on_rest("")
+        if self.trace.stepper.answer is not None and not self.trace.unsaved.waiting:
+            self.lease.drop()
 
     def pause(self) -> None:
-        """Ask whoever drives to pause; what is under way ends and is recorded first."""
+        """Ask whoever drives to pause; what is being performed ends and is recorded first."""
         self.stopping = self.stopping or "pause"
-        self.desk.wake()
+        self._wake()
 
     def stop(self, reason: str) -> None:
-        """Ask whoever drives to stop: what can be cancelled is cancelled at once."""
+        """Ask whoever drives to stop: what can be cancelled is cancelled at once, the rest has a moment to end."""
         self.stopping = reason
-        for future in tuple(self.desk.cancellable):
+        for flight in tuple(self.state.in_flight.values()):
+            if (future := flight.future) is not None:
+                future.cancel()
+        if (driver := self._driver) is not None:
+            background.timer(GRACE, lambda: self._end_grace(driver))
+        self._wake()
+
+    def _end_grace(self, driver: Driver) -> None:
+        """Give up what is still out some time after a stop."""
+        with self._held:
+            if self._driver is driver and driver.playing is not None and self.stopping not in ("", "pause"):
+                for flight in list(self.state.in_flight.values()):
+                    self._give_up(flight)
+                self._rest(driver)
+
+    def _wake(self) -> None:
+        """Have a driver that waits look around."""
+        self.post(str)
+
+    # -- the thread that plays -----------------------------------------------------------------------------------------
+
+    def _start_thread(self, driver: Driver) -> None:
+        work = driver.context.copy()
+        threading.Thread(target=work.run, args=(self._work, driver), name="agentkit-run", daemon=True).start()
+
+    def _work(self, driver: Driver) -> None:
+        """Drive until there is a reason to rest, or until somebody else has taken over."""
+        DRIVING.set(self)
+        with self._held:
+            try:
+                self._drive(driver)
+            except BaseException as error:  # nobody is there to catch it: the run tells it
+                if self._driver is driver:
+                    self.state.error, self.state.hold = error, mask(error_line(error))
+            self._rest(driver)
+
+    def _drive(self, driver: Driver) -> None:
+        scheduler, state = self.scheduler, self.state
+        moved = False
+        while self._driver is driver:
+            if self._inbox:
+                self._apply()
+                continue
+            self._collect()
+            reason = self.stopping or driver.until()
+            due = [] if reason else driver.may_start()
+            if not due:
+                if not state.in_flight:
+                    return
+                if reason not in ("", "pause"):
+                    self._cancel()
+                self._wait()
+                continue
+            if moved and state.pace and not state.in_flight:
+                moved = False
+                self._breathe(driver)
+                continue
+            moved = True
+            if len(due) == 1 and not state.in_flight and len(self.trace.pending) == 1:
+                if scheduler.is_conclusion(due[0]):
+                    scheduler.conclude(due[0])
+                elif flight := scheduler.begin(due[0]):
+                    self._perform_here(driver, flight)
+                continue
+            for pending in due:
+                if self.trace.stepper.answer is None and (flight := scheduler.begin(pending)):
+                    self._perform_apart(flight)
+
+    def _perform_here(self, driver: Driver, flight: InFlight) -> None:
+        """Perform a step in the thread that drives, without the lock."""
+        driver.calling = flight
+        self._let_go()
+        try:
+            if self._inbox:
+                self.serve()
+            outcome: Outcome = False, Stopped("it was given up before it began")
+            if not flight.given_up:
+                outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
+        finally:
+            self._take()
+            driver.calling = None
+        self._came_back(flight, outcome)
+
+    def _perform_apart(self, flight: InFlight) -> None:
+        """Perform a step in a thread of its own."""
+
+        def work() -> None:
+            outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
+            with self._held:
+                flight.outcome = outcome
+                if flight.given_up:
+                    self._came_back(flight, outcome)
+                self._news.notify_all()
+
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(work,), name="agentkit-call", daemon=True).start()
+
+    def _came_back(self, flight: InFlight, outcome: Outcome) -> Entry | None:
+        if not flight.given_up:
+            return self.scheduler.end(flight, outcome)
+        if not isinstance(outcome[1], Stopped):
+            self.post(lambda: self.scheduler.late(flight))
+        return None
+
+    def _collect(self) -> None:
+        """Record what has come back, and what has taken too long."""
+        for flight in list(self.state.in_flight.values()):
+            if flight.outcome is not None:
+                self.scheduler.end(flight, flight.outcome)
+            elif flight.is_late:
+                flight.given_up = True
+                self.scheduler.end(flight, self.scheduler.performer.late(flight))
+
+    def _wait(self, seconds: float = 0.5) -> None:
+        """Wait for news, without the lock."""
+        self._owner = 0
+        self._news.wait(seconds)
+        self._owner = threading.get_ident()
+
+    def _breathe(self, driver: Driver) -> None:
+        """Wait as long as the pace says, so that a person can look, or until they ask for something."""
+        end = time.monotonic() + self.state.pace
+        while not self._inbox and not (self.stopping or driver.until()) and (left := end - time.monotonic()) > 0:
+            self._wait(min(left, 0.05))
+
+    def _cancel(self) -> None:
+        for flight in tuple(self.state.in_flight.values()):
+            if (future := flight.future) is not None:
+                future.cancel()
+
+    def _give_up(self, flight: InFlight) -> None:
+        """Leave a call that is out marked as begun; what it brings back later is noted, and not used."""
+        flight.given_up = True
+        self.state.in_flight.pop(flight.pending, None)
+        if (future := flight.future) is not None:
             future.cancel()
-        self.desk.wake()
 
-    def _until(self) -> str:
-        """Between two steps, and while calls are out: apply the inbox, and say why to stop, if there is a reason."""
-        if self._inbox:
-            self._apply()
-        return self.stopping
+    def check_deadlines(self, now: float) -> float:
+        """Have the calls that are late given up, and return the next deadline; see `background.Clock`."""
+        driver, flights = self._driver, tuple(self.state.in_flight.values())
+        if driver is None or driver.playing is None:
+            return float("inf")
+        late = [flight for flight in flights if flight.deadline <= now and not flight.is_late]
+        if late:
+            background.in_thread(lambda: self._mark_late(late))  # the clock has other runs to look at
+        return min((flight.deadline for flight in flights if flight not in late), default=float("inf"))
 
-    # -- the inbox ---------------------------------------------------------------------------------------------------
+    def _mark_late(self, flights: list[InFlight]) -> None:
+        with self._held:
+            for flight in flights:
+                flight.is_late = flight.pending in self.state.in_flight
+            self._news.notify_all()
+            if (driver := self._driver) is not None and driver.calling in flights:
+                self._replace(driver)
+
+    def _replace(self, driver: Driver) -> None:
+        """Let a new thread go on for one that is in the middle of a call."""
+        assert driver.playing is not None
+        self._driver = Driver(driver.until, driver.may_start, driver.playing)
+        self._driver.context = driver.context
+        self._start_thread(self._driver)
+
+    # -- the inbox -----------------------------------------------------------------------------------------------------
 
     def ask(self, command: Callable[[], Any]) -> Future[Any]:
-        """Have a command applied, and give the future of what it gives or raises; safe from any thread, and waits for nothing.
+        """Have a command applied, and return the future of what it returns or raises; safe from any thread.
 
-        At once if nobody drives, else by whoever drives, between two steps, while the calls that are out stay out. A call
-        whose line the command leaves is given up. The verbs of a run may be used within: `ask(lambda: run.edit(3, text="x"))`.
+        It is applied at once unless the lock is held, otherwise by whoever releases it; calls that are out stay out. A
+        call whose line the command leaves is given up. The verbs of a run may be used within it:
+        `ask(lambda: run.edit(3, text="x"))`.
         """
-        return self.post(lambda: self._in_order(command))
+
+        def in_order() -> Any:
+            self.scheduler.catch_up()
+            return command()
+
+        return self.post(in_order)
 
     def post(self, command: Callable[[], Any]) -> Future[Any]:
-        """The same for what loses nothing when the journal refuses it, and need not wait for what it refused before."""
+        """Do the same for what loses nothing when the journal refuses it, and need not wait for what it refused before."""
         future: Future[Any] = Future()
         self._inbox.append((command, future))
-        self.desk.wake()
         self.serve()
         return future
 
@@ -206,28 +428,22 @@ class Control:
             raise RuntimeError(
                 "a tool or a listener cannot change the run that is running it; run.inject(...) is safe there"
             )
-        if self._baton.locked() and background.on_loop():
-            raise Busy("wait for the run to pause: its own loop cannot wait for it")
         return background.wait(self.ask(command))
 
-    def _in_order(self, command: Callable[[], Any]) -> Any:
-        """Apply a command once all that happened before it is written."""
-        self.desk.catch_up()
-        return command()
-
     def serve(self) -> None:
-        """Apply the inbox if the baton is free."""
-        with interrupts.deferred():
-            while self._inbox and self._baton.acquire(False):
-                token = DRIVING.set(self)
-                try:
+        """Apply the inbox, unless somebody holds the lock: then they do that."""
+        while self._inbox and self._owner != threading.get_ident() and self._lock.acquire(False):
+            self._owner = threading.get_ident()
+            token = DRIVING.set(self)
+            try:
+                with interrupts.deferred():
                     self._apply()
-                finally:
-                    DRIVING.reset(token)
-                    self._let_go()
+            finally:
+                DRIVING.reset(token)
+                self._let_go()
 
     def _apply(self) -> None:
-        self._changing.acquire()
+        """Carry out what is in the inbox; the lock is held."""
         self._commanding = threading.get_ident()
         try:
             while self._inbox:
@@ -244,6 +460,47 @@ class Control:
                 else:
                     future.set_result(result)
         finally:
-            self.desk.look_behind()
+            self.scheduler.look_for_unsaved()
+            if self.state.in_flight:
+                self._follow()
             self._commanding = 0
-            self._changing.release()
+            self._news.notify_all()
+            if self._driver is None:
+                self._tell_rest()
+
+    def _follow(self) -> None:
+        """Give up the calls whose line was left, and let a new thread go on for one that is stuck in such a call."""
+        for flight in self.scheduler.follow():
+            self._give_up(flight)
+            driver = self._driver
+            if driver is not None and driver.calling is flight:
+                self._replace(driver)
+
+
+class _Held:
+    """Hold the lock of a control, and interrupts back; on leaving, carry out what came in meanwhile."""
+
+    __slots__ = ("_control", "_deferred")
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+
+    def __enter__(self) -> None:
+        deferred = interrupts.deferred()
+        deferred.enter(sys._getframe(1))
+        self._control._take()
+        self._deferred = deferred
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        control, deferred = self._control, self._deferred
+        control._let_go()
+        if control._inbox:
+            control.serve()
+        deferred.leave(sys._getframe(1), kind)
+
+
+def check_timeout(timeout: Any) -> None:
+    """Check that a time limit is a number of seconds, or None. Raises `UsageError`."""
+    fits = timeout is None or (isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout >= 0)
+    if not fits or timeout == float("inf"):
+        raise UsageError(f"timeout must be a number of seconds, or None for no limit, not {timeout!r:.100}")

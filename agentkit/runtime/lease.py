@@ -1,31 +1,34 @@
-"""Who writes a run's rows: this process holds the run while it lives and is not over, and takes it again when it must."""
+"""The hold on a run in its journal: who holds it may write its rows."""
 
 from __future__ import annotations
 
-from agentkit.trace.history import History
+from agentkit.trace.trace import Trace
 
 
 class Lease:
-    """The hold on a run in its journal. Raises `JournalInUse` where another process has taken it meanwhile."""
+    """This process holds the run while it goes on, and takes it again when it must.
 
-    __slots__ = ("held", "history")
+    Raises `JournalInUse` if another process has taken it in the meantime.
+    """
 
-    def __init__(self, history: History) -> None:
-        self.history = history
+    __slots__ = ("held", "trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
         self.held = True
 
     def take(self) -> None:
-        """Hold the run, if it was let go; what others wrote since then is read first."""
-        journal = self.history.journal
+        """Hold the run, if it was released; what others have written since then is read first."""
+        journal = self.trace.journal
         if self.held or journal is None:
             return
-        info = journal.claim(self.history.run)
+        info = journal.claim(self.trace.run)
         self.held = True
-        if info.rows > self.history.latest:
-            self.history.reload(journal.rows(self.history.run))
+        if info.rows > self.trace.latest:
+            self.trace.reload(journal.rows(self.trace.run))
 
     def drop(self) -> None:
-        """Let the run go, so that it can be resumed elsewhere or deleted, and costs no open file."""
-        if self.held and self.history.journal is not None:
-            self.history.journal.release(self.history.run)
+        """Release the run, so that it can be resumed elsewhere or deleted, and costs no open file."""
+        if self.held and self.trace.journal is not None:
+            self.trace.journal.release(self.trace.run)
             self.held = False

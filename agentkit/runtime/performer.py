@@ -1,82 +1,89 @@
-"""The host performs steps: it knows the models, the tools and the dialects, and says which foreign code to call.
-
-It calls nothing itself: each job is a generator that yields an `Effect` (a call into foreign code) and is sent what came
-back. The two drivers in drive.py carry effects out, one blocking, one awaiting.
-"""
+"""How a step is performed: which model is asked in which dialect, which tool is called, and how the result is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from agentkit.core import interrupts
 from agentkit.core.messages import Call, Message, Reply
 from agentkit.core.schema import Shape
 from agentkit.core.secrets import mask, mask_json
-from agentkit.core.steps import Act, Step, Think
+from agentkit.core.steps import Act, Think
 from agentkit.core.usage import Usage
-from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ToolTimeout
-from agentkit.gates import deadline
-from agentkit.journal.entries import Entry, Note, Row
+from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ModelTimeout, ToolTimeout
+from agentkit.gates.deadline import out_of_time
+from agentkit.journal.entries import Note, Row
 from agentkit.models import dialects, structured_output
 from agentkit.models.base import Abilities, Model, Request
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.overflow import shortened
-from agentkit.models.reply_conversion import reply_of
-from agentkit.tools import observe
-from agentkit.tools.sources import ToolSet
+from agentkit.models.reply_conversion import is_usage, reply_of
+from agentkit.runtime.calls import call_model, call_tool, late_error, tool_error
+from agentkit.runtime.events import Listeners
+from agentkit.runtime.in_flight import InFlight, Outcome
+from agentkit.tools import observations
+from agentkit.tools.toolset import ToolSet
 
 
-@dataclass(slots=True, eq=False)
-class Effect:
-    """A call into foreign code: `function(*args, **kwargs)`, to be given up after `timeout` seconds (None: never).
+class Performer:
+    """What steps are performed with; each attribute may be changed between two steps.
 
-    `entry` is what a model's reply will become; what it says on the way is told under the place of it.
+    `roles` names other models for some roles ("evaluate", "plan" …), and for what `tags["model"]` of a step may say
+    ("fast"). With `dialect` None, the abilities of the model decide. `failed` collects the usage of calls that failed for
+    good, by frame path.
     """
 
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    timeout: float | None
-    model: bool
-    entry: Entry | None = None
+    def __init__(
+        self,
+        model: Model,
+        tools: ToolSet,
+        dialect: Dialect | None = None,
+        roles: dict[str, Model] | None = None,
+        settings: dict[str, Any] | None = None,
+        failed: dict[str, Usage] | None = None,
+    ) -> None:
+        self.model = model
+        self.tools = tools
+        self.dialect = dialect
+        self.roles = roles or {}
+        self.settings = settings or {}
+        self.model_timeout: float | None = 600.0
+        self.failed = failed if failed is not None else {}
+        self._chosen: dict[int, Dialect] = {}
 
+    def perform(self, flight: InFlight, listeners: Listeners) -> Outcome:
+        """Perform a step, in the present thread; return what came back, or the error. A person's interrupt is raised."""
+        try:
+            if type(flight.step) is Act:
+                return True, self._act(flight.step.call, flight)
+            return True, self._think(flight, listeners)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and interrupts.pressed(error):
+                raise
+            return False, error
 
-Job = Generator[Effect, Any, Any]
+    def late(self, flight: InFlight) -> Outcome:
+        """Return the outcome of a step whose call took too long."""
+        step = flight.step
+        assert flight.limit is not None
+        if flight.seconds is not None and flight.limit >= flight.seconds:
+            return True, out_of_time(step, flight.seconds)
+        if type(step) is Act:
+            return True, observations.timed_out(step.call, flight.limit)
+        assert type(step) is Think
+        model = self._model_for(step)
+        try:
+            dialect = self.dialect_for(model, step.shape)
+            return True, self._failed(late_error(flight, ModelTimeout), flight, step, model, dialect)
+        except Exception as error:
+            return False, error
 
-_COUNTED = tuple(one.name for one in fields(Usage))
-
-
-@dataclass(slots=True)
-class Host:
-    """What steps are performed with; every field may be changed between two steps.
-
-    `roles` names other models for some roles ("evaluate", "plan" …) and for what a step's `tags["model"]` may say ("fast");
-    `dialect` None chooses by the model's abilities. `failed_usage` is what calls have used that failed for good, by frame path.
-    """
-
-    model: Model
-    tools: ToolSet
-    dialect: Dialect | None = None
-    roles: dict[str, Model] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    model_timeout: float | None = 600.0
-    failed_usage: dict[str, Usage] = field(default_factory=dict)
-    _chosen: dict[int, Dialect] = field(default_factory=dict)
-
-    def perform(self, step: Step, entry: Entry) -> Job:
-        """Give the job that performs a Think or an Act of one call; it fills in what `entry` says of the author."""
-        if type(step) is Think:
-            job = self._think(step, entry)
-        else:
-            assert type(step) is Act
-            job = self._act(step.calls[0], entry)
-        if step.tags and (limit := deadline.limit_of(step)):
-            return deadline.within(job, step, limit)
-        return job
+    # -- models --------------------------------------------------------------------------------------------------------
 
     def dialect_for(self, model: Model, shape: Shape | None = None) -> Dialect:
-        """Give the dialect in which this model is asked: for data of a shape the best level that it can."""
+        """Return the dialect in which a model is asked; for data, the best level that it can do."""
         if shape is not None:
             return structured_output.dialect_for(shape, getattr(model, "abilities", Abilities()), self.dialect)
         if self.dialect is not None:
@@ -86,105 +93,102 @@ class Host:
         return self._chosen[id(model)]
 
     def _model_for(self, step: Think) -> Model:
-        """Give the model that a step wishes for by its tags, or that its role has, or the run's own."""
+        """Return the model that a step wants by its tags, or that its role has, or the run's own."""
         if not self.roles:
             return self.model
         return self.roles.get(step.tags.get("model", "")) or self.roles.get(step.role, self.model)
 
-    def sent(self, step: Any, spoken: str = "", author: str = "") -> dict[str, Any]:
-        """Rebuild the request of a model call: the JSON as it is handed to the socket, where that model is still here."""
+    def sent(self, step: Any, dialect_name: str = "", author: str = "") -> dict[str, Any]:
+        """Rebuild the request of a model call: the JSON that is sent, if the model is still there to write it."""
         model = self._model_for(step)
-        dialect = structured_output.dialect_named(spoken, step.shape) if spoken else self.dialect_for(model, step.shape)
+        dialect = (
+            structured_output.dialect_named(dialect_name, step.shape)
+            if dialect_name
+            else self.dialect_for(model, step.shape)
+        )
         request = structured_output.request_for(step, dialect, self.settings)
         asked = [one for one in getattr(model, "models", [model]) if author in ("", name_of(one))]
         write = getattr(asked[0], "body", None) if asked else None
         return write(request) if write else request.to_dict()
 
-    def _think(self, step: Think, entry: Entry) -> Job:
+    def _think(self, flight: InFlight, listeners: Listeners) -> Reply:
+        step, entry = flight.step, flight.entry
+        assert type(step) is Think
         model = self._model_for(step)
+        entry.model = name_of(model)
         dialect = self.dialect_for(model, step.shape)
         request = structured_output.request_for(step, dialect, self.settings)
         try:
-            output = yield from self._ask(step, entry, model, request)
+            output = self._ask(step, flight, model, request, listeners)
         except Exception as error:
-            used = error.usage if isinstance(error, ModelError) and _counts(error.usage) else None
-            if not (finish := structured_output.finish_after_failure(step, dialect, error)):
-                if used is not None:
-                    self.failed_usage[entry.path] = self.failed_usage.get(entry.path, Usage()) + used
-                raise
-            entry.author, entry.model, entry.dialect, entry.usage = "host", name_of(model), dialect.name, used
-            return structured_output.failed_reply(error, mask(str(error)), dialect, finish)
+            if flight.seconds is not None and isinstance(error, TimeoutError):
+                return out_of_time(step, flight.seconds)  # type: ignore[return-value]
+            return self._failed(error, flight, step, model, dialect)
         reply = reply_of(output)
-        if wrong := _wrong(reply):
-            raise TypeError(wrong)
-        entry.author, entry.model, entry.dialect = "model", reply.model or name_of(model), dialect.name
-        entry.usage = reply.usage
+        entry.author, entry.dialect, entry.usage = "model", dialect.name, reply.usage
+        entry.model = reply.model or entry.model
         return dialect.read(_masked_reply(reply), step.tools)
 
-    def restore(self, rows: Iterable[Row], run: str) -> None:
-        """Take over from a journal what calls have used that failed for good: the last error says it all."""
-        for row in rows:
-            if isinstance(row, Note) and row.kind == "error" and row.run == run:
-                self.failed_usage = {path: Usage(**used) for path, used in row.data.get("failed_usage", {}).items()}
-
-    def _ask(self, step: Think, entry: Entry, model: Model, request: Request) -> Job:
-        """Ask a model; a chat that it cannot read whole is shortened, once."""
-        seconds = None if getattr(model, "limits_itself", False) else self.model_timeout
+    def _ask(self, step: Think, flight: InFlight, model: Model, request: Request, listeners: Listeners) -> Any:
+        """Ask a model; a chat that is too long for it is shortened, once."""
+        limit = None if getattr(model, "limits_itself", False) else self.model_timeout
         try:
-            return (yield Effect(model, (request,), {}, seconds, True, entry))
+            return call_model(model, request, flight, limit, listeners)
         except ContextOverflow:
-            chat, entry.reason = shortened(step.chat)
+            chat, flight.entry.reason = shortened(step.chat)
             if chat is None:
                 raise
-            entry.performed = replace(step, chat=chat)
-            return (yield Effect(model, (replace(request, chat=chat),), {}, seconds, True, entry))
+            flight.entry.performed = replace(step, chat=chat)
+            return call_model(model, replace(request, chat=chat), flight, limit, listeners)
 
-    def _act(self, call: Call, entry: Entry) -> Job:
+    def _failed(self, error: Exception, flight: InFlight, step: Think, model: Model, dialect: Dialect) -> Reply:
+        """Return the reply that stands for a failure, if the step can do without one; otherwise raise the error."""
+        used = error.usage if isinstance(error, ModelError) and is_usage(error.usage) else None
+        if finish := structured_output.finish_after_failure(step, dialect, error):
+            entry = flight.entry
+            entry.author, entry.model, entry.dialect, entry.usage = "host", name_of(model), dialect.name, used
+            return structured_output.failed_reply(error, mask(str(error)), dialect, finish)
+        if used is not None:
+            path = flight.entry.path
+            self.failed[path] = self.failed.get(path, Usage()) + used
+        raise error
+
+    def restore(self, rows: Iterable[Row], run: str) -> None:
+        """Take over from a journal what failed calls have used: the last error tells it all."""
+        for row in rows:
+            if isinstance(row, Note) and row.kind == "error" and row.run == run:
+                self.failed.clear()
+                self.failed.update({path: Usage(**used) for path, used in row.data.get("failed_usage", {}).items()})
+
+    # -- tools ---------------------------------------------------------------------------------------------------------
+
+    def _act(self, call: Call, flight: InFlight) -> Message:
+        entry = flight.entry
         entry.author = "host"
         tool = self.tools.find(call.name)
         if tool is None:
-            return (observe.not_found(call, [tool.name for tool in self.tools.tools]),)
+            return observations.not_found(call, [tool.name for tool in self.tools.tools])
         try:
             arguments, coerced = tool.bind(call)
         except ArgumentsError as error:
-            return (observe.invalid(call, error),)
+            return observations.invalid_arguments(call, error)
         if coerced:
             entry.reason = "; ".join(coerced)
         entry.author = "tool"
         try:
-            value = yield Effect(tool.function, (), arguments, tool.timeout, False)
+            value = call_tool(tool.function, arguments, flight, tool.timeout)
         except ToolTimeout:
-            return (observe.timed_out(call, tool.timeout),)
-        except (Control, KeyboardInterrupt):
-            raise
+            return observations.timed_out(call, flight.limit)
         except BaseException as error:
-            return (_masked(observe.failure(call, error)),)
-        return (_masked(observe.observation(call, value)),)
+            if isinstance(error, Control) or (isinstance(error, KeyboardInterrupt) and interrupts.pressed(error)):
+                raise
+            return _masked(observations.raised(call, tool_error(error)))
+        return _masked(observations.returned(call, value))
 
 
 def name_of(model: Any) -> str:
-    """Name a model: its own name, else its function's."""
+    """Return the name of a model, or of its function."""
     return getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
-
-
-def _wrong(reply: Reply) -> str:
-    """Say what is wrong with what a model gave, before anything of it is recorded."""
-    if type(reply.text) is not str or type(reply.reasoning) is not str:
-        return f"the text and the reasoning of a Reply are texts, not {reply.text!r:.100} and {reply.reasoning!r:.100}"
-    if reply.usage is not None and not _counts(reply.usage):
-        return f"the usage of a Reply is a Usage of numbers, not {reply.usage!r:.200}"
-    fits = type(reply.calls) is tuple
-    for call in reply.calls if fits else ():
-        fits = fits and type(call) is Call and type(call.arguments) is dict
-    return (
-        ""
-        if fits
-        else f"the calls of a Reply are a tuple of Calls with a dict of arguments each, not {reply.calls!r:.200}"
-    )
-
-
-def _counts(usage: Any) -> bool:
-    return type(usage) is Usage and all(isinstance(getattr(usage, name), int | float) for name in _COUNTED)
 
 
 def _masked(message: Message) -> Message:
@@ -197,7 +201,7 @@ def _masked(message: Message) -> Message:
 def _masked_reply(reply: Reply) -> Reply:
     text, reasoning = mask(reply.text), mask(reply.reasoning) if reply.reasoning else ""
     if reply.opaque is not None and mask_json(reply.opaque) is not reply.opaque:
-        reply = replace(reply, opaque=None)  # what is signed cannot be masked, and what holds a secret is not kept
+        reply = replace(reply, opaque=None)  # what is signed cannot be masked, and a secret in it must not be kept
     if text is reply.text and reasoning is reply.reasoning:
         return reply
     return replace(reply, text=text, reasoning=reasoning)

@@ -1,305 +1,290 @@
-"""The desk: what both drivers work at. It says what may start, starts it, and records how it ended.
-
-Whoever holds the run's baton uses it; nothing here waits for anything.
-"""
+"""What may start, how it is started, and how its end is recorded. Nothing here waits for anything."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
-from agentkit.core.secrets import mask, mask_json
-from agentkit.core.steps import Act, Step
-from agentkit.core.text import error_line, error_text
+from agentkit.core.secrets import mask
+from agentkit.core.steps import Act, Conclude
+from agentkit.core.text import error_text
 from agentkit.core.usage import Usage
-from agentkit.errors import JournalError, UsageError
-from agentkit.gates.base import Breakpoint, Gate, Verdict, ask_all, met, question, uncertain
-from agentkit.journal.entries import Entry, Row
-from agentkit.runtime.performer import Host, Job
-from agentkit.stepper.stepper import KINDS, Pending, Stepper
-from agentkit.trace.events import Event, event_of, place
-from agentkit.trace.history import History
-from agentkit.trace.progress import Progress
+from agentkit.errors import JournalError, Stopped, UsageError
+from agentkit.gates.base import ask_gates
+from agentkit.gates.breakpoints import hit
+from agentkit.gates.deadline import time_left
+from agentkit.gates.state import Gate, State
+from agentkit.gates.verdict import Verdict
+from agentkit.journal.entries import Entry
+from agentkit.runtime.events import Listeners
+from agentkit.runtime.in_flight import InFlight, Outcome
+from agentkit.runtime.performer import Performer
+from agentkit.stepper.stepper import Pending, Stepper
+from agentkit.trace.events import place
+from agentkit.trace.trace import Trace
 
 
-@dataclass(slots=True, eq=False)
-class Work:
-    """A step that is being performed: the job, and the entry that it will become."""
+class Scheduler:
+    """Bring a trace, a performer and gates together. Whoever holds the run's lock uses it."""
 
-    pending: Pending
-    step: Step
-    entry: Entry
-    job: Job
+    def __init__(self, trace: Trace, state: State, performer: Performer, scoped: tuple[Gate, ...]) -> None:
+        self.trace = trace
+        self.state = state
+        self.performer = performer
+        self.listeners = Listeners(trace, self.warn)
+        self._scoped = scoped
+        self._told_end: Stepper | None = None
 
+    # -- starting ------------------------------------------------------------------------------------------------------
 
-class Desk:
-    """Bring history, host and gates together, one step at a time.
-
-    `hold` says why nothing more may start ("" when it may); `waiting` are the steps that wait for a person; `pace` are
-    the seconds between two steps of a run that plays. `later` has something done by whoever holds the baton, and `wake`
-    has a driver that waits look around at once; control and drivers set them. `cancellable` is what threads wait for.
-    """
-
-    def __init__(self, history: History, host: Host, gates: tuple[Gate, ...] = ()) -> None:
-        self.history = history
-        self.host = host
-        self.tree = history.run
-        self.gates = {
-            kind: tuple(g for g in (question, uncertain, *gates) if kind in getattr(g, "kinds", KINDS))
-            for kind in KINDS
-        }
-        self.breakpoints: list[Breakpoint] = []
-        self.hold = ""
-        self.error: BaseException | None = None
-        self.waiting: dict[Pending, Verdict] = {}
-        self.allowed: set[Pending] = set()
-        self.remembered: set[str] = set()
-        self._usage = Usage()
-        self._over: Stepper | None = None
-        self.steps = 0
-        self.tool_calls = 0
-        self.pace = 0.0
-        self.started: tuple[Container[Pending], list[Pending]] = ((), [])
-        self.listeners: list[Callable[[Event], Any]] = []
-        self.later: Callable[[Callable[[], Any]], Any] = lambda command: command()
-        self.wake: Callable[[], Any] = str
-        self.cancellable: set[Any] = set()
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens, money and model calls so far."""
-        return sum(list(self.host.failed_usage.values()), self._usage + Usage(calls=self.steps))
-
-    def due(self, busy: Container[Pending] = (), *, stepping: bool = False) -> list[Pending]:
-        """Give the steps that may start now; what a gate holds back goes to `waiting`, a breakpoint sets `hold`.
+    def due(self, *, stepping: bool = False) -> list[Pending]:
+        """Return the steps that may start now; what a gate holds back waits, and a breakpoint holds the run.
 
         With `stepping` a person goes step by step: breakpoints and an earlier hold are passed over.
         """
-        history = self.history
-        if (self.hold and not stepping) or (history.behind.waiting and not self.caught_up()):
+        trace, state = self.trace, self.state
+        if (state.hold and not stepping) or (trace.unsaved.waiting and not self.caught_up()):
             return []
-        if history.torn:
+        if trace.torn:
             self.mend()
-        if history.stepper.error:
-            self.error = history.stepper.error
+        if trace.stepper.error:
+            state.error = trace.stepper.error
             return []
-        found: list[Pending] = []
-        self.started = (busy, found)
-        for pending in history.stepper.pending:
-            if pending in busy or pending in self.waiting:
+        found = state.starting = []
+        for pending in trace.stepper.pending:
+            if pending in state.in_flight or (state.decisions and self._is_waiting(pending)):
                 continue
-            gated = self.breakpoints or self.gates[pending.step.kind]
-            verdict = self._verdict(pending, stepping) if gated else None
+            gates = state.gates[pending.step.kind]
+            if pending.scopes and pending.step.kind != "conclude":
+                gates = (*gates, *self._scoped)
+            verdict = self._verdict(gates, pending, stepping) if gates or state.breakpoints else None
             if verdict is None:
                 found.append(pending)
             elif verdict.kind == "ask":
-                self.waiting[pending] = verdict
-                self.emit("waiting", why=verdict.why)
+                state.decide(pending, verdict)
+                self.listeners.tell("waiting", why=verdict.why)
             elif verdict.kind == "answer":
-                if self.save(self._in_place(pending, "gate", verdict.why), verdict.result) is None:
-                    return []
-                return self.due(busy, stepping=stepping)
+                if self.save(self._instead(pending, "gate", verdict.why), verdict.result) is None:
+                    break
+                return self.due(stepping=stepping)
             elif verdict.kind == "fail":
                 self.fail(verdict.result)
-                return []
+                break
             elif verdict.kind == "pause":
-                self.hold = verdict.why
-                self.allowed.add(pending)
-                return []
-        return found
+                state.hold = verdict.why
+                state.decide(pending, None)
+                break
+        else:
+            state.starting = []
+            return found
+        state.starting = []
+        return []
 
-    def _verdict(self, pending: Pending, stepping: bool) -> Verdict | None:
-        verdict = ask_all(self.gates[pending.step.kind], pending, self)
-        if verdict is not None or stepping or not self.breakpoints or pending in self.allowed:
+    def _is_waiting(self, pending: Pending) -> bool:
+        decision = self.state.decision(pending)
+        return decision is not None and decision.verdict is not None
+
+    def _verdict(self, gates: tuple[Gate, ...], pending: Pending, stepping: bool) -> Verdict | None:
+        state = self.state
+        verdict = ask_gates(gates, pending, state)
+        if verdict is not None or stepping or not state.breakpoints or state.is_allowed(pending):
             return verdict
-        why = met(self.breakpoints, lambda point: point.before(pending, self))
+        why = hit(state.breakpoints, lambda breakpoint: breakpoint.before(pending, self.trace))
         return Verdict("pause", why) if why else None
-
-    def effect(self, pending: Pending) -> str:
-        """Give the effect of the tool that a one-call Act asks for; a call that will not run has none ("pure")."""
-        call = pending.step.calls[0]  # type: ignore[union-attr]
-        tool = self.host.tools.find(call.name)
-        return "pure" if tool is None or call.problem else tool.effect
 
     def mend(self) -> None:
         """Run the engine again if it was interrupted in its own code."""
-        if self.history.torn:
-            self.history.rebuild()
+        if self.trace.torn:
+            self.trace.rebuild()
             self.settle()
 
-    def begin(self, pending: Pending) -> Work | None:
-        """Begin a step: from here on it may have had its effect. Where the journal does not take that, the run is held instead."""
+    def begin(self, pending: Pending) -> InFlight | None:
+        """Begin a step: from here on it may have had its effect. If the journal refuses that, the run is held instead."""
+        trace, state, step = self.trace, self.state, pending.step
         now = time.time()
-        history = self.history
-        entry = Entry(history.tips[pending.lane.path], "", pending.path, pending.index, started=now, run=history.run)
-        if type(pending.step) is Act:
+        if type(step) is Act:
             try:
-                history.begin(pending, now, sync=self.effect(pending) != "pure")
+                self._begin_call(pending, now)
             except JournalError as error:
                 self._refused(error)
                 return None
         elif self.listeners:
-            self.emit("thinking", **place(pending))
-        if self.allowed:
-            self.allowed.discard(pending)  # a yes is for one time: what was interrupted is asked about again
-        step = history.performed(pending)
-        return Work(pending, step, entry, self.host.perform(step, entry))
+            self.listeners.tell("thinking", **place(pending))
+        if state.decisions:
+            state.forget_decision(pending)
+        entry = Entry(0, "", pending.path, pending.index, started=now, run=trace.run)
+        flight = InFlight(pending, trace.to_perform(pending), entry, trace.place(pending))
+        if pending.scopes and (left := time_left(pending, state)):
+            flight.seconds = left[0]
+        state.in_flight[pending] = flight
+        return flight
+
+    def _begin_call(self, pending: Pending, now: float) -> None:
+        """Record that a call begins, if anybody may ask about it later: nobody asks about a pure one that is gone."""
+        is_pure = self.state.effect(pending) == "pure"
+        if not is_pure or (self.trace.journal is not None and self.trace.journal.durable):
+            self.trace.begin_call(pending, now, sync=not is_pure)
+        elif self.listeners:
+            call = pending.step.call  # type: ignore[union-attr]
+            self.listeners.tell("tool_call", **place(pending), name=call.name, id=call.id)
+
+    # -- ending --------------------------------------------------------------------------------------------------------
 
     def conclude(self, pending: Pending) -> Entry | None:
-        """Pass an answer, or hand over the injected messages that must be answered first."""
-        return self.save(self._in_place(pending, "model"), self.history.answer_first())
+        """Let an answer stand, or hand over the injected messages that must be answered first."""
+        return self.save(self._instead(pending, "model"), self.trace.answer_first())
+
+    def end(self, flight: InFlight, outcome: Outcome) -> Entry | None:
+        """Record how a step ended. If it failed or was stopped, it stays pending, and None is returned."""
+        self.state.in_flight.pop(flight.pending, None)
+        came_back, value = outcome
+        if came_back:
+            return self.save(flight, value)
+        if not isinstance(value, Stopped):
+            self.fail(value)
+        return None
 
     def answer(self, pending: Pending, result: Any, *, author: str, reason: str = "") -> Entry:
         """Put a result in the place of performing a step. Raises `JournalError`; then nothing has happened."""
-        if pending not in self.history.pending:
+        if pending not in self.trace.pending:
             raise UsageError("the run has moved on, and this step is not pending any more; see run.pending")
-        return self.finish(self._in_place(pending, author, reason), result)
+        return self._finish(self._instead(pending, author, reason), result)
 
-    def _in_place(self, pending: Pending, author: str, reason: str = "") -> Work:
-        entry = Entry(0, "", author=author, reason=reason, started=time.time(), run=self.history.run)
-        return Work(pending, pending.step, entry, None)  # type: ignore[arg-type]
+    def _instead(self, pending: Pending, author: str, reason: str = "") -> InFlight:
+        entry = Entry(0, "", author=author, reason=reason, started=time.time(), run=self.trace.run)
+        return InFlight(pending, pending.step, entry, (0, "", 0))
 
-    def save(self, work: Work, result: Any) -> Entry | None:
+    def save(self, flight: InFlight, result: Any) -> Entry | None:
         """Record a result; what the journal refuses is kept in hand, and holds the run until it is written."""
-        behind = self.history.behind
-        if not behind.waiting:
+        unsaved = self.trace.unsaved
+        if not unsaved.waiting:
             try:
-                return self.finish(work, result)
+                return self._finish(flight, result)
             except JournalError as error:
-                behind.error = error
-        behind.put(lambda: self.finish(work, result), behind.error)  # type: ignore[arg-type]
-        self.look_behind()
+                unsaved.error = error
+        unsaved.put(lambda: self._finish(flight, result), unsaved.error)
+        self.look_for_unsaved()
         return None
 
+    def _finish(self, flight: InFlight, result: Any) -> Entry:
+        """Record a result and move the engine on. Raises `JournalError`; then nothing has happened."""
+        pending, entry, trace, state = flight.pending, flight.entry, self.trace, self.state
+        entry.ended = entry.ended or time.time()
+        if state.decisions:
+            state.forget_decision(pending)
+        trace.record(pending, flight.step, result, entry)
+        state.spent.add(entry)
+        trace.advance(pending, entry.result)
+        stepper = trace.stepper
+        if stepper.answer or stepper.error or trace.unsaved.waiting:
+            self.settle()
+        if state.breakpoints:
+            state.hold = hit(state.breakpoints, lambda breakpoint: breakpoint.after(entry)) or state.hold
+        return entry
+
+    def settle(self) -> None:
+        """Record that the engine has returned its answer, or raised."""
+        self.trace.unsaved.attempt(self._tell_end)
+        self.look_for_unsaved()
+
+    def _tell_end(self) -> None:
+        stepper = self.trace.stepper
+        if stepper is self._told_end:
+            return
+        if stepper.error:
+            self._told_end = stepper
+            self.fail(stepper.error)
+        elif stepper.answer:
+            data = {"answer": stepper.answer.text, "interrupted": stepper.answer.interrupted}
+            self.trace.note("completed", data, at=time.time())
+            self._told_end = stepper
+
+    def fail(self, error: BaseException) -> None:
+        """Record that a step failed; it stays pending and can be tried again."""
+        state, trace = self.state, self.trace
+        text, at = mask(error_text(error)), time.time()
+        state.error, state.hold = error, f"{type(error).__name__}: {text}"
+        data = {"type": type(error).__name__, "text": text[:2000], "retry": error is not trace.stepper.error}
+        if state.spent.failed:
+            data["failed_usage"] = {path: asdict(used) for path, used in list(state.spent.failed.items())}
+        trace.unsaved.attempt(lambda: trace.note("error", data, at=at))
+        self.look_for_unsaved()
+
+    # -- what the journal has refused ----------------------------------------------------------------------------------
+
     def caught_up(self) -> bool:
-        """Write what the journal refused before, if anything; say whether nothing is left of it."""
+        """Write what the journal refused before, if anything; return whether nothing is left of it."""
         try:
             self.catch_up()
         except JournalError:
-            self.look_behind()
+            self.look_for_unsaved()
             return False
         return True
 
     def catch_up(self) -> None:
-        """Write what the journal refused before. Raises `JournalError` where it still refuses."""
-        behind = self.history.behind
-        if not behind.waiting:
+        """Write what the journal refused before. Raises `JournalError` if it still refuses."""
+        unsaved, state = self.trace.unsaved, self.state
+        if not unsaved.waiting:
             return
-        behind.catch_up()
-        if self.error is behind.error:
-            self.hold, self.error = "", None
+        unsaved.catch_up()
+        if state.error is unsaved.error:
+            state.hold, state.error = "", None
 
-    def look_behind(self) -> None:
-        """Hold the run, and say why, where something is in hand that the journal has refused."""
-        if self.history.behind.waiting:
-            self._refused(self.history.behind.error)
+    def look_for_unsaved(self) -> None:
+        """Hold the run, and say why, if the journal has refused something that is still in hand."""
+        if self.trace.unsaved.waiting:
+            self._refused(self.trace.unsaved.error)
 
     def _refused(self, error: JournalError | None) -> None:
-        self.error, self.hold = error, f"not saved yet: {mask(str(error))}"
+        self.state.error, self.state.hold = error, f"not saved yet: {mask(str(error))}"
 
-    def late(self, work: Work) -> None:
-        """Note that something came back after it had been given up; it is not applied. Any thread may say so."""
-        call = getattr(work.step, "calls", ())
-        what = call[0].name if call else "the model"
-        text = f"{what} came back after it had been given up; its result is not used"
-        self.later(lambda: self._warn(text))
+    # -- beside the steps ----------------------------------------------------------------------------------------------
 
-    def _warn(self, text: str) -> None:
+    def follow(self) -> list[InFlight]:
+        """After a change of the line: keep the flights whose steps are still pending, and return the others."""
+        self.mend()
+        state = self.state
+        places = {self.trace.place(pending): pending for pending in self.trace.pending}
+        flights, state.in_flight, lost = list(state.in_flight.values()), {}, []
+        for flight in flights:
+            now = places.get(flight.place)
+            if now is None or now.step != flight.pending.step:
+                lost.append(flight)
+                continue
+            flight.step = now.step if flight.step is flight.pending.step else flight.step
+            flight.pending = now
+            state.in_flight[now] = flight
+        return lost
+
+    def late(self, flight: InFlight) -> None:
+        """Note that something came back after it had been given up; it is not used."""
+        name = flight.step.call.name if type(flight.step) is Act else "the model"
+        self.warn(f"{name} came back after it had been given up; its result is not used")
+
+    def warn(self, text: str) -> None:
+        """Record a warning."""
         data, at = {"text": mask(text)}, time.time()
-        self.history.behind.attempt(lambda: self.history.note("warning", data, at=at))
+        self.trace.unsaved.attempt(lambda: self.trace.note("warning", data, at=at))
 
-    def finish(self, work: Work, result: Any) -> Entry:
-        """Record a result and move the engine on. Raises `JournalError`; then nothing has happened."""
-        pending, entry, history = work.pending, work.entry, self.history
-        entry.ended = entry.ended or time.time()
-        history.record(pending, work.step, result, entry)
-        if self.waiting:
-            self.waiting.pop(pending, None)
-        if self.allowed:
-            self.allowed.discard(pending)
-        if entry.usage is not None:
-            self._usage += entry.usage
-        if entry.kind == "think" and entry.author == "model":
-            self.steps += 1
-        elif entry.kind == "act" and entry.author == "tool":
-            self.tool_calls += 1
-        history.advance(pending, entry.result)
-        if history.behind.waiting or history.stepper.answer or history.stepper.error:
-            self.settle()
-        if self.breakpoints:
-            self.hold = met(self.breakpoints, lambda point: point.after(entry)) or self.hold
-        return entry
-
-    def settle(self) -> None:
-        """Record it when the engine has returned its answer or raised; nobody waits for a step that is not pending any more."""
-        for gone in (self.waiting.keys() | self.allowed).difference(self.history.pending):
-            self.waiting.pop(gone, None)
-            self.allowed.discard(gone)
-        self.history.behind.attempt(self._ended)
-        self.look_behind()
-
-    def _ended(self) -> None:
-        stepper = self.history.stepper
-        if stepper is self._over:
-            return
-        if stepper.error:
-            self._over = stepper
-            self.fail(stepper.error)
-        elif stepper.answer:
-            data = {"answer": stepper.answer.text, "interrupted": stepper.answer.interrupted}
-            self.history.note("completed", data, at=time.time())
-            self._over = stepper
-
-    def fail(self, error: BaseException) -> None:
-        """Record that a step failed; it stays pending and can be tried again."""
-        text, at = mask(error_text(error)), time.time()
-        self.error, self.hold = error, f"{type(error).__name__}: {text}"
-        data = {"type": type(error).__name__, "text": text[:2000], "retry": error is not self.history.stepper.error}
-        if self.host.failed_usage:
-            data["failed_usage"] = {path: asdict(used) for path, used in list(self.host.failed_usage.items())}
-        self.history.behind.attempt(lambda: self.history.note("error", data, at=at))
-        self.look_behind()
-
-    def forget(self) -> None:
-        """After the line has changed: what was held or waited belongs to steps that are no more."""
-        self.waiting.clear()
-        self.allowed.clear()
-        self.hold, self.error = "", None
+    def forget_hold(self) -> None:
+        """After the line has changed, nothing holds the run any more."""
+        self.state.hold, self.state.error = "", None
 
     def count(self) -> None:
-        """Count anew what this run has spent, from its entries: after it was loaded."""
-        own = [entry for entry in self.history.entries.values() if entry.run == self.history.run and not entry.replaces]
-        self._usage = sum((entry.usage for entry in own if entry.usage), Usage())
-        self.steps = sum(entry.kind == "think" and entry.author == "model" for entry in own)
-        self.tool_calls = sum(entry.kind == "act" and entry.author == "tool" for entry in own)
+        """Count what this run has spent, from its entries, after it was loaded."""
+        spent = self.state.spent
+        spent.model_calls = spent.tool_calls = 0
+        spent.usage = Usage()
+        for entry in self.trace.tree.entries.values():
+            if entry.run == self.trace.run and not entry.original:
+                spent.add(entry)
 
-    def listen(self, listener: Callable[[Event], Any]) -> None:
-        """Call `listener` for every event from now on; one that raises is called no more, and a warning is recorded."""
-        if not self.listeners:
-            self._progress = Progress(self.history.entries.values())
-        self.listeners.append(listener)
-        self.history.on_row = self._row
+    def is_conclusion(self, pending: Pending) -> bool:
+        """Return whether a step is one that nobody performs."""
+        return type(pending.step) is Conclude
 
-    def emit(self, kind: str, **data: Any) -> None:
-        """Tell the listeners something that is not kept."""
-        if self.listeners:
-            self._tell(Event(kind, self.history.run, 0, mask_json(data)))
 
-    def _row(self, row: Row) -> None:
-        for told in self._progress.take(row):
-            self._tell(told)
-        if event := event_of(row):
-            self._tell(event)
-
-    def _tell(self, event: Event) -> None:
-        for listener in list(self.listeners):
-            try:
-                listener(event)
-            except (
-                BaseException
-            ) as error:  # whatever it is, the row that it was told of is written, and the engine waits for it
-                if listener in self.listeners:
-                    self.listeners.remove(listener)
-                self._warn(f"a listener raised {error_line(error)}; it is called no more")
+Until = Callable[[], str]
+"""Returns a reason to stop driving, or ""."""

@@ -1,79 +1,84 @@
 """One engine, held at its pending steps.
 
 Rule 1: nothing here performs anything: no I/O, no clock, no thread.
-Rule 2: where a step stands is said by its frame path and index, never by the order in which things completed.
-Rule 3: whatever an engine was sent once it can be sent again; a stepper is never copied, it is built anew and replayed.
+Rule 2: the place of a step is its frame path and index, never the order in which things were completed.
+Rule 3: whatever was sent to an engine once can be sent again; a stepper is never copied, but built anew and replayed.
 
 Paths: the engine's own frame is "", the n-th generator that it delegates to with `yield from` is ".n", and lane k of the
-parallel step with index i is "[i.k]"; so "[3.0].1" is the first sub-generator within lane 0 of step 3.
+`All` with index i is "[i.k]"; so "[3.0].1" is the first sub-generator in lane 0 of step 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from agentkit.around.base import Around
-from agentkit.core.messages import EMPTY
-from agentkit.core.steps import Act, Answer, Engine, Step, problem
+from agentkit.core.messages import EMPTY, Chat
+from agentkit.core.steps import Act, After, Answer, Conclude, End, Engine, Scope, Step, problem, replace
 from agentkit.core.text import error_line
 from agentkit.errors import EngineError, Finish, OutputValidationError
-from agentkit.stepper.lanes import Frame, Lane
-from agentkit.stepper.places import Place, places, raised_at, single
+from agentkit.stepper.frames import Batch, Frame, FrameInfo, Lane, all_lanes, frames_of, leaves, raised_at, single
 
-Recorded = dict[tuple[str, int], Any]
-"""Entries by frame path and index: anything with `kind`, `step` and `result`."""
+Recorded = Mapping[tuple[str, int], Any]
+"""Entries by frame path and index: anything with `step` and `result`."""
 
 KINDS = ("think", "act", "ask", "all", "conclude")
 
 
 @dataclass(slots=True, eq=False)
 class Pending:
-    """A step that waits to be performed: where it stands, and in which lane. `opens` is true for a parallel step."""
+    """A step that is waiting to be performed, its place in the engine, and the scopes that it is in."""
 
     lane: Lane
     path: str
     index: int
     step: Step
-    opens: bool = False
-    joins: bool = False
+    scopes: tuple[tuple[str, Scope], ...] = ()
 
     def __repr__(self) -> str:
         return f"Pending({self.step.kind} ({self.step.role}){f' at {self.path}' if self.path else ''})"
 
 
 @dataclass(slots=True)
-class Given:
-    """The result that an around gave in the place of a step, which is performed by nobody then."""
+class _Given:
+    """The result that an around gives instead of having a step performed."""
 
     result: Any
 
 
 class Stepper:
-    """Hold an engine at its pending steps; `feed` sends a result in and moves on to the next ones.
+    """Hold an engine at its pending steps; `feed` sends a result to it and moves on to the next steps.
 
-    At the end `answer` holds the engine's `Answer`; when the engine or an around raised or broke the protocol, `error`
-    holds an `EngineError` (or its `OutputValidationError`) and nothing is pending any more. A KeyboardInterrupt for which
-    `pressed(error)` is true is a person's and passes through; the stepper is of no use then, and a new one is to be
-    replayed in its place.
+    When the engine returns its `Answer`, a `Conclude` is pending; `answer` is set when nothing comes back for that. If a
+    message comes back, the engine is begun again by `begin_again(chat)` with all that was said. If the engine or an
+    around raises or breaks the protocol, `error` holds an `EngineError` (or its `OutputValidationError`), and nothing is
+    pending any more. A KeyboardInterrupt for which `pressed(error)` is true is a person's and passes through; after
+    that the stepper cannot be used any more, and a new one has to be replayed.
     """
 
     def __init__(
         self,
         engine: Engine,
         arounds: tuple[Around, ...] = (),
+        *,
+        begin_again: Callable[[Chat], Engine] | None = None,
         pressed: Callable[[BaseException], bool] = lambda error: False,
     ) -> None:
         self.answer: Answer | None = None
         self.error: EngineError | OutputValidationError | None = None
         self.diverged = ""
+        self._begin_again = begin_again
         self._pressed = pressed
+        self._stack = arounds
+        seen_by = {id(around): getattr(around, "kinds", KINDS) for around in arounds}
+        kinds = {**{kind: (kind,) for kind in KINDS}, "calls": ("act", "all")}
         self._arounds = {
-            kind: tuple((i, around) for i, around in enumerate(arounds) if kind in getattr(around, "kinds", KINDS))
-            for kind in KINDS
+            name: tuple((i, around) for i, around in enumerate(arounds) if set(wanted) & set(seen_by[id(around)]))
+            for name, wanted in kinds.items()
         }
-        self.root = Lane(engine, "", None, wrapped=True)
+        self.root = Lane(engine, "")
         self._advance(self.root, None)
 
     @property
@@ -82,111 +87,86 @@ class Stepper:
         root = self.root
         if self.error:
             return []
-        if not root.branches:
+        if root.batch is None:
             return [root.pending] if root.pending else []
-        return [lane.pending for lane in _leaves(root) if lane.pending]
+        return [lane.pending for lane in leaves(root) if lane.pending]
 
     def feed(self, pending: Pending, result: Any) -> None:
-        """Send the result of a pending step to its engine and move on; what comes back after the end is heard by nobody."""
+        """Send the result of a pending step to its engine and move on; after the end, results are ignored."""
         lane = pending.lane
         if self.answer is not None:
             return
         if lane.pending is not pending:
             raise EngineError("this step is not pending any more")
         lane.pending = None
-        lane.branches = []
-        self._advance(lane, result)
-
-    def open(self, pending: Pending) -> None:
-        """Start the lanes of a parallel step."""
-        lane, step = pending.lane, pending.step
-        parts = tuple(Act((call,), step.role, step.tags) for call in step.calls) if type(step) is Act else step.parts  # type: ignore[union-attr]
-        wrapped = type(step) is not Act
-        lane.pending = None
-        engines: list[Any] = [part if hasattr(part, "send") else single(part) for part in parts]
-        place = f"{pending.path}[{pending.index}."
-        lane.branches = [
-            Lane(e, f"{place}{k}]", lane, wrapped=wrapped, within=lane.asker) for k, e in enumerate(engines)
-        ]
-        for i, around in self._arounds["all"] if wrapped else ():
-            if getattr(around, "nested", False):
-                own = lane.frames[0].memories.setdefault(i, {})
-                own["lanes"] = [branch.frames[0].memories.setdefault(i, {"outer": own}) for branch in lane.branches]
-        joint = Pending(lane, pending.path, pending.index, step, joins=True)
-        for branch in lane.branches:
-            branch.pending = None
-            self._advance(branch, None)
-        if all(branch.done for branch in lane.branches):
-            lane.pending = joint
+        if type(result) is End:
+            self._end_at(lane, result)
         else:
-            lane.joint = joint
-
-    def join(self, pending: Pending) -> Any:
-        """Give the result of a parallel step all of whose lanes are done, to be fed."""
-        results = [branch.result for branch in pending.lane.branches]
-        if type(pending.step) is Act:
-            return tuple(message for result in results for message in result)
-        return tuple(results)
+            self._advance(lane, result)
 
     def replay(self, recorded: Recorded) -> list[tuple[Pending, Any]]:
-        """Feed recorded results until only steps are pending that have none; give the steps that were replayed.
+        """Feed recorded results until only steps are pending that have none; return the steps that were replayed.
 
-        A lane stops at the first step whose identity is not the recorded one; `diverged` then says where.
+        A lane stops at the first step whose identity differs from the recorded one; `diverged` then says where.
         """
         done: list[tuple[Pending, Any]] = []
-        while due := [(p, e) for p in self.pending if (e := recorded.get((p.path, ~p.index if p.joins else p.index)))]:
+        differing: set[tuple[str, int]] = set()
+        while due := [
+            (pending, entry)
+            for pending in self.pending
+            if (entry := recorded.get((pending.path, pending.index))) and (pending.path, pending.index) not in differing
+        ]:
             for pending, entry in due:
-                if not same(pending.step, entry):
+                if pending.lane.pending is not pending:
+                    continue  # a result in a lane beside this one has ended it
+                if not is_same(pending.step, entry):
                     self.diverged = _difference(pending, entry)
-                    del recorded[pending.path, ~pending.index if pending.joins else pending.index]
+                    differing.add((pending.path, pending.index))
                     continue
                 done.append((pending, entry))
-                if pending.opens:
-                    self.open(pending)
-                else:
-                    self.feed(pending, self.join(pending) if pending.joins else entry.result)
+                self.feed(pending, entry.result)
         return done
 
-    def where(self) -> list[Place]:
-        """Say where each lane stands: its engine frames, innermost last, then the arounds in the middle of something."""
-        return [place for lane in _leaves(self.root, inner=True) for place in places(lane)]
+    def where(self) -> list[FrameInfo]:
+        """Return where each lane is: its engine frames, innermost last, then the arounds that are in progress."""
+        return [frame for lane in all_lanes(self.root) for frame in frames_of(lane)]
 
     def close(self) -> None:
-        """Let the generators go; what one of them raises at its end matters to nobody."""
-        for lane in _leaves(self.root, inner=True):
-            for _, generator in lane.around:
-                self._close(generator)
-            self._close(lane.frames[0].generator)
+        """Close the generators; whatever one of them raises then does not matter to anybody."""
+        self._close(self.root)
 
-    def _close(self, generator: Any) -> None:
-        try:
-            generator.close()
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and self._pressed(error):
-                raise
+    def _close(self, lane: Lane) -> None:
+        for inner in reversed(list(all_lanes(lane))):
+            for generator in (*(held for _, held in reversed(inner.around)), inner.engine):
+                try:
+                    generator.close()
+                except BaseException as error:
+                    if isinstance(error, KeyboardInterrupt) and self._pressed(error):
+                        raise
+
+    # -- moving on -----------------------------------------------------------------------------------------------------
 
     def _advance(self, lane: Lane, value: Any) -> None:
-        """Send `value` to whoever waits for it in this lane, until a step is pending or the lane is done."""
+        """Send `value` to whoever is waiting for it in this lane, until a step is pending or the lane is done."""
         try:
             while asked := self._send(lane, value):
                 position, step = asked
                 lane.asker = position if position > lane.within else lane.within
                 frame = lane.frames[-1]
-                if wrong := problem(step):
-                    raise EngineError(wrong)
-                kind = step.kind
-                if kind == "conclude" and (len(lane.frames) > 1 or lane.parent is not None):
-                    value = None  # only the outermost engine's answer is up for discussion
-                    continue
                 if lane.wrapped:
                     step = self._wrap(lane, frame, lane.asker, step)
-                if type(step) is Given:
-                    value = step.result
-                    continue
-                opens = step.kind == "all" or (step.kind == "act" and len(step.calls) != 1)
-                lane.pending = Pending(lane, frame.path, frame.index, step, opens)
+                    if type(step) is _Given:
+                        value = step.result
+                        continue
+                if step.kind != "all":
+                    lane.pending = Pending(lane, frame.path, frame.index, step, frame.scopes)
+                    frame.index += 1
+                    return
+                batch = lane.batch = Batch(step, f"{frame.path}[{frame.index}.")
                 frame.index += 1
-                return
+                if not self._start_parts(lane, batch):
+                    return
+                value = self._join(lane, batch)
         except Finish as finish:
             self._end(Answer(finish.answer, EMPTY, finish.reason))
         except (EngineError, OutputValidationError) as error:
@@ -199,27 +179,62 @@ class Stepper:
             self.error.__cause__ = error
 
     def _send(self, lane: Lane, value: Any) -> tuple[int, Any] | None:
-        """Send a result to the innermost around that waits, else to the engine; give who asks for which step next."""
+        """Send a result to the innermost around that is waiting, else to the engine; return who asks for which step."""
         while lane.around:
             position, generator = lane.around[-1]
             try:
-                return position, generator.send(value)
+                step = generator.send(value)
             except StopIteration as end:
                 lane.around.pop()
                 value = end.value
-        engine = lane.frames[0].generator
+                continue
+            if type(step) is not Conclude and (wrong := problem(step)):
+                raise EngineError(wrong)
+            return position, step
+        if lane.proposed is not None:
+            if not value:
+                self._end(lane.proposed)
+                return None
+            self._restart(lane, lane.proposed, value)
+            value = None
         try:
-            step = engine.send(value)
+            step = lane.engine.send(value)
         except StopIteration as end:
-            self._finish(lane, end.value)
+            return self._returned(lane, end.value)
+        frames = lane.frames
+        if frames[0].generator.gi_yieldfrom is not None or len(frames) > 1:
+            lane.follow()
+        if wrong := problem(step):
+            raise EngineError(wrong)
+        scopes = frames[-1].scopes
+        return -1, _with_tags(step, scopes) if scopes else step
+
+    def _returned(self, lane: Lane, value: Any) -> tuple[int, Any] | None:
+        """Propose the answer of the outermost engine; note the result of any other, which may start or join others."""
+        del lane.frames[1:]
+        if lane.parent is not None:
+            self._finish(lane, value)
             return None
-        if engine.gi_yieldfrom is not None or len(lane.frames) > 1:
-            _follow(lane)
-        return -1, step
+        if type(value) is not Answer or not isinstance(value.text, str):
+            raise EngineError(f"an engine returns an Answer with a text, as in Answer(text, chat), not {value!r:.200}")
+        if not value.propose:
+            self._end(value)
+            return None
+        lane.proposed = value
+        return -1, Conclude(value.text, "answer", value.tags, value.interrupted)
+
+    def _restart(self, lane: Lane, answer: Answer, more: Any) -> None:
+        """Begin the engine again with the chat that led to its answer, and what came back."""
+        if self._begin_again is None:
+            raise EngineError("a message came back for the answer, and this stepper cannot begin its engine again")
+        lane.proposed = None
+        lane.engine = self._begin_again(answer.chat + more)
+        lane.frames[0].replace(lane.engine)
 
     def _wrap(self, lane: Lane, frame: Frame, position: int, step: Any) -> Any:
-        """Pass a step through the arounds inside of the one at `position`; give the step that comes out, or a `Given`."""
-        for i, around in self._arounds[step.kind]:
+        """Pass a step through the arounds inside of the one at `position`; return what comes out, or a `_Given`."""
+        kind = "calls" if step.kind == "all" and step.calls else step.kind
+        for i, around in self._arounds[kind]:
             if i > position:
                 holder = lane.frames[0] if getattr(around, "nested", False) else frame
                 memory = holder.memories.get(i)
@@ -229,40 +244,109 @@ class Stepper:
                 try:
                     before, step = step.kind, next(generator)
                 except StopIteration as end:
-                    return Given(end.value)
+                    return _Given(end.value)
                 lane.around.append((i, generator))
+                if type(step) is not Conclude and (wrong := problem(step)):
+                    raise EngineError(wrong)
                 if step.kind != before:
                     lane.asker = i
                     return self._wrap(lane, frame, i, step)
         return step
 
+    # -- lanes ---------------------------------------------------------------------------------------------------------
+
+    def _start_parts(self, lane: Lane, batch: Batch) -> bool:
+        """Start the parts of an `All` that can be started; return whether all of them have their results."""
+        if batch.is_starting:
+            return False
+        batch.is_starting = True
+        wrapped = lane.wrapped and not batch.step.calls
+        while (number := next(batch.startable(), None)) is not None:
+            part = batch.step.parts[number]
+            if type(part) is After:
+                part = part.begin(*(batch.results[need] for need in part.needs))
+                if not hasattr(part, "send") and not isinstance(part, Step):
+                    batch.results[number] = part
+                    continue
+            engine = part if hasattr(part, "send") else single(part)
+            inner = Lane(engine, f"{batch.place}{number}]", lane, number, wrapped=wrapped, within=lane.asker)
+            batch.lanes[number] = inner
+            for i, memory in lane.frames[0].memories.items():
+                if wrapped and getattr(self._stack[i], "nested", False):
+                    inner.frames[0].memories[i] = {"outer": memory}
+            self._advance(inner, None)
+            if self.error or self.answer is not None:
+                break
+        batch.is_starting = False
+        return batch.is_done
+
     def _finish(self, lane: Lane, value: Any) -> None:
+        """Note the result of a lane; start what was waiting for it, and let the parent go on if it was the last."""
         lane.done, lane.result = True, value
-        if lane.parent is None:
-            if type(value) is not Answer or not isinstance(value.text, str):
-                raise EngineError(
-                    f"an engine returns an Answer with a text, as in Answer(text, chat), not {value!r:.200}"
-                )
-            self.answer = value
-        elif lane.parent.joint is not None and all(branch.done for branch in lane.parent.branches):
-            lane.parent.pending, lane.parent.joint = lane.parent.joint, None
+        parent = lane.parent
+        assert parent is not None and parent.batch is not None
+        batch = parent.batch
+        batch.results[lane.number] = value
+        if self._start_parts(parent, batch):
+            self._advance(parent, self._join(parent, batch))
+
+    def _join(self, lane: Lane, batch: Batch) -> tuple[Any, ...]:
+        """Return the results of an `All`, in order, and show the arounds what their lanes remember."""
+        lane.batch = None
+        lanes = [batch.lanes[number] for number in sorted(batch.lanes)]
+        for i, memory in lane.frames[0].memories.items():
+            if getattr(self._stack[i], "nested", False) and not batch.step.calls:
+                memory["lanes"] = [inner.frames[0].memories.setdefault(i, {}) for inner in lanes]
+        return tuple(batch.results[number] for number in range(len(batch.step.parts)))
+
+    # -- ends ----------------------------------------------------------------------------------------------------------
 
     def _end(self, answer: Answer) -> None:
         self.answer = answer
-        self.root.pending, self.root.branches, self.root.done = None, [], True
+        self.root.pending, self.root.batch, self.root.done = None, None, True
+
+    def _end_at(self, lane: Lane, end: End) -> None:
+        """End the whole run, or the scope that a gate has named; the engine around that scope goes on."""
+        answer = Answer(end.answer, EMPTY, end.reason)
+        if not end.scope:
+            self._end(answer)
+            return
+        while not (scopes := _own_scopes(lane, end.scope)):
+            assert lane.parent is not None, f"there is no scope {end.scope!r} around this step"
+            lane = lane.parent
+        for inner in list(all_lanes(lane))[1:]:
+            self._close(inner)
+        for _, generator in reversed(lane.around):
+            generator.close()
+        lane.around, lane.batch, lane.pending = [], None, None
+        scopes[-1].answer = answer
+        self._advance(lane, None)
 
 
-def same(step: Step, entry: Any) -> bool:
-    """Say whether a step has the identity of a recorded one: kind and role, and for an Act its calls."""
+def _own_scopes(lane: Lane, path: str) -> list[Scope]:
+    """Return the scopes of a lane's own frames that have this path."""
+    inherited = len(lane.parent.frames[-1].scopes) if lane.parent else 0
+    return [scope for place, scope in lane.frames[-1].scopes[inherited:] if place == path]
+
+
+def _with_tags(step: Step, scopes: Iterable[tuple[str, Scope]]) -> Step:
+    tags = dict(step.tags)
+    for _, scope in reversed(list(scopes)):
+        tags.update(scope.tags)
+    return replace(step, tags=tags) if tags else step
+
+
+def is_same(step: Step, entry: Any) -> bool:
+    """Return whether a step has the identity of a recorded one: kind and role, and for an Act its call."""
     recorded = entry.step
     if recorded is None or step.kind != recorded.kind or step.role != recorded.role:
         return False
-    return type(step) is not Act or step.calls == recorded.calls
+    return type(step) is not Act or step.call == recorded.call
 
 
-def is_at(pending: Pending, one: Any) -> bool:
-    """Say whether a pending step is the one that stood pending, or was recorded, at the same place."""
-    return (pending.path, pending.index) == (one.path, one.index) and same(pending.step, one)
+def is_at(pending: Pending, other: Any) -> bool:
+    """Return whether a pending step is the one that was pending, or was recorded, at the same place."""
+    return (pending.path, pending.index) == (other.path, other.index) and is_same(pending.step, other)
 
 
 def _difference(pending: Pending, entry: Any) -> str:
@@ -271,24 +355,3 @@ def _difference(pending: Pending, entry: Any) -> str:
         f"the engine now asks for {now.kind} ({now.role}) at {pending.path or 'the engine'} step {pending.index}, "
         f"where {getattr(then, 'kind', None)} ({getattr(then, 'role', None)}) was recorded"
     )
-
-
-def _follow(lane: Lane) -> None:
-    """Bring the list of frames up to date with who delegates to whom by `yield from`."""
-    frames, depth = lane.frames, 0
-    inner = frames[0].generator.gi_yieldfrom
-    while hasattr(inner, "gi_yieldfrom"):
-        depth += 1
-        if len(frames) <= depth or frames[depth].generator is not inner:
-            parent = frames[depth - 1]
-            parent.children += 1
-            frames[depth:] = [Frame(inner, f"{parent.path}.{parent.children}")]
-        inner = inner.gi_yieldfrom
-    del frames[depth + 1 :]
-
-
-def _leaves(lane: Lane, *, inner: bool = False) -> Iterator[Lane]:
-    if inner or not lane.branches or lane.pending:
-        yield lane
-    for branch in lane.branches if not lane.pending or inner else ():
-        yield from _leaves(branch, inner=inner)

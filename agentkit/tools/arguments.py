@@ -1,4 +1,4 @@
-"""Fit a call's arguments to a tool: what is nearly right is read as it was meant, and said; the rest is refused in words."""
+"""Fit the arguments of a call to a tool: what is nearly right is corrected, with a note; the rest is refused in words."""
 
 from __future__ import annotations
 
@@ -8,166 +8,149 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from agentkit.core.text import error_line
 from agentkit.errors import ArgumentsError
-from agentkit.tools.schema import Form
+from agentkit.tools.interface import Interface
+from agentkit.tools.json_schema import describe_parameters, properties, required_names, short_json, shorten
 
-_MOST_FAULTS = 8
-_LONGEST_VALUE = 60
-_LONGEST_TEXT = 2_000
-_JSON_TYPES = (str, int, float, bool, type(None))
+_MAX_FAULTS = 8
+_MAX_MESSAGE = 2_000
+_MAX_PATH = 100
+_SCALARS = (str, int, float, bool, type(None))
 
 
-def copied(value: Any, path: str = "") -> Any:
-    """Copy JSON data, so that a tool cannot change the recorded call. Raises `ArgumentsError` on NaN and infinities."""
+def copy_json(value: Any, path: str = "") -> Any:
+    """Return a copy of JSON data, so that a tool cannot change the recorded call.
+
+    Raises `ArgumentsError` if it contains NaN or an infinity, and `RecursionError` if it is nested too deeply.
+    """
     kind = type(value)
     if kind is dict:
-        return {name: copied(item, f"{path}.{name}" if path else str(name)) for name, item in value.items()}
+        return {name: copy_json(item, f"{path}.{name}" if path else str(name)) for name, item in value.items()}
     if kind is list:
-        return [copied(item, f"{path}[{at}]") for at, item in enumerate(value)]
+        return [copy_json(item, f"{path}[{index}]") for index, item in enumerate(value)]
     if kind is float and not math.isfinite(value):
         raise ArgumentsError(
-            f"The arguments were not used: {_short(path, 200)} is {value}, which is not a finite number."
+            f"The arguments were not used: {shorten(path, 200)} is {value}, which is not a finite number."
         )
     return value
 
 
-def fit(tool: str, form: Form, arguments: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Validate leniently: give the keyword arguments and what was changed, in words. Raises `ArgumentsError`."""
+def fit_arguments(tool: str, interface: Interface, arguments: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Validate arguments leniently, and return the keyword arguments and a note for each value that was corrected.
+
+    Raises `ArgumentsError` with a text for the model.
+    """
+    try:
+        return _fit(tool, interface, arguments)
+    except ArgumentsError:
+        raise
+    except RecursionError:
+        raise ArgumentsError(f"The arguments of {tool!r} are nested too deeply.") from None
+    except Exception as error:
+        reason = f"The arguments of {tool!r} were refused: {error_line(error)}"
+        raise ArgumentsError(shorten(reason, _MAX_MESSAGE)) from error
+
+
+def _fit(tool: str, interface: Interface, arguments: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
     from pydantic_core import ValidationError
 
     notes: list[str] = []
     try:
         try:
-            fitted = form.validate(given := arguments, strict=False)
+            fitted = interface.validate(arguments, strict=False)
         except ValidationError as error:
-            fitted = form.validate(given := _mended(form, arguments, error, notes), strict=False)
+            arguments = _correct(interface, arguments, error, notes)
+            fitted = interface.validate(arguments, strict=False)
     except ValidationError as error:
-        raise ArgumentsError(_misfit(tool, form, given, error)) from None
-    except RecursionError:
-        raise ArgumentsError(f"The arguments of {tool!r} are nested too deeply.") from None
-    except Exception as error:
-        reason = f"The arguments of {tool!r} were refused: {type(error).__name__}: {error}"
-        raise ArgumentsError(_short(reason, _LONGEST_TEXT)) from error
-    _compare("", given, fitted[form.whole] if form.whole else fitted, notes)
-    return fitted, tuple(notes[:_MOST_FAULTS])
+        raise ArgumentsError(_refusal(tool, interface, arguments, error)) from None
+    used = fitted[interface.model_parameter] if interface.model_parameter else fitted
+    _note_differences("", arguments, used, notes)
+    return fitted, tuple(notes[:_MAX_FAULTS])
 
 
-def _mended(form: Form, arguments: Any, error: Any, notes: list[str]) -> Any:
-    """Undo what models often get wrong in an argument as a whole. Raises `error` where there is nothing to undo."""
-    properties = form.parameters.get("properties", {})
+def _correct(interface: Interface, arguments: Any, error: Any, notes: list[str]) -> Any:
+    """Return the arguments without what models often get wrong. Raises `error` if there is nothing to correct."""
+    fields, required = properties(interface.parameters), required_names(interface.parameters)
     if not isinstance(arguments, dict):
         raise error
-    if (
-        form.whole
-        and list(arguments) == [form.whole]
-        and form.whole not in properties
-        and isinstance(arguments[form.whole], dict)
-    ):
-        notes.append(f"{form.whole}: its fields were read as the arguments")
-        return arguments[form.whole]
-    mended, required = dict(arguments), form.parameters.get("required", ())
+    model = interface.model_parameter
+    if model and list(arguments) == [model] and model not in fields and isinstance(arguments[model], dict):
+        notes.append(f"{model}: its fields were read as the arguments")
+        return arguments[model]
+    corrected = dict(arguments)
     faults = error.errors(include_url=False, include_context=False)
     for name in dict.fromkeys(fault["loc"][0] for fault in faults if fault["loc"]):
         value = arguments.get(name)
-        if value is None and name in arguments and name in properties and name not in required:
-            del mended[name]
+        if value is None and name in arguments and name in fields and name not in required:
+            del corrected[name]
             notes.append(f"{name}: null was left out")
         elif isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
             try:
-                mended[name] = copied(json.loads(value), str(name))
+                corrected[name] = copy_json(json.loads(value), str(name))
             except (ValueError, RecursionError, ArgumentsError):
                 continue
             notes.append(f"{name}: the text was read as JSON")
     if not notes:
         raise error
-    return mended
+    return corrected
 
 
-def _compare(path: str, given: Any, read: Any, notes: list[str]) -> None:
-    """Note each plain value that was read as another one."""
+def _note_differences(path: str, given: Any, used: Any, notes: list[str]) -> None:
+    """Add a note for each number, text, boolean or null that was read as another one."""
     if isinstance(given, dict):
         for name, item in given.items():
-            value = read.get(name, item) if isinstance(read, dict) else getattr(read, str(name), item)
-            _compare(f"{path}.{name}" if path else str(name), item, value, notes)
+            _note_differences(f"{path}.{name}" if path else str(name), item, _item(used, name, item), notes)
     elif isinstance(given, list):
-        if isinstance(read, list | tuple) and len(read) == len(given):
-            for at, item in enumerate(given):
-                _compare(f"{path}[{at}]", item, read[at], notes)
-    elif type(read) in _JSON_TYPES and (given != read or isinstance(given, bool) != isinstance(read, bool)):
-        notes.append(f"{_short(path, 100)}: {_shown(given)} was read as {_shown(read)}")
+        if isinstance(used, list | tuple) and len(used) == len(given):
+            for index, item in enumerate(given):
+                _note_differences(f"{path}[{index}]", item, used[index], notes)
+    elif type(used) in _SCALARS and (given != used or isinstance(given, bool) != isinstance(used, bool)):
+        notes.append(f"{shorten(path, _MAX_PATH)}: {short_json(given)} was read as {short_json(used)}")
 
 
-def _misfit(tool: str, form: Form, given: Any, error: Any) -> str:
-    """Say which fields are wrong and what the tool expects."""
-    properties = form.parameters.get("properties", {})
-    lines = [f"The arguments do not fit {_short(tool, 100)!r}:"]
+def _item(container: Any, name: Any, default: Any) -> Any:
+    """Return what a dict or an object holds under a name; a property of a foreign class may raise anything."""
+    try:
+        return container.get(name, default) if isinstance(container, dict) else getattr(container, str(name), default)
+    except Exception:
+        return default
+
+
+def _refusal(tool: str, interface: Interface, arguments: Any, error: Any) -> str:
+    """Return a text that names each wrong field and says what the tool expects."""
+    fields = properties(interface.parameters)
+    lines = [f"The arguments do not fit {shorten(tool, 100)!r}:"]
     faults = error.errors(include_url=False, include_context=False)
-    for fault in faults[:_MOST_FAULTS]:
-        where = _path(fault["loc"], given)
+    for fault in faults[:_MAX_FAULTS]:
+        path = _path(fault["loc"], arguments)
         if fault["type"] == "missing":
-            lines.append(f"- {where}: is missing")
+            lines.append(f"- {path}: is missing")
         elif fault["type"] == "extra_forbidden":
-            lines.append(f"- {where}: is not an argument of this tool{_nearest(where, properties)}")
+            lines.append(f"- {path}: is not an argument of this tool{_suggestion(path, fields)}")
         else:
-            words = fault["msg"].replace("Input should be", "should be").replace("Value error, ", "")
-            lines.append(f"- {where or 'arguments'}: {_short(words, 200)}, but is {_shown(fault['input'])}")
-    if len(faults) > _MOST_FAULTS:
-        lines.append(f"- and {len(faults) - _MOST_FAULTS} more")
-    lines.append(f"Expected: {outline(form.parameters) or 'no arguments'}.")
-    return _short("\n".join(dict.fromkeys(lines)), _LONGEST_TEXT)
+            expected = fault["msg"].replace("Input should be", "should be").replace("Value error, ", "")
+            lines.append(f"- {path or 'arguments'}: {shorten(expected, 200)}, but is {short_json(fault['input'])}")
+    if len(faults) > _MAX_FAULTS:
+        lines.append(f"- and {len(faults) - _MAX_FAULTS} more")
+    lines.append(f"Expected: {describe_parameters(interface.parameters) or 'no arguments'}.")
+    return shorten("\n".join(dict.fromkeys(lines)), _MAX_MESSAGE)
 
 
-def outline(parameters: dict[str, Any]) -> str:
-    """Write the arguments of a tool in one line: `query (string), limit (integer, optional)`."""
-    required = parameters.get("required", ())
-    fields = parameters.get("properties", {})
-    return ", ".join(
-        f"{name} ({kind(field)}{'' if name in required else ', optional'})" for name, field in fields.items()
-    )
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    nearest = difflib.get_close_matches(name[:_MAX_PATH], list(known), n=1)
+    return f"; did you mean {nearest[0]!r}?" if nearest else ""
 
 
-def kind(schema: Any) -> str:
-    """Name the type of a field in a word or two."""
-    if not isinstance(schema, dict):
-        return "anything"
-    if "enum" in schema:
-        return "one of " + ", ".join(_shown(choice) for choice in schema["enum"][:12])
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(kind(part) for part in schema["anyOf"]))
-    named = schema.get("type", "object" if "$ref" in schema else "anything")
-    return " or ".join(map(str, named)) if isinstance(named, list) else str(named)
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name[:_LONGEST_VALUE], list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def _path(parts: tuple[str | int, ...], given: Any) -> str:
-    """Write where a fault is: the keys and indices, without the names that pydantic gives to the parts of a union."""
-    text = ""
-    for at, part in enumerate(parts):
-        if (isinstance(given, dict) and part in given) or (
-            isinstance(given, list) and isinstance(part, int) and part < len(given)
+def _path(location: tuple[str | int, ...], arguments: Any) -> str:
+    """Return where a fault is: the keys and indices, without the names that pydantic gives to the parts of a union."""
+    text, value = "", arguments
+    for at, part in enumerate(location):
+        if (isinstance(value, dict) and part in value) or (
+            isinstance(value, list) and isinstance(part, int) and part < len(value)
         ):
-            given = given[part]  # type: ignore[index]
-        elif at not in (0, len(parts) - 1) or not isinstance(given, dict):
+            value = value[part]  # type: ignore[index]
+        elif at not in (0, len(location) - 1) or not isinstance(value, dict):
             continue
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return _short(text.removeprefix("."), 100)
-
-
-def _shown(value: Any) -> str:
-    """Write a JSON value, shortened; texts in single quotes."""
-    if isinstance(value, str):
-        return repr(_short(value, _LONGEST_VALUE))
-    if isinstance(value, list | dict):
-        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    try:
-        return _short(json.dumps(value), _LONGEST_VALUE)
-    except (TypeError, ValueError):
-        return type(value).__name__
-
-
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return shorten(text.removeprefix("."), _MAX_PATH)

@@ -6,6 +6,7 @@ exactly the later ones. An event with cursor 0 is told only while it happens (a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,7 @@ KINDS = {
     "edited": "entry, of, author, reason",
     "injected": "id, text, to",
     "recalled": "id",
-    "moved": "tips, why",
+    "moved": "keep, then, why",
     "error": "type, text, retry, failed_usage (what calls have used so far that failed, by path, if they have)",
     "warning": "text",
     "budget_warning": "limit, max, spent, text, path",
@@ -72,17 +73,27 @@ _NOTES = {
 }
 
 
-def event_of(row: Row) -> Event | None:
-    """Give the event that a row of the journal stands for; None for rows that only hold the tree together."""
+def events_of(row: Row, begun: bool = True) -> Iterator[Event]:
+    """Yield the events that a row of the journal stands for.
+
+    `begun` tells whether the beginning of a call has a row of its own; if not, its result tells of both.
+    """
     if isinstance(row, Note):
         kind = _NOTES.get(row.kind)
         data = {"role": "action", "tags": {}, **row.data} if row.kind == "call" else dict(row.data)
-        return Event(kind, row.run, row.id, mask_json(data)) if kind and "kept" not in data else None
-    if row.original and not row.kept:
+        if kind:
+            yield Event(kind, row.run, row.id, mask_json(data))
+        return
+    if row.original:
         data = {"entry": row.id, "of": row.original, "author": row.author, "reason": row.reason}
-        return Event("edited", row.run, row.id, mask_json(data))
+        yield Event("edited", row.run, row.id, mask_json(data))
+        return
+    if row.kind == "act" and not begun:
+        call = row.step.call  # type: ignore[union-attr]
+        yield Event("tool_call", row.run, 0, mask_json({**place(row), "name": call.name, "id": call.id}))
     kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)
-    return Event(kind, row.run, row.id, mask_json(data)) if kind else None
+    if kind:
+        yield Event(kind, row.run, row.id, mask_json(data))
 
 
 def _nothing(entry: Entry) -> tuple[str, dict[str, Any]]:
@@ -111,7 +122,7 @@ def _thought(entry: Entry) -> tuple[str, dict[str, Any]]:
 
 
 def _result(entry: Entry) -> tuple[str, dict[str, Any]]:
-    message: Message = entry.result[0]
+    message: Message = entry.result
     seconds = round(entry.ended - entry.started, 6)
     more = {"name": message.name, "id": message.call_id, "ok": message.ok, "text": message.text, "seconds": seconds}
     return "tool_result", {**place(entry), **more}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentkit.core.secrets import mask_json
-from agentkit.engines.parsing import answered, score, verdict
+from agentkit.engines.parsing import answer_of, score_of, verdict_of
 from agentkit.journal.entries import Entry, Row
 from agentkit.trace.events import Event
 
@@ -48,7 +48,7 @@ class Progress:
 
     def take(self, row: Row) -> Iterator[Event]:
         """Give what a row says of the engine's progress; nothing where its tags mean something else."""
-        if not isinstance(row, Entry) or row.step is None or not row.step.tags or row.kind in ("batch", "join"):
+        if not isinstance(row, Entry) or row.step is None or not row.step.tags:
             return
         tags = row.step.tags
         try:
@@ -69,7 +69,8 @@ class Progress:
             self._states = {n: state for n, state in self._states.items() if n <= len(texts)}
             yield "plan_created", {"steps": texts, "changed": changed}
         for number, text in enumerate(texts, 1):
-            state, before = _state(number, tags), self._states.get(number, "todo")
+            before = self._states.get(number, "todo")
+            state = _state(number, tags, before)
             self._states[number] = state
             if state != before and (state == "doing" or (before == "todo" and state in ("done", "failed"))):
                 yield "plan_step_started", {"step": number, "text": text}
@@ -86,7 +87,7 @@ class Progress:
         if row.step.role == "evaluate":
             yield "attempt_judged", {"episode": episode, **judgement(row)}
         if row.step.role == "reflect":
-            yield "lesson", {"episode": episode, "text": answered(row.result)}
+            yield "lesson", {"episode": episode, "text": answer_of(row.result)}
 
     def _of_tree(self, row: Entry, tags: Mapping[str, Any]) -> Told:
         pruned = [str(node) for node in tags.get("pruned", ()) if str(node) not in self._pruned]
@@ -97,7 +98,7 @@ class Progress:
         if "node" in tags and role == "propose":
             yield (
                 "thought_proposed",
-                {"node": tags["node"], "parent": tags.get("parent", ""), "text": answered(row.result)},
+                {"node": tags["node"], "parent": tags.get("parent", ""), "text": answer_of(row.result)},
             )
         if "node" in tags and role == "evaluate":
             yield "thought_scored", {"node": tags["node"], **scored(row)}
@@ -107,9 +108,9 @@ class Progress:
     def _of_round(self, row: Entry, tags: Mapping[str, Any]) -> Told:
         role = row.step.role if row.step is not None else ""
         if "round" in tags and role in ("critique", "feedback"):
-            yield "critique", {"round": tags["round"], "text": answered(row.result)}
+            yield "critique", {"round": tags["round"], "text": answer_of(row.result)}
         if "round" in tags and role == "revise":
-            yield "revised", {"round": tags["round"], "text": answered(row.result)}
+            yield "revised", {"round": tags["round"], "text": answer_of(row.result)}
 
 
 def _of_chat(tags: Mapping[str, Any]) -> Told:
@@ -122,22 +123,27 @@ def judgement(row: Entry) -> dict[str, Any]:
     threshold = row.step.tags.get("threshold") if row.step is not None else None
     text = row.result.raw or row.result.text
     if threshold is None:
-        return {"ok": verdict(text) is True, "score": None}
-    value = score(text, 1.0)
+        return {"ok": verdict_of(text) is True, "score": None}
+    value = score_of(text, 1.0)
     return {"ok": value is not None and value >= threshold, "score": value}
 
 
 def scored(row: Entry) -> dict[str, Any]:
     """Read what an "evaluate" step says of a thought, as the engine reads it."""
-    value = score(row.result.raw or row.result.text, 10.0)
+    value = score_of(row.result.raw or row.result.text, 10.0)
     return {"score": 5.0 if value is None else value}
 
 
-def _state(number: int, tags: Mapping[str, Any]) -> str:
-    """Say how a step of the plan stands: as the tags say, else by its place before or behind the one that is worked on."""
-    states, at = {int(n): str(state) for n, state in dict(tags.get("plan_states", {})).items()}, tags.get("plan_step")
+def _state(number: int, tags: Mapping[str, Any], before: str) -> str:
+    """Return the state of a step of the plan: what the tags say, else what follows from the step that is worked on.
+
+    `plan_step` is the one that is worked on in a plan whose steps are done in order; `plan_lane` is one of several that
+    are worked on side by side, and says nothing of the others.
+    """
+    states = {int(n): str(state) for n, state in dict(tags.get("plan_states", {})).items()}
+    at, lane = tags.get("plan_step"), tags.get("plan_lane")
     if number in states:
         return states[number]
-    if not isinstance(at, int):
-        return "todo"
-    return "done" if number < at else "doing" if number == at else "todo"
+    if isinstance(at, int):
+        return "done" if number < at else "doing" if number == at else "todo"
+    return "doing" if number == lane and before == "todo" else before

@@ -13,7 +13,7 @@ from agentkit.errors import UsageError
 from agentkit.export import rich
 from agentkit.export.html import document
 from agentkit.journal.entries import Entry
-from agentkit.trace.tree import lane_of
+from agentkit.trace.line import lane_of
 
 LIMIT = 20_000
 """Characters of one text in a card; `whole` gives the rest on demand."""
@@ -43,7 +43,7 @@ def whole(entry: Entry, field: str) -> str:
 
 def letter(entry: Entry) -> str:
     """Give the letter of an entry on the map: what it is, an action that failed as "x", and a capital where it was edited."""
-    failed = entry.kind == "act" and not entry.result[0].ok
+    failed = entry.kind == "act" and not entry.result.ok
     found = "x" if failed else {"begin": "b", "think": "t", "act": "a", "ask": "q"}.get(entry.kind, "c")
     return found.upper() if entry.original else found
 
@@ -69,7 +69,7 @@ def _common(entry: Entry, number: int) -> Data:
     return {
         "id": entry.id,
         "n": number,
-        "kind": entry.kind,
+        "kind": "conclude" if entry.kind == "end" else entry.kind,
         "role": entry.step.role if entry.step is not None else "",
         "path": entry.path,
         "index": entry.index,
@@ -109,12 +109,12 @@ def _think(entry: Entry) -> Data:
 
 def _act(entry: Entry) -> Data:
     step: Any = entry.step
-    message = entry.result[0]
+    message = entry.result
     items = [_ITEMS[type(item)](item) for item in rich.items(message)]
     if not items and isinstance(message.value, dict | list):
         written = json.dumps(message.value, default=str)
         items = [{"type": "json", "value": json.loads(written)}] if len(written) <= LIMIT else []
-    return {"call": call(step.calls[0]), "ok": message.ok, "text": message.text, "items": items}
+    return {"call": call(step.call), "ok": message.ok, "text": message.text, "items": items}
 
 
 def _ask(entry: Entry) -> Data:
@@ -125,6 +125,10 @@ def _ask(entry: Entry) -> Data:
 def _conclude(entry: Entry) -> Data:
     step: Any = entry.step
     return {"answer": step.answer, "more": entry.result.text if entry.result else None}
+
+
+def _end(entry: Entry) -> Data:
+    return {"answer": entry.result.answer, "more": None}
 
 
 def _table(table: rich.Table) -> Data:
@@ -154,6 +158,7 @@ _OF: dict[str, Callable[[Entry], Data]] = {
     "act": _act,
     "ask": _ask,
     "conclude": _conclude,
+    "end": _end,
 }
 _ITEMS: dict[Any, Callable[[Any], Data]] = {
     rich.Table: _table,

@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from agentkit import export
 from agentkit.core.messages import Call
+from agentkit.core.steps import Act
 from agentkit.errors import UsageError
-from agentkit.gates.base import Breakpoint
+from agentkit.gates.breakpoints import Breakpoint
 from agentkit.journal.entries import Entry
-from agentkit.run import edits, stepping
 from agentkit.stepper.stepper import Pending
-from agentkit.trace import tree
+from agentkit.trace.line import lane_of
 from agentkit.view import cards
 from agentkit.view.feed import Feed
 from agentkit.view.head import breakpoint_of, waiting_name
@@ -46,12 +46,12 @@ def play(feed: Feed) -> None:
 
 def step(feed: Feed) -> None:
     """Perform one step in the background."""
-    stepping.ahead(feed.run)
+    feed.run.play_step()
 
 
 def step_over(feed: Feed) -> None:
     """Perform all that is pending now in the background; in a nested engine, go on until it returns."""
-    stepping.ahead(feed.run, over=True)
+    feed.run.play_step(over=True)
 
 
 def pause(feed: Feed) -> None:
@@ -66,7 +66,7 @@ def stop(feed: Feed) -> None:
 
 def pace(feed: Feed, *, seconds: float) -> None:
     """Wait so long between two steps while the run plays."""
-    stepping.set_pace(feed.run, seconds)
+    feed.run.set_pace(seconds)
 
 
 # -- changing ------------------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def _calls(asker: Entry | Pending) -> Sequence[Call]:
     """Give the calls that a thought asked for, or that a step makes."""
     if isinstance(asker, Entry) and asker.kind == "think":
         return asker.result.calls
-    return getattr(asker.step, "calls", ())
+    return (asker.step.call,) if type(asker.step) is Act else ()
 
 
 def _meant(calls: Sequence[Call], change: Data) -> Data:
@@ -125,7 +125,7 @@ def retry(feed: Feed, *, entry: int) -> None:
     """Go back to before an entry and perform its step again; the entry is kept as a branch."""
     run, again = feed.run, entry_of(feed, entry)
     before = next(
-        (one for one, each in itertools.pairwise(run.entries) if each is again and not tree.lane_of(again.path)), None
+        (one for one, each in itertools.pairwise(run.entries) if each is again and not lane_of(again.path)), None
     )
     if before is None:
         raise UsageError(
@@ -133,7 +133,7 @@ def retry(feed: Feed, *, entry: int) -> None:
         )
     run.rewind(before)
     if not run.control.running or run.control.stopping:  # else it goes on with that step by itself
-        stepping.ahead(run)
+        run.play_step()
 
 
 def rewind(feed: Feed, *, entry: int) -> None:
@@ -167,7 +167,7 @@ def fork(feed: Feed, *, entry: int) -> Data:
     try:
         feed.page.show(other)
     except BaseException:
-        edits.discard(other)
+        other.discard()
         raise
     return {"run": other.id, "forecast": other.forecast}
 
@@ -180,7 +180,7 @@ def inject(feed: Feed, *, text: str, to: str = "") -> str:
 def recall(feed: Feed, *, id: str) -> None:
     """Take an injected message back that no model has seen."""
     run = feed.run
-    run.control.do(lambda: run.desk.history.recall(id))
+    run.control.do(lambda: run.trace.recall(id))
 
 
 # -- deciding ------------------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def break_(
 
 def unbreak(feed: Feed, *, id: int) -> None:
     """Remove a breakpoint."""
-    feed.run.desk.breakpoints.remove(_point(feed, id))
+    feed.run.state.breakpoints.remove(_point(feed, id))
 
 
 def enable(feed: Feed, *, id: int, enabled: bool) -> None:
@@ -245,7 +245,7 @@ def enable(feed: Feed, *, id: int, enabled: bool) -> None:
 
 
 def _point(feed: Feed, number: int) -> Breakpoint:
-    for point in feed.run.desk.breakpoints:
+    for point in feed.run.state.breakpoints:
         if point.number == number:
             return point
     raise UsageError("this breakpoint is not there any more")

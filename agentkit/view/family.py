@@ -1,9 +1,8 @@
-"""Which entries of a tree stand at one place of it: what there is to choose from, and how many lines the tree has."""
+"""Which entries of a tree stand at one place of it: what there is to choose from."""
 
 from __future__ import annotations
 
 from agentkit.journal.entries import Entry
-from agentkit.trace.tree import HIDDEN, lane_of
 
 _Place = tuple[int, str, int]
 
@@ -15,7 +14,6 @@ class Family:
         self._entries = entries
         self.size = 0
         self._places: dict[_Place, list[int]] = {}
-        self._ends: set[int] = set()
         self.roles: set[str] = set()
 
     def look(self) -> dict[int, list[int]]:
@@ -23,10 +21,7 @@ class Family:
         changed: dict[int, list[int]] = {}
         for entry in list(self._entries.values())[self.size :]:
             self.size += 1
-            if not lane_of(entry.path):
-                self._ends.discard(entry.parent)
-                self._ends.add(entry.id)
-            if entry.kind in (*HIDDEN, "begin"):
+            if entry.kind == "begin":
                 continue
             if entry.step is not None:
                 self.roles.add(entry.step.role)
@@ -39,10 +34,3 @@ class Family:
     def siblings(self, entry: Entry) -> list[int]:
         """Give the entries that stand where this one does, oldest first, itself among them."""
         return self._places.get((entry.parent, entry.path, entry.index), [entry.id])
-
-    def lines(self, tip: int) -> int:
-        """How many lines the tree has: the one to `tip`, and one for each other entry that nothing follows.
-
-        Lanes side by side are one line.
-        """
-        return 1 + len(self._ends - {tip})

@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from concurrent.futures import Future
+from typing import Any, Protocol
 
 from agentkit.journal.entries import Entry
+from agentkit.run.run import Run
 from agentkit.stepper.stepper import Stepper
 from agentkit.trace.events import Event
-from agentkit.trace.tree import HIDDEN
+from agentkit.trace.line import Line
 from agentkit.view import cards
 from agentkit.view.family import Family
 from agentkit.view.head import glance, head
 from agentkit.view.pictures import Pictures
 from agentkit.view.streams import Streams
 from agentkit.view.wire import CLOCK, LARGEST, VERSION, clean
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from agentkit.run.run import Run
 
 Data = dict[str, Any]
 
@@ -64,11 +61,10 @@ class Feed:
 
     def __init__(self, run: Run, page: Page) -> None:
         self.run, self.page = run, page
-        self.family = Family(run.desk.history.entries)
+        self.family = Family(run.trace.tree.entries)
         self.seq = 0
         self._streams = Streams()
-        self._line: list[Entry] | None = None
-        self._taken = 0
+        self._place: tuple[Line, int] | None = None
         self._shown: list[Entry] = []
         self._map: list[str] = []
         self._stepper: Stepper | None = None
@@ -90,9 +86,7 @@ class Feed:
         CLOCK.remove(self.look)
         with self._looking:
             self._closed = True
-        listeners = self.run.desk.listeners
-        if self._told in listeners:
-            listeners.remove(self._told)
+        self.run.control.scheduler.listeners.remove(self._told)
 
     # -- what is asked of it -----------------------------------------------------------------------------------------
 
@@ -184,22 +178,22 @@ class Feed:
 
     def _line_changes(self) -> list[Data]:
         """Take up the trace as it is now; what was only added to is not walked again."""
-        line, before = self.run.desk.history.line, len(self._shown)
-        if line is self._line:
-            new, keep = line[self._taken :], len(self._shown)
-            self._taken += len(new)
+        line, before = self.run.trace.line, len(self._shown)
+        place = line, line.insertions
+        if place == self._place:
+            keep, new = before, line.entries[before:]
         else:
-            self._line, self._taken = line, len(line)
-            visible = [entry for entry in line if entry.kind not in HIDDEN]
-            keep = _common(self._shown, visible)
-            new = visible[keep:]
+            self._place = place
+            entries = list(line.entries)
+            keep = _common(self._shown, entries)
+            new = entries[keep:]
             if keep < before:
                 self._pictures = Pictures()
-                for entry in visible[:keep]:
+                for entry in entries[:keep]:
                     self._pictures.add(entry)
                 self._glance = None
             del self._shown[keep:], self._map[keep:]
-        self._take([entry for entry in new if entry.kind not in HIDDEN])
+        self._take(new)
         keep = self._same(keep)
         if len(self._shown) == before == keep:
             return []
@@ -210,11 +204,11 @@ class Feed:
 
     def _same(self, keep: int) -> int:
         """Give how many of the first `keep` cards are as they were: an engine that was run again may ask for something else."""
-        history = self.run.control.settled.history
-        if history.stepper is self._stepper:
+        trace = self.run.trace
+        if trace.stepper is self._stepper:
             return keep
-        self._stepper, before = history.stepper, self._drifted
-        self._drifted = {entry.id for entry in self._shown if history.drifted(entry)}
+        self._stepper, before = trace.stepper, self._drifted
+        self._drifted = {entry.id for entry in self._shown if trace.has_drifted(entry)}
         changed = before ^ self._drifted
         return next((number for number, entry in enumerate(self._shown[:keep]) if entry.id in changed), keep)
 
@@ -245,7 +239,7 @@ class Feed:
             among = self.family.siblings(entry)
             if len(among) > 1:
                 data["siblings"] = among
-            if self.run.desk.history.drifted(entry):
+            if self.run.trace.has_drifted(entry):
                 data["drifted"] = True
             found.append(data)
         return found

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import reprlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.messages import digest
 from agentkit.core.secrets import mask
 from agentkit.core.text import WIDTH, one_line
-from agentkit.gates.base import Breakpoint
+from agentkit.gates.breakpoints import Breakpoint
+from agentkit.run.run import Run
 from agentkit.runtime.performer import name_of
-from agentkit.stepper.places import Place
+from agentkit.stepper.frames import FrameInfo
 from agentkit.stepper.stepper import Pending
-from agentkit.trace import beside, tree
+from agentkit.trace.asked import is_engine_call
+from agentkit.trace.line import lane_of
 from agentkit.view import cards
 from agentkit.view.family import Family
-
-if TYPE_CHECKING:
-    from agentkit.run.run import Run
 
 Data = dict[str, Any]
 
@@ -29,35 +28,35 @@ _repr.maxlevel = 3
 
 def head(run: Run, family: Family, variable: str = "") -> Data:
     """Give all that is not an entry; `variable` names the run in Python."""
-    desk, history, spec = run.desk, run.desk.history, run.task
+    state, trace, spec = run.state, run.trace, run.task
     status = status_of(run)
     return {
         "run": run.id,
         "variable": variable,
         "task": " / ".join(message["text"] for message in spec["task"] if message["role"] == "user")[: cards.LIMIT],
         "engine": spec["engine"].rpartition(":")[2],
-        "model": name_of(desk.host.model),
+        "model": name_of(run.performer.model),
         "dialect": run.dialect,
         "status": status,
         "hold": mask(run.hold) if run.answer is None else "",
-        "error": _error(desk.error),
+        "error": _error(state.error),
         "missing": list(run.missing),
         "answer": run.answer,
         "pending": [_pending(run, pending, status) for pending in run.pending],
         "where": [_place(place) for place in run.where()],
         "usage": cards.usage(run.usage),
-        "model_calls": desk.steps,
-        "tool_calls": desk.tool_calls,
-        "breakpoints": [breakpoint_of(point) for point in list(desk.breakpoints)],
+        "model_calls": state.spent.model_calls,
+        "tool_calls": state.spent.tool_calls,
+        "breakpoints": [breakpoint_of(point) for point in list(state.breakpoints)],
         "injections": _injections(run),
         "can": {
-            "undo": _can_undo(run) and status != "readonly",
-            "redo": bool(history.moves.undone) and status != "readonly",
+            "undo": trace.can_undo and status != "readonly",
+            "redo": trace.can_redo and status != "readonly",
         },
-        "pace": desk.pace,
-        "tools": [tool.name for tool in desk.host.tools.tools],
+        "pace": state.pace,
+        "tools": [tool.name for tool in run.performer.tools.tools],
         "roles": sorted(family.roles),
-        "branches": family.lines(history.tips[""]),
+        "branches": trace.tree.count_branches(trace.line),
         "forecast": _unsaid(run) if status == "done" else run.forecast if _fresh(run) else "",
     }
 
@@ -68,12 +67,6 @@ def status_of(run: Run) -> str:
     if status == "running" and run.control.stopping:
         return "pausing" if run.control.stopping == "pause" else "stopping"
     return status
-
-
-def _can_undo(run: Run) -> bool:
-    """Tell whether a step or a move lies behind where the run stands; after an undo of the first step there is none."""
-    history = run.desk.history
-    return len(history.visible) > 1 or history.moves.last(history.tips)
 
 
 def _fresh(run: Run) -> bool:
@@ -92,14 +85,15 @@ def _unsaid(run: Run) -> str:
 
 def glance(run: Run) -> tuple[Any, ...]:
     """Give a value that differs whenever a view has something new to show; cheap enough to be asked for all the time."""
-    desk = run.desk
-    points = tuple((point.number, point.hits, point.enabled) for point in list(desk.breakpoints))
-    own = desk.steps, desk.tool_calls, len(desk.waiting), desk.hold, run.dialect, desk.pace, run.missing
+    state, trace = run.state, run.trace
+    points = tuple((point.number, point.hits, point.enabled) for point in list(state.breakpoints))
+    spent, waiting = state.spent, len(state.decisions)
+    own = spent.model_calls, spent.tool_calls, waiting, state.hold, run.dialect, state.pace, run.missing
     return (
         status_of(run),
-        desk.history.latest,
-        id(desk.history.stepper),
-        len(desk.history.injections.notes),
+        trace.latest,
+        id(trace.stepper),
+        len(trace.injections.notes),
         points,
         own,
     )
@@ -131,14 +125,14 @@ def _pending(run: Run, pending: Pending, status: str) -> Data:
         "role": step.role,
         "path": pending.path,
         "index": pending.index,
-        "lane": tree.lane_of(pending.path),
+        "lane": lane_of(pending.path),
     }
     if step.kind == "act":
-        asked = step.calls[0]
-        tool = run.desk.host.tools.find(asked.name)
-        data.update(call=cards.call(asked), effect=run.desk.effect(pending), schema=tool.parameters if tool else {})
-        data["own"] = beside.is_own(run.desk, pending)
-        data["busy"] = run.desk.history.uncertain(pending) is not None and status in ("running", "pausing", "stopping")
+        asked = step.call
+        tool = run.performer.tools.find(asked.name)
+        data.update(call=cards.call(asked), effect=run.state.effect(pending), schema=tool.parameters if tool else {})
+        data["own"] = is_engine_call(run.trace, pending)
+        data["busy"] = run.trace.uncertain(pending) is not None and status in ("running", "pausing", "stopping")
     elif step.kind == "think":
         data["busy"] = status in ("running", "pausing", "stopping")
     elif step.kind == "ask":
@@ -154,11 +148,11 @@ def _pending(run: Run, pending: Pending, status: str) -> Data:
 def waiting_name(pending: Pending) -> str:
     """Name a step that waits for a decision by its place and by what it would do."""
     step: Any = pending.step
-    told = pending.path, pending.index, step.kind, getattr(step, "calls", ()), getattr(step, "question", "")
+    told = pending.path, pending.index, step.kind, getattr(step, "call", None), getattr(step, "question", "")
     return digest(repr(told).encode())[:12]
 
 
-def _place(place: Place) -> Data:
+def _place(place: FrameInfo) -> Data:
     known = [(name, _shown(value)) for name, value in list(place.locals.items())[:_LOCALS]]
     return {
         "function": place.function,
@@ -178,8 +172,8 @@ def _shown(value: Any) -> str:
 
 
 def _injections(run: Run) -> list[Data]:
-    injections = run.desk.history.injections
-    live = injections.live(run.desk.history.line) if injections.notes else []
+    injections = run.trace.injections
+    live = injections.live(run.trace.line) if injections.notes else []
     return [
         {
             "id": note.data["id"],

@@ -2,8 +2,9 @@
 
 Drawn from the roles and tags that an engine gives its steps, and from nothing else:
 
-    plan      tags["plan"]: the steps as texts; tags["plan_step"]: the number, from 1, of the one that is worked on;
-              tags["plan_states"]: {number: "failed" | "skipped" | ...} where it is not what the order says
+    plan      tags["plan"]: the steps as texts; tags["plan_step"]: the number, from 1, of the one that is worked on, if they
+              are done in order; tags["plan_lane"]: the same, if several are worked on side by side;
+              tags["plan_states"]: {number: "failed" | "skipped" | ...} if it is not what the order says
     episodes  tags["episode"]: a number from 1; an "evaluate" step says the verdict, or the score where tags["threshold"] is a
               number; tags["ok"] and tags["score"] of any later step say it, too; a "reflect" step says the lesson
     tree      tags["node"] and tags["parent"]: names such as "1.2"; an "evaluate" step says the score, or tags["score"], or
@@ -55,8 +56,11 @@ class Pictures:
                 _work_on(plan, pending.tags, 0)
             except (TypeError, ValueError):
                 continue
-        for step in plan:
-            if done and step["state"] == "doing":
+        busy = {
+            number for pending in ahead for number in (pending.tags.get("plan_step"), pending.tags.get("plan_lane"))
+        }
+        for number, step in enumerate(plan, 1):
+            if step["state"] == "doing" and (done or number not in busy):
                 step["state"] = "done"
         return {
             "plan": plan,
@@ -67,7 +71,7 @@ class Pictures:
     # -- the three of them -------------------------------------------------------------------------------------------
 
     def _add_plan(self, tags: Mapping[str, Any], entry: Entry) -> bool:
-        if "plan" not in tags and "plan_step" not in tags:
+        if not tags.keys() & {"plan", "plan_step", "plan_lane"}:
             return False
         self._plan = _planned(self._plan, tags)
         _work_on(self._plan, tags, entry.id)
@@ -140,20 +144,21 @@ def _planned(plan: list[Data], tags: Mapping[str, Any]) -> list[Data]:
 
 def _work_on(plan: list[Data], tags: Mapping[str, Any], entry: int) -> None:
     """Move the plan on to the step that these tags say is worked on: what stands before it is done, if nothing else is said."""
-    at = tags.get("plan_step")
+    at, lane = tags.get("plan_step"), tags.get("plan_lane")
     states = {int(number): str(state) for number, state in dict(tags.get("plan_states", {})).items()}
     for number, step in enumerate(plan, 1):
         if number in states:
             step["state"] = states[number]
         elif isinstance(at, int) and step["state"] not in ("failed", "skipped"):
             step["state"] = "done" if number < at else "doing" if number == at else "todo"
-        if number == at and entry and not step["entry"]:
+        elif number == lane and step["state"] == "todo":
+            step["state"] = "doing"
+        if number in (at, lane) and entry and not step["entry"]:
             step["entry"] = entry
 
 
 def _said(entry: Entry) -> str:
-    result = entry.result[0] if isinstance(entry.result, tuple) and entry.result else entry.result
-    return str(getattr(result, "text", result) or "")[:_TEXT]
+    return str(getattr(entry.result, "text", entry.result) or "")[:_TEXT]
 
 
 def _number(value: Any, default: float | None) -> float | None:

@@ -117,14 +117,14 @@ def compare(feed: Feed, *, branch: int) -> Data:
 def entry_of(feed: Feed, number: int) -> Entry:
     """Give an entry by its number in the tree. Raises `UsageError` where there is none."""
     try:
-        return feed.run.desk.history.entries[number]
+        return feed.run.trace.tree.entries[number]
     except KeyError:
         raise UsageError(f"there is no entry {number} in this run") from None
 
 
 def _before(feed: Feed, thought: Entry) -> Entry | None:
     """Find the model call before this one on its own line, in the same frame of the engine if there is one."""
-    entries, at, other = feed.run.desk.history.entries, thought.parent, None
+    entries, at, other = feed.run.trace.tree.entries, thought.parent, None
     while at:
         entry = entries[at]
         if entry.kind == "think" and entry.dialect:

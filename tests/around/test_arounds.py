@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from engines.actors import Actor, look
+from splitting import split
 
 from agentkit import Agent, Call, Reply, tool
 from agentkit.models.base import Abilities
@@ -25,7 +26,7 @@ def hand_over(to: str) -> str:
 
 
 def go(model: Scripted, **options: Any) -> Any:
-    return Agent(model, [add, hand_over], journal="memory", **options).run("q")
+    return Agent(model, [add, hand_over], journal="memory", **split(options)).run("q")
 
 
 def roles(result: Any) -> list[str]:
@@ -93,7 +94,7 @@ def test_a_model_that_goes_on_calling_above_the_limit_is_told_each_time(more: An
     result = go(model, max_tool_calls=1, **more)
     assert (result.answer, result.error, result.tool_calls_count) == ("done", None, 1)
     assert sum("limit of 1 tool calls" in message["content"] for message in model.requests[-1]["messages"]) == 2
-    result.run.desk.history.rebuild(strict=True)
+    result.run.trace.rebuild(strict=True)
     assert result.run.answer == "done" and result.run.undo().drive().answer == "done"
 
 
@@ -106,7 +107,7 @@ def test_the_limit_holds_for_all_engines_of_a_run(engine: str, calls: int) -> No
     model.evaluate = lambda request: Reply("UNSATISFACTORY")  # type: ignore[method-assign]
     result = Agent(model, [look], engine=engine, max_tool_calls=1, journal="memory").run("q")
     assert (result.tool_calls_count, result.error) == (calls, None) and result.answer
-    result.run.desk.history.rebuild(strict=True)
+    result.run.trace.rebuild(strict=True)
 
 
 @pytest.mark.parametrize("most", [0, -1, True, "3", 1.5])

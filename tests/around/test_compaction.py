@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Call, Message, Reply, tool
+from agentkit import Agent, Call, Loop, Message, Reply, tool
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -58,14 +59,14 @@ def paired(messages: list[dict[str, Any]]) -> bool:
 
 
 def agent(model: Any, turns: int, **options: Any) -> Agent:
-    return Agent(model, [read], journal="memory", max_iterations=turns + 1, **options)
+    return Agent(model, [read], journal="memory", **split(options, Loop("react", max_iterations=turns + 1)))
 
 
 def test_a_long_run_stays_within_its_budget_and_the_trace_keeps_everything() -> None:
     model = reader(60)
     result = agent(model, 60, compact=2_000, instructions="Be brief.").run("Read the book.")
     assert result.answer == "done" and max(map(size, model.requests)) <= 2_000
-    acts = [entry.result[0].text for entry in result.run.entries if entry.kind == "act"]
+    acts = [entry.result.text for entry in result.run.entries if entry.kind == "act"]
     assert len(acts) == 60 and all(len(text) > 500 for text in acts)
 
 
@@ -113,7 +114,9 @@ def test_the_question_of_a_conversation_stays_where_something_was_added_to_it(op
     thinker = Scripted(["{}"] * 30)
     roles = {"plan": plan, "structured_thought": thinker}
     options = options if "engine" in options else {**options, "max_iterations": 30}
-    assert Agent(model, [read], journal="memory", roles=roles, compact=2_000, **options).run(said).answer == "done"
+    assert (
+        Agent(model, [read], journal="memory", roles=roles, compact=2_000, **split(options)).run(said).answer == "done"
+    )
     asked = [
         [message["content"] for message in sent["messages"]] for sent in model.requests if sent["role"] != "compact"
     ]
@@ -158,7 +161,7 @@ def test_one_huge_result_is_cut_in_the_request_only() -> None:
     model = Scripted([Reply("", (Call("dump", {}, "c"),)), "done"], abilities=Abilities(tools=True))
     result = Agent(model, [dump], journal="memory", compact=2_000).run("q")
     assert size(model.requests[-1]) <= 2_000 and "[Truncated]" in model.requests[-1]["messages"][-1]["content"]
-    assert len(result.run[2].result[0].text) == 40_000
+    assert len(result.run[2].result.text) == 40_000
 
 
 def test_a_short_run_sends_what_it_would_send_without() -> None:
@@ -198,7 +201,7 @@ def test_old_results_are_cleared_in_the_request_and_kept_in_the_trace() -> None:
     texts = [m["content"] for m in model.requests[-1]["messages"] if m["role"] == "tool"]
     assert len(texts) == 9 and [text.startswith("[Cleared") for text in texts] == [True] * 6 + [False] * 3
     assert paired(model.requests[-1]["messages"])
-    whole = [entry.result[0].text for entry in result.run.entries if entry.kind == "act"]
+    whole = [entry.result.text for entry in result.run.entries if entry.kind == "act"]
     assert len(whole) == 9 and all(text.startswith("page") and len(text) > 500 for text in whole)
 
 
@@ -232,7 +235,7 @@ def test_all_results_together_have_no_more_characters_than_allowed_and_a_longer_
         texts = [message["content"] for message in request["messages"] if message["role"] == "tool"]
         assert sum(len(text) for text in texts if text.startswith("x")) <= 2_100
     assert "[Truncated]" in model.requests[4]["messages"][-1]["content"]
-    assert [len(entry.result[0].text) for entry in result.run.entries if entry.kind == "act"] == sizes
+    assert [len(entry.result.text) for entry in result.run.entries if entry.kind == "act"] == sizes
 
 
 def test_a_window_of_two_keeps_the_last_two_turns_that_a_person_began() -> None:
@@ -280,9 +283,9 @@ def test_the_budget_holds_in_every_dialect_and_script(dialect: str, words: str) 
         return "FINAL_ANSWER: done" if n is None else act.format(n=n)
 
     model = Scripted([say] * 90)
-    result = Agent(model, [read], journal="memory", max_iterations=40, compact=2_000, dialect=dialect).run(
-        "Read the book."
-    )
+    result = Agent(
+        model, [read], journal="memory", engine=Loop("react", max_iterations=40), compact=2_000, dialect=dialect
+    ).run("Read the book.")
     assert result.answer == "done" and max(map(size, model.requests)) <= 2_000
     assert all(
         "Read the book." in str(request["messages"][:3]) for request in model.requests if request["role"] == "thought"

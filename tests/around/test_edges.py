@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Agent, Call, Message, Reply, Result, tool
 from agentkit.models.base import Abilities
@@ -35,7 +36,7 @@ def call(name: str, id: str = "c", **arguments: Any) -> Reply:
 
 def go(replies: list[Any], task: Any = "q", **options: Any) -> tuple[Result, Scripted]:
     model = Scripted(replies, abilities=Abilities(tools=True))
-    return Agent(model, [read, fail, hand_over], journal="memory", **options).run(task), model
+    return Agent(model, [read, fail, hand_over], journal="memory", **split(options)).run(task), model
 
 
 def roles(model: Scripted) -> list[str]:

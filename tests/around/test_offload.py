@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Agent, Call, Reply, tool
 from agentkit.errors import UsageError
@@ -44,7 +45,7 @@ def told(model: Scripted, request: int = -1) -> list[str]:
 
 def start(*replies: Any, tools: Any = (book, scroll), **options: Any) -> tuple[Scripted, Any]:
     model = Scripted(list(replies), abilities=Abilities(tools=True))
-    return model, Agent(model, list(tools), journal="memory", **options).start("Read.", paused=True)
+    return model, Agent(model, list(tools), journal="memory", **split(options)).start("Read.", paused=True)
 
 
 DRIVE = {
@@ -63,7 +64,7 @@ def test_a_long_result_is_a_preview_with_an_address_and_the_rest_is_read(drive: 
     preview, piece = told(model)
     assert preview.startswith(whole[:2_000] + "\n[Truncated]") and len(preview) < 2_200
     assert piece.startswith(whole[2_000:6_000] + "\n[Characters 2,000 to 6,000")
-    assert run[2].result[0].text == whole
+    assert run[2].result.text == whole
 
 
 def test_a_result_that_is_not_long_is_shown_whole_and_without_the_option_all_are() -> None:
@@ -101,7 +102,7 @@ def test_a_run_that_was_resumed_reads_on(tmp_path: Any) -> None:
     ("arguments", "said"),
     [
         ({"address": "result://made up"}, "no such result"),
-        ({"address": "ADDRESS", "start": 9_000}, "start is 0 to 8,999"),
+        ({"address": "ADDRESS", "start": 9_000}, "start must be from 0 to 8,999"),
     ],
 )
 def test_what_cannot_be_read_is_told_to_the_model(arguments: dict[str, Any], said: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from splitting import split
 
 from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.errors import UsageError
@@ -24,7 +25,7 @@ def price(item: str) -> int:
 
 def run_of(*replies: Any, **options: Any) -> tuple[Run, Scripted]:
     model = Scripted(list(replies), abilities=Abilities(tools=True, json=True))
-    return Agent(model, [price], journal="memory", **{"structured_thinking": True, **options}).start(
+    return Agent(model, [price], journal="memory", **split({"structured_thinking": True, **options})).start(
         "The tea?", paused=True
     ), model
 

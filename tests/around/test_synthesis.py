@@ -7,8 +7,9 @@ from typing import Any
 import pydantic
 import pytest
 from engines.actors import Actor, look
+from splitting import split
 
-from agentkit import Agent, Call, Chat, Message, Reply, Result, Run, tool
+from agentkit import Agent, Call, Chat, Message, Reply, Result, load, tool
 from agentkit.around.synthesis import view
 from agentkit.engines.registry import ENGINES, find, loops
 from agentkit.errors import ModelError
@@ -27,7 +28,9 @@ def weather(city: str) -> str:
 
 def go(lines: list[Any], **more: Any) -> tuple[Result, Scripted]:
     model = Scripted(lines, abilities=Abilities(tools=True), chunks=more.pop("chunks", 0))
-    return Agent(model, [weather], journal="memory", **{"synthesize": True, **more}).run("Wie wird das Wetter?"), model
+    return Agent(model, [weather], journal="memory", **split({"synthesize": True, **more})).run(
+        "Wie wird das Wetter?"
+    ), model
 
 
 def roles(result: Result) -> list[str]:
@@ -50,7 +53,7 @@ def test_each_result_is_cut_in_that_view_and_kept_in_the_trace(option: Any, leng
     result, model = go([LOOK, "rain", "Es regnet."], synthesize=option)
     asked = model.requests[-1]["messages"][-1]["content"]
     assert ("rain " * 1_000)[:length] + f"… (+{5_000 - length} characters)" in asked
-    assert len(result.run.entries[2].result[0].text) == 5_000
+    assert len(result.run.entries[2].result.text) == 5_000
 
 
 def half() -> Any:
@@ -123,9 +126,9 @@ def test_a_step_of_synthesis_can_be_edited_undone_resumed_and_forked() -> None:
     result, _ = go([LOOK, "rain", "Es regnet."])
     run = result.run
     for options in ({}, {"synthesize": True}, {"synthesize": 5}):
-        again = Agent(Scripted([]), [weather], journal=run.agent.journal, **options).resume(run.id)
-        assert again.answer == "Es regnet." and not again.desk.history.drifted(again.entries[-1])
-    assert Run.from_json(run.to_json()).answer == Run.from_notebook(run.to_notebook()).answer == "Es regnet."
+        again = Agent(Scripted([]), [weather], journal=run.agent.journal, **split(options)).resume(run.id)
+        assert again.answer == "Es regnet." and not again.trace.has_drifted(again.entries[-1])
+    assert load(run.to_json()).answer == load(run.to_notebook()).answer == "Es regnet."
     run.edit(-1, answer="Es giesst.")
     assert run.answer == "Es giesst." and run.undo().answer == "Es regnet."
     other = run.fork(2, model=Scripted(["sun", "Sonne."], abilities=Abilities(tools=True)))
@@ -178,12 +181,12 @@ def test_the_question_is_the_one_that_is_asked_now() -> None:
 def test_whatever_was_looked_up_in_an_engine_within_is_shown_and_no_prompt_of_the_engine_is(engine: str) -> None:
     model = Actor()
     actor = {"actor": {"engine": "dag"}} if "actor" in loops(find(engine)[0]) else {}
-    run = Agent(model, [look], engine=engine, journal="memory", synthesize=True, **actor).start("q", paused=True)
+    run = Agent(model, [look], journal="memory", synthesize=True, **split(actor, engine)).start("q", paused=True)
     run.drive()
     asked = model.requests[-1].chat[-1].text
     assert model.requests[-1].role == "synthesize" and asked.startswith("# The question\n\nq\n\n# What was done\n\n")
     told = asked.partition("# What was done")[2].partition("# The brief answer")[0]
     results = [message.text for entry in run.entries if entry.kind == "act" for message in entry.result]
     assert results and told.count("Result of look:") == len(results) and all(result in told for result in results)
-    run.desk.history.rebuild(strict=True)
-    assert not any(run.desk.history.drifted(entry) for entry in run.entries if entry.kind == "think")
+    run.trace.rebuild(strict=True)
+    assert not any(run.trace.has_drifted(entry) for entry in run.entries if entry.kind == "think")

@@ -38,5 +38,5 @@ def test_an_engine_with_lanes_thinks_too_and_does_not_think_for_itself() -> None
     model = Scripted(["left", "right", "3", "8", "ANSWER: right it is"])
     run = Agent(model, arounds=[thinks_with(loop)], journal="memory").start("q", paused=True)
     assert run.drive().answer == "right it is" and model.calls == 5
-    run.desk.history.rebuild(strict=True)
+    run.trace.rebuild(strict=True)
     assert run.answer == "right it is"

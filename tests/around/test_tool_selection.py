@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Agent, All, Answer, Call, Chat, Reply, Think, tool
 from agentkit.around.tool_selection import catalogue, named
@@ -28,7 +29,7 @@ def native(replies: list[Any]) -> Scripted:
 
 
 def agent(model: Scripted, tools: Any = TWENTY, **options: Any) -> Agent:
-    return Agent(model, tools, journal="memory", **{"select_tools": True, **options})
+    return Agent(model, tools, journal="memory", **split({"select_tools": True, **options}))
 
 
 def offered(model: Scripted, number: int) -> list[str]:
@@ -90,7 +91,7 @@ def test_the_model_loads_more_tools_and_may_call_them_from_then_on() -> None:
     model = native(["tool_1", load, call, "done"])
     result = agent(model).run("q")
     assert offered(model, 1) == ["tool_1", "load_tools"] and offered(model, 2) == ["tool_1", "tool_9", "load_tools"]
-    assert [entry.result[0].text for entry in result.run.entries if entry.kind == "act"] == [
+    assert [entry.result.text for entry in result.run.entries if entry.kind == "act"] == [
         "Loaded: tool_9. Call them now.",
         "tool 9 says 5",
     ]
@@ -104,7 +105,7 @@ def test_loading_what_is_not_there_says_what_is() -> None:
     load = Reply("", (Call("load_tools", {"names": ["tool_99"]}, "l"),))
     model = native(["tool_1", load, "done"])
     result = agent(model).run("q")
-    assert not result.run[3].result[0].ok and "no tool 'tool_99'" in result.run[3].result[0].text
+    assert not result.run[3].result.ok and "no tool 'tool_99'" in result.run[3].result.text
 
 
 def test_a_tool_that_is_called_without_having_been_offered_runs_and_is_offered_from_then_on() -> None:

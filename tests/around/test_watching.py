@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Call, Reply, tool
-from agentkit.agent.outfit import FROM_OUTSIDE
+from agentkit import Agent, Call, Loop, Reply, tool
+from agentkit.agent.arounds import FROM_OUTSIDE
 from agentkit.around.check_completion import incomplete
 from agentkit.errors import Unknown, UsageError
 from agentkit.models.base import Abilities
@@ -33,7 +34,9 @@ def call(name: str, id: str = "c", **arguments: Any) -> Reply:
 
 def go(replies: list[Any], tools: Any = (add, fail), **options: Any) -> tuple[Scripted, Any]:
     model = Scripted(replies, abilities=Abilities(tools=True))
-    return model, Agent(model, list(tools), journal="memory", max_iterations=20, **options).run("What is 1 + 2?")
+    return model, Agent(model, list(tools), journal="memory", **split(options, Loop("react", max_iterations=20))).run(
+        "What is 1 + 2?"
+    )
 
 
 def roles(result: Any) -> list[str]:
@@ -68,7 +71,7 @@ def test_the_same_call_with_the_same_result_is_warned_about_and_the_trace_keeps_
     model, result = go([call("add", "c1", a=1, b=2), call("add", "c2", a=1, b=2), "three"], warn_cycles=True)
     told = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
     assert told[0] == "3" and told[1].startswith("3\n[Warning] add was called with these arguments 2 times")
-    assert [entry.result[0].text for entry in result.run.entries if entry.kind == "act"] == ["3", "3"]
+    assert [entry.result.text for entry in result.run.entries if entry.kind == "act"] == ["3", "3"]
 
 
 def test_other_arguments_or_another_result_are_no_circle() -> None:
@@ -212,7 +215,7 @@ def test_a_marker_in_the_middle_of_a_line_is_prose_and_markers_can_be_ones_own()
 )
 def test_a_value_that_is_of_no_use_is_refused_at_construction_in_words(name: str, value: Any) -> None:
     with pytest.raises((ValueError, UsageError), match=r"(completion_markers|discover|a schema) is"):
-        Agent(Scripted([]), [add], **{name: value})
+        Agent(Scripted([]), [add], **split({name: value}))
 
 
 # -- revisions -------------------------------------------------------------------------------------------------------------
@@ -221,7 +224,7 @@ def test_a_value_that_is_of_no_use_is_refused_at_construction_in_words(name: str
 def test_the_model_revises_an_earlier_call_and_the_old_result_is_superseded_in_its_view_only() -> None:
     fix = call("revise_call", "c2", number=1, arguments={"a": 1, "b": 2}, why="wrong number")
     model, result = go([call("add", "c1", a=1, b=1), fix, "three"], revise_calls=True)
-    acts = [(entry.step.calls[0].name, entry.result[0].text) for entry in result.run.entries if entry.kind == "act"]
+    acts = [(entry.step.call.name, entry.result.text) for entry in result.run.entries if entry.kind == "act"]
     assert acts == [("add", "2"), ("add", "3")]
     told = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
     assert told[0].startswith("[Superseded") and told[1] == "3"
@@ -260,7 +263,7 @@ def test_the_model_looks_up_tools_and_paths_before_it_guesses(tmp_path: Path) ->
     (tmp_path / "notes" / "budget_2024.txt").write_text("x")
     (tmp_path / ".secret").write_text("x")
     _, result = go([call("discover", "c1", intent="add budget numbers"), "three"], discover=str(tmp_path))
-    found = result.run[2].result[0].value
+    found = result.run[2].result.value
     assert [each["name"] for each in found["tools"]] == ["add"] and found["tools"][0][
         "arguments"
     ] == "a (integer), b (integer)"
@@ -288,7 +291,7 @@ def test_a_folder_that_is_none_is_refused_at_construction() -> None:
 @pytest.mark.parametrize("value", [0, -1, "many", 1.5])
 def test_a_number_out_of_range_is_refused_at_construction_by_name(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{name}|over"):
-        Agent("offline", **{name: value})
+        Agent("offline", **split({name: value}))
 
 
 def test_an_around_is_named_in_arounds_too_and_a_wrong_name_offers_the_nearest() -> None:

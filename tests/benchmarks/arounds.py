@@ -8,7 +8,7 @@ import loop_overhead
 from rich.console import Console
 from rich.table import Table
 
-from agentkit import Agent, Reply
+from agentkit import Agent, Loop, Reply
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
 
@@ -33,7 +33,13 @@ class Free(loop_overhead.Free):
 
 def loop(options: dict[str, Any]) -> Any:
     def run(turns: int) -> str:
-        agent = Agent(Free(turns), [loop_overhead.add], journal=MemoryJournal(), max_iterations=turns + 1, **options)
+        agent = Agent(
+            Free(turns),
+            [loop_overhead.add],
+            journal=MemoryJournal(),
+            engine=Loop("react", max_iterations=turns + 1),
+            **options,
+        )
         return agent.run("1 + 2?").answer
 
     return run

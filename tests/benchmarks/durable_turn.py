@@ -19,7 +19,7 @@ from loop_overhead import Free, plus
 from rich.console import Console
 from rich.table import Table
 
-from agentkit import Agent, tool
+from agentkit import Agent, Loop, tool
 from agentkit.config import home
 from agentkit.journal.sqlite import SqliteJournal
 
@@ -47,7 +47,11 @@ def run(turns: int, synchronous: str, effect: str) -> Cost:
         gc.collect()
         written, cpu, wall = bytes_written(), time.process_time(), time.perf_counter()
         journal = SqliteJournal(home() / "runs.db", synchronous=synchronous)
-        answer = Agent(Free(turns), [add], journal=journal, max_iterations=turns + 1).run("1 + 2?").answer
+        answer = (
+            Agent(Free(turns), [add], journal=journal, engine=Loop("react", max_iterations=turns + 1))
+            .run("1 + 2?")
+            .answer
+        )
         cpu, wall, written = time.process_time() - cpu, time.perf_counter() - wall, bytes_written() - written
         journal.close()
         assert answer == "3", answer

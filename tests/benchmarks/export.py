@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from agentkit import Agent, Call, Reply, Run, tool
+from agentkit import Agent, Call, Loop, Reply, Run, tool
 from agentkit.export import adopt, data_of_notebook, html, markdown, rows_of, to_html, to_json, to_markdown, to_notebook
 from agentkit.journal import MemoryJournal
 from agentkit.models.base import Abilities
@@ -42,7 +42,7 @@ def run_of(characters: int) -> Run:
     turns = (ENTRIES - 2) // 2
     replies = [Reply(f"{n}. {WORDS * 2}", (Call("look", {"page": n, "topic": WORDS}, f"c{n}"),)) for n in range(turns)]
     model = Scripted([*replies, "done"], abilities=Abilities(tools=True))
-    run = Agent(model, [look], journal=MemoryJournal(), max_iterations=turns + 1).start(
+    run = Agent(model, [look], journal=MemoryJournal(), engine=Loop("react", max_iterations=turns + 1)).start(
         "Look everything up.", paused=True
     )
     run.drive()

@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from agentkit import Agent, Call, Reply, tool
+from agentkit import Agent, Call, Loop, Reply, tool
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities, Request
 
@@ -80,7 +80,7 @@ def bare(turns: int) -> str:
 
 
 def agent(turns: int, journal: Any) -> Agent:
-    return Agent(Free(turns), [add], journal=journal, max_iterations=turns + 1)
+    return Agent(Free(turns), [add], journal=journal, engine=Loop("react", max_iterations=turns + 1))
 
 
 def to_the_end(turns: int) -> str:

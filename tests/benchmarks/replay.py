@@ -37,7 +37,7 @@ def from_memory(turns: int) -> float:
     """`rebuild`: what an edit, an undo and a fork do; all entries are objects already."""
     run = agent(turns, MemoryJournal()).start("1 + 2?", paused=True)
     run.drive()
-    history = run.desk.history
+    history = run.trace
 
     def rebuild() -> None:
         history.rebuild()

@@ -74,7 +74,7 @@ def test_a_call_that_cannot_be_taken_back_waits_for_a_yes(shop: View) -> None:
     shop.status("paused")
     shop.press("Step")
     shop.until("len(run) > 2")
-    assert "two teas" in shop.ask("str(run[2].result[0].text)")
+    assert "two teas" in shop.ask("str(run[2].result.text)")
 
 
 def test_keys_drive_the_view_and_none_reaches_the_notebook(shop: View) -> None:
@@ -93,7 +93,7 @@ def test_keys_drive_the_view_and_none_reaches_the_notebook(shop: View) -> None:
     shop.page.keyboard.type("a b dd Enter")
     shop.page.keyboard.press("Shift+Enter")
     shop.page.keyboard.press("Control+Enter")
-    shop.until("run.desk.history.injections.notes")
+    shop.until("run.trace.injections.notes")
     assert len(shop.notebook) == cells and shop.ask("len(run)") == 2
     assert shop.ask("get_ipython().execution_count") == 3
 
@@ -196,7 +196,7 @@ def test_any_of_several_pending_calls_is_edited_and_the_focus_stays(lab: Noteboo
     shop.page.keyboard.press("Control+a")
     shop.page.keyboard.type("tea")
     shop.page.keyboard.press("Control+Enter")
-    shop.until("run.pending[1].step.calls[0].arguments == {'item': 'tea'}")
+    shop.until("run.pending[1].step.call.arguments == {'item': 'tea'}")
     expect(shop.root.get_by_label("Edit", exact=True)).to_have_count(0)
     expect(shop.root).to_be_focused()
     shop.page.keyboard.press("o")
@@ -241,7 +241,7 @@ def test_branches_are_gone_between_and_compared(shop: View) -> None:
     expect(shop.card(2)).to_contain_text("5.5")
     shop.card(2).get_by_role("button", name="before").click()
     expect(shop.card(2)).to_contain_text("3.2")
-    assert shop.ask("run[2].result[0].text") == "3.2"
+    assert shop.ask("run[2].result.text") == "3.2"
 
 
 def test_freezing_from_python_waits_for_no_hand(shop: View) -> None:

@@ -6,21 +6,22 @@ import math
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, tool
-from agentkit.engines.registry import AT_LEAST, ENGINES, defaults, find, parameters
+from agentkit import Agent, Loop, tool
+from agentkit.engines.registry import ENGINES, defaults
 from agentkit.engines.self_ask import UNANSWERED
 from agentkit.errors import Unknown, UsageError
 from agentkit.models.scripted import Scripted
 
-COUNTS = [(engine, name) for engine in ENGINES for name in parameters(find(engine)[0]) if name in AT_LEAST]
+COUNTS = [(engine, name) for engine in ENGINES for name, value in defaults(engine).items() if type(value) is int]
 
 
 @pytest.mark.parametrize(("engine", "name"), COUNTS)
 @pytest.mark.parametrize("value", [-1, 1.5, True, "3", None, math.nan])
 def test_a_count_out_of_range_is_refused_by_name(engine: str, name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{name} is a whole number of at least {AT_LEAST[name]}"):
-        Agent("echo", engine=engine, **{name: value})
+    with pytest.raises(ValueError, match=f"^{name} should be (a valid integer|greater than or equal to [01])"):
+        Agent("echo", **split({name: value}, engine))
 
 
 @pytest.mark.parametrize(
@@ -49,25 +50,25 @@ def test_a_count_out_of_range_is_refused_by_name(engine: str, name: str, value: 
     ],
 )
 def test_what_is_out_of_range_is_refused_by_name(engine: str, name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{name} is "):
-        Agent("echo", engine=engine, **{name: value})
+    with pytest.raises(ValueError, match=f"^{name}[. ]"):
+        Agent("echo", **split({name: value}, engine))
 
 
 @pytest.mark.parametrize("actor", ["reakt", {"engine": "reakt"}, {"engine": "react", "max_step": 1}])
 def test_an_inner_engine_that_nobody_knows_is_refused(actor: Any) -> None:
     with pytest.raises(Unknown):
-        Agent("echo", engine="reflexion", actor=actor)
+        Agent("echo", engine=Loop("reflexion", actor=actor))
 
 
 @pytest.mark.parametrize("actor", [3, {"max_iterations": 1}, lambda task: None, []])
 def test_what_is_no_engine_is_refused(actor: Any) -> None:
     with pytest.raises(UsageError):
-        Agent("echo", engine="reflexion", actor=actor)
+        Agent("echo", engine=Loop("reflexion", actor=actor))
 
 
 def test_the_range_holds_for_an_inner_engine_too() -> None:
     with pytest.raises(ValueError, match="max_iterations"):
-        Agent("echo", engine="reflexion", actor={"engine": "react", "max_iterations": 0})
+        Agent("echo", engine=Loop("reflexion", actor={"engine": "react", "max_iterations": 0}))
 
 
 @tool(effect="pure")
@@ -116,18 +117,18 @@ def test_whatever_a_model_writes_the_outcome_is_stable(
     options: dict[str, Any] = {"max_depth": 1} if engine == "tree_of_thoughts" else {}
     tools = [] if engine in ("plan_and_execute", "dag", "reflexion", "auto") else [look]
     model = Scripted(replies)
-    result = Agent(model, tools, engine=engine, journal="memory", **options).run("q")
+    result = Agent(model, tools, journal="memory", **split(options, engine)).run("q")
     assert result.error is None and (result.answer, model.calls) == (answer, calls)
 
 
 def test_self_ask_says_which_questions_it_left_open_and_what_it_found_where_it_comes_to_no_end() -> None:
     model = Scripted(["Follow up: a\nFollow up: b\nFollow up: c\nFollow up: d", "A", "B", "So the final answer is: x"])
-    assert Agent(model, engine="self_ask", max_follow_ups=2, journal="memory").run("q").answer == "x"
+    assert Agent(model, engine=Loop("self_ask", max_follow_ups=2), journal="memory").run("q").answer == "x"
     told = model.requests[-1]["messages"][-1]["content"].splitlines()
     assert told[1] == "Intermediate answer: B" and told[2:] == [f"Intermediate answer: {UNANSWERED}"]
     model = Scripted(["Follow up: a", "A", "Follow up: b", "Follow up: c"])
-    result = Agent(model, engine="self_ask", max_follow_ups=1, journal="memory").run("q")
-    known = "No final answer was reached. What was asked and found:\nFollow up: a\nIntermediate answer: A"
+    result = Agent(model, engine=Loop("self_ask", max_follow_ups=1), journal="memory").run("q")
+    known = "No final answer was reached. This is what was asked and found:\nFollow up: a\nIntermediate answer: A"
     assert (result.answer, result.reason) == (known, "max_follow_ups")
 
 
@@ -159,7 +160,7 @@ def test_what_is_very_long_never_pushes_out_what_is_asked_or_what_came_later(eng
     options = {"n_branches": 1, "beam_width": 1, "max_depth": 2} if engine == "tree_of_thoughts" else {}
     tools = [tool(effect="pure", name="look")(long)] if engine in ("critic", "self_ask", "rewoo") else []
     model = Scripted(replies)
-    assert not Agent(model, tools, engine=engine, journal="memory", **options).run("q").error
+    assert not Agent(model, tools, journal="memory", **split(options, engine)).run("q").error
     sent = [request["messages"][-1]["content"] for request in model.requests]
     assert model.calls == len(replies) and 30_000 < max(map(len, sent)) < 45_000
     assert max(text.count("begin long") for text in sent) >= (1 if engine == "reflexion" else 2)
@@ -177,7 +178,7 @@ def test_braces_in_a_question_reach_the_model_as_they_are() -> None:
 
 def test_prompts_are_overridden_one_by_one() -> None:
     model = Scripted(["1. a", "A", "done"])
-    Agent(model, engine="plan_and_execute", prompts={"synthesize": "Sum up: {done}"}, journal="memory").run("q")
+    Agent(model, engine=Loop("plan_and_execute", prompts={"synthesize": "Sum up: {done}"}), journal="memory").run("q")
     assert model.requests[-1]["messages"][-1]["content"] == "Sum up: Step 1 (a): A"
     assert "numbered list" in model.requests[0]["messages"][-1]["content"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from engines.actors import look
+from splitting import split
 
 from agentkit import Agent, Message
 from agentkit.models.scripted import Scripted
@@ -27,7 +28,7 @@ def test_whoever_writes_the_answer_knows_the_instructions_and_the_conversation(e
     model = Scripted(replies)
     options: dict[str, Any] = {"n_branches": 1, "max_depth": 1} if engine == "tree_of_thoughts" else {}
     tools = [look] if engine == "critic" else []
-    agent = Agent(model, tools, engine=engine, journal="memory", instructions="Be brief.", **options)
+    agent = Agent(model, tools, journal="memory", instructions="Be brief.", **split(options, engine))
     assert agent.run(TALK).answer == "Ada"
     chat = next(request.chat for request in model.raw_requests if request.role == role)
     assert [message.text for message in chat][:4] == ["Be brief.", "I am Ada.", "Hello.", "Who am I?"]
@@ -48,10 +49,10 @@ def test_whoever_judges_is_told_the_conversation(engine: str, replies: list[str]
     model = Scripted(replies)
     options: dict[str, Any] = {"max_depth": 1} if engine == "tree_of_thoughts" else {}
     tools = [look] if engine == "critic" else []
-    agent = Agent(model, tools, engine=engine, journal="memory", instructions="Be brief.", **options)
+    agent = Agent(model, tools, journal="memory", instructions="Be brief.", **split(options, engine))
     assert agent.run(TALK).answer == "Ada"
     told = next(request.chat[-1].text for request in model.raw_requests if request.role == role)
-    assert "Who am I?\n\nWhat was said before that:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in told
+    assert "Who am I?\n\nWhat was said before:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in told
 
 
 def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
@@ -61,7 +62,7 @@ def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
     model = Scripted(["Ada", "SATISFACTORY"])
     assert Agent(model, engine="reflexion", journal="memory").run([*said, Message("user", "Who am I?")]).answer == "Ada"
     told = model.raw_requests[-1].chat[-1].text
-    assert "What was asked: Who am I?" in told and len(told) < 9_000 and all(f"user: {n}? " in told for n in range(10))
+    assert "The request: Who am I?" in told and len(told) < 9_000 and all(f"user: {n}? " in told for n in range(10))
 
 
 def test_of_a_very_long_conversation_the_last_messages_are_told_and_the_instructions() -> None:

@@ -7,8 +7,9 @@ import time
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Call, Reply, Run, tool
+from agentkit import Agent, Call, Loop, Reply, Run, tool
 from agentkit.around.nudge import GO_ON
 from agentkit.models.base import Abilities, Request
 from agentkit.models.scripted import Scripted
@@ -41,7 +42,7 @@ class Planned:
 
 
 def run_of(model: Any, **options: Any) -> Run:
-    run = Agent(model, engine="dag", journal="memory", **options).start("q", paused=True)
+    run = Agent(model, journal="memory", **split(options, "dag")).start("q", paused=True)
     run.drive()
     return run
 
@@ -145,7 +146,7 @@ def test_a_step_that_takes_too_long_has_failed() -> None:
     model = Planned(["1. a\n2. b\n3. c [after: 1]"], [YES], a=slow)
     run_of(model, step_timeout=1)
     over.set()
-    assert "Step 1 (a): FAILED: the time for this step, 1 s, is over." in model.requests[-1].chat[-1].text
+    assert "Step 1 (a): FAILED: the time limit of this step, 1 s, was reached." in model.requests[-1].chat[-1].text
     assert "Step 2 (b): done" in model.requests[-1].chat[-1].text
 
 
@@ -157,10 +158,13 @@ def test_a_step_that_has_used_up_its_time_is_asked_no_more() -> None:
         return "waited"
 
     model = Planned(["1. a"], [YES], a="Thought: I wait\nAction: wait\nAction Input: {}")
-    agent = Agent(model, [wait], engine="dag", journal="memory", step_timeout=0.25)
+    agent = Agent(model, [wait], engine=Loop("dag", step_timeout=0.25), journal="memory")
     run = agent.start("q", paused=True)
     run.drive()
-    assert "FAILED: the time for this step" in model.requests[-1].chat[-1].text and model.roles().count("thought") <= 2
+    assert (
+        "FAILED: the time limit of this step" in model.requests[-1].chat[-1].text
+        and model.roles().count("thought") <= 2
+    )
 
 
 def test_a_plan_within_a_step_keeps_its_own_time_limit_and_models() -> None:
@@ -175,7 +179,7 @@ def test_a_plan_within_a_step_keeps_its_own_time_limit_and_models() -> None:
     run_of(model, actor={"engine": "dag", "step_timeout": 1}, roles={"fast": fast})
     over.set()
     inner = next(request for request in model.requests if request.role == "analyze").chat[-1].text
-    assert "Step 1 (a): FAILED: the time for this step, 1 s, is over." in inner and fast.calls == 1
+    assert "Step 1 (a): FAILED: the time limit of this step, 1 s, was reached." in inner and fast.calls == 1
 
 
 def test_calls_side_by_side_count_once_in_the_time_of_their_step() -> None:
@@ -190,9 +194,9 @@ def test_calls_side_by_side_count_once_in_the_time_of_their_step() -> None:
 
     model = Planned(["1. a"], [YES], a=act)
     model.abilities = Abilities(tools=True)
-    run = Agent(model, [wait], engine="dag", journal="memory", step_timeout=1.9).start("q", paused=True)
+    run = Agent(model, [wait], engine=Loop("dag", step_timeout=1.9), journal="memory").start("q", paused=True)
     run.drive()
-    done = [entry.result[0].text for entry in run.entries if entry.kind == "act"]
+    done = [entry.result.text for entry in run.entries if entry.kind == "act"]
     assert done == ["waited", "waited"] and "Step 1 (a): done" in model.requests[-1].chat[-1].text
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from splitting import split
+
 from agentkit import Agent, Run, tool
 from agentkit.journal.entries import Entry
 from agentkit.models.scripted import Scripted
@@ -17,7 +19,7 @@ def look(query: str) -> str:
 
 def begin(engine: str, replies: list[Any], **options: Any) -> tuple[Run, Scripted]:
     model = Scripted(replies)
-    return Agent(model, options.pop("tools", ()), engine=engine, journal="memory", **options).start(
+    return Agent(model, options.pop("tools", ()), journal="memory", **split(options, engine)).start(
         "q", paused=True
     ), model
 
@@ -108,7 +110,7 @@ def test_what_is_injected_is_answered_before_the_end() -> None:
         "dag": ["1. a", "A", "ACHIEVED: yes\nANSWER: b"],
         "auto": ["CHOICE: STEPWISE", "a"],
     }.items():
-        run, _ = begin(engine, [*replies, "FINAL_ANSWER: So the final answer is: mind you"])
+        run, _ = begin(engine, [*replies, *["FINAL_ANSWER: So the final answer is: mind you"] * 20])
         while not (run.pending and run.pending[0].step.kind == "conclude"):
             next(run)
         receipt = run.inject("and now?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from engines.actors import Actor, look
+from splitting import split
 
 from agentkit import Agent
 from agentkit.engines.registry import ENGINES
@@ -13,10 +14,10 @@ from agentkit.engines.registry import ENGINES
 def test_no_engine_asks_more_often_than_its_budget_allows_wherever_it_ends(engine: str) -> None:
     options = {"max_depth": 2} if engine == "tree_of_thoughts" else {}
     whole = Actor()
-    assert Agent(whole, [look], engine=engine, journal="memory", **options).run("q").reason == ""
+    assert Agent(whole, [look], journal="memory", **split(options, engine)).run("q").reason == ""
     for most in range(1, len(whole.requests)):
         model = Actor()
         budget = {"max_model_calls": most}
-        result = Agent(model, [look], engine=engine, journal="memory", budget=budget, **options).run("q")
+        result = Agent(model, [look], journal="memory", budget=budget, **split(options, engine)).run("q")
         assert (len(model.requests), result.reason) == (most, "budget:max_model_calls")
         assert result.answer.startswith(f"I've reached the model call budget ({most} of {most})")

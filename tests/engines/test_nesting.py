@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from engines.actors import Actor, look
+from splitting import split
 
 from agentkit import Agent
 from agentkit.around.thinks_with import thinks_with
@@ -29,7 +30,7 @@ def agent(outer: str, inner: str, journal: Any, model: Any = None) -> Agent:
     if not loops(find(outer)[0]):
         loop, _ = find(inner)
         chosen["arounds"] = [thinks_with(loop, AS_MODEL[outer])]
-    return Agent(model or Actor(), [look], journal=journal, **chosen)
+    return Agent(model or Actor(), [look], journal=journal, **split(chosen))
 
 
 PAIRS = pytest.mark.parametrize(("outer", "inner"), [(outer, inner) for outer in ENGINES for inner in ENGINES])
@@ -44,7 +45,7 @@ def test_a_nested_engine_runs_pauses_is_edited_and_replayed(outer: str, inner: s
     assert len({entry.path for entry in run.entries}) > 1 or outer in AS_MODEL
 
     before = [(entry.id, entry.kind) for entry in run.entries]
-    run.desk.history.rebuild(strict=True)
+    run.trace.rebuild(strict=True)
     assert [(entry.id, entry.kind) for entry in run.entries] == before
 
     inside = next((e for e in run.entries if e.kind == "act"), None) or next(

@@ -6,8 +6,9 @@ import threading
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Call, Reply, Run, tool
+from agentkit import Agent, Call, Loop, Reply, Run, tool
 from agentkit.engines.registry import find, forecast
 from agentkit.models.base import Abilities, Request
 from agentkit.models.scripted import Scripted
@@ -32,7 +33,7 @@ def web_search(query: str) -> str:
 
 def play(engine: str, replies: list[Any], tools: Any = (), task: str = "q", **options: Any) -> tuple[Run, Scripted]:
     model = Scripted(replies)
-    run = Agent(model, tools, engine=engine, journal="memory", **options).start(task, paused=True)
+    run = Agent(model, tools, journal="memory", **split(options, engine)).start(task, paused=True)
     run.drive()
     return run, model
 
@@ -180,7 +181,7 @@ def test_self_ask_the_world_cup() -> None:
 def test_self_ask_names_a_tool_asks_side_by_side_and_is_made_to_end() -> None:
     named = "Tool: web_search\nTool Input: Who is the president of Argentina?"
     run, model = play("self_ask", [named, "So the final answer is: Milei"], [weather, web_search])
-    assert (run.answer, run[2].result[0].name) == ("Milei", "web_search")
+    assert (run.answer, run[2].result.name) == ("Milei", "web_search")
     two = "Follow up: Which country won FIFA World Cup 2022?\nFollow up: Who is the president of Argentina?"
     run, model = play("self_ask", [two, "So the final answer is: Milei"], [web_search])
     assert last(model) == "Intermediate answer: Argentina.\nIntermediate answer: Javier Milei." and model.calls == 2
@@ -207,7 +208,7 @@ def test_critic_mends_the_eiffel_tower() -> None:
     run, model = play("critic", [*EIFFEL, "VERIFIED: all claims are correct"], [web_search])
     assert (run.answer, model.calls) == ("The Eiffel Tower was built between 1887 and 1889.", 4)
     assert 'Claim: "Built in 1887"\nTool result: Construction 1887–1889; opened 1889.' in last(model, 2)
-    assert run[3].result[0].call_id == "claim_1" and run[3].step.calls[0].arguments == {
+    assert run[3].result.call_id == "claim_1" and run[3].step.call.arguments == {
         "query": "Eiffel Tower construction year"
     }
 
@@ -242,13 +243,15 @@ def test_the_forecast_counts(options: dict[str, Any], calls: int) -> None:
 
 @pytest.mark.parametrize("options", [{"search": "dfs", "max_depth": 20_000}, {"max_depth": 10**9}])
 def test_a_tree_without_end_says_so_before_it_starts(options: dict[str, Any]) -> None:
-    run = Agent(Scripted([]), engine="tree_of_thoughts", journal="memory", **options).start("q", paused=True)
+    run = Agent(Scripted([]), journal="memory", **split(options, "tree_of_thoughts")).start("q", paused=True)
     assert run.forecast.startswith("more than a million model calls")
 
 
 def test_the_beam_keeps_the_best_branch_of_each_level() -> None:
     model = Scripted(["try X", "try Y", "try Z", "4", "9", "2", "refine Y", "Z next", "ANSWER: 42"])
-    run = Agent(model, engine="tree_of_thoughts", journal="memory", beam_width=1, max_depth=2).start("q", paused=True)
+    run = Agent(model, engine=Loop("tree_of_thoughts", beam_width=1, max_depth=2), journal="memory").start(
+        "q", paused=True
+    )
     while run.answer is None:
         next(run)
     assert (run.answer, model.calls) == ("42", 9)
@@ -260,7 +263,9 @@ def test_the_beam_keeps_the_best_branch_of_each_level() -> None:
 
 def test_equal_scores_keep_the_order_of_the_proposals() -> None:
     model = Scripted(["a", "b", "c", "5", "5", "5", "ANSWER: done"])
-    run = Agent(model, engine="tree_of_thoughts", journal="memory", beam_width=1, max_depth=1).start("q", paused=True)
+    run = Agent(model, engine=Loop("tree_of_thoughts", beam_width=1, max_depth=1), journal="memory").start(
+        "q", paused=True
+    )
     for _ in run:
         pass
     assert "1. a" in last(model) and run.entries[-1].step.tags["chosen"] == ["1"]
@@ -270,7 +275,7 @@ def test_depth_first_turns_back_from_a_dead_end() -> None:
     replies = ["left", "right", "8", "6", "left of left", "right of left", "1", "1", "left of right", "ANSWER: found"]
     model = Scripted(replies)
     options: dict[str, Any] = {"search": "dfs", "n_branches": 2, "max_depth": 3}
-    run = Agent(model, engine="tree_of_thoughts", journal="memory", **options).start("q", paused=True)
+    run = Agent(model, journal="memory", **split(options, "tree_of_thoughts")).start("q", paused=True)
     for _ in run:
         pass
     assert (run.answer, model.calls) == ("found", 10) and run.entries[-1].step.tags["chosen"] == ["2", "2.2"]
@@ -284,7 +289,7 @@ def test_a_level_has_all_its_proposals_inside_the_model_at_once() -> None:
             barriers[request.role].wait(timeout=20)  # nobody gets out before all are in
         return "ANSWER: met" if request.role == "answer" else "5"
 
-    run = Agent(model, engine="tree_of_thoughts", journal="memory", max_depth=1).start("q", paused=True)
+    run = Agent(model, engine=Loop("tree_of_thoughts", max_depth=1), journal="memory").start("q", paused=True)
     assert run.drive().answer == "met"
 
 
@@ -340,7 +345,7 @@ def test_a_model_for_each_role() -> None:
     judge, planner = Scripted(["SATISFACTORY"], name="judge"), Scripted(["1. a"], name="planner")
     model = Scripted(["A", "done"])
     roles = {"evaluate": judge, "plan": planner}
-    agent = Agent(model, engine="reflexion", actor="plan_and_execute", roles=roles, journal="memory")
+    agent = Agent(model, engine=Loop("reflexion", actor="plan_and_execute"), roles=roles, journal="memory")
     assert agent.run("q").answer == "done" and (judge.calls, planner.calls, model.calls) == (1, 1, 2)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agentkit.core.messages import Call, Chat, Message, Reply, user
-from agentkit.core.steps import Act, Answer, Conclude, Think
-from agentkit.engines.react import ASK_NOW, react
+from agentkit.core.messages import Call, Chat, Message, Reply
+from agentkit.core.steps import Act, All, Answer, Think
+from agentkit.engines.react import ANSWER_NOW, react
 
 CALL = Call("add", {"a": 1, "b": 2}, "c1")
 
@@ -17,23 +17,21 @@ def done(engine: object, result: object) -> Answer:
     raise AssertionError("the engine went on")
 
 
-def test_think_act_observe_and_conclude() -> None:
+def test_think_act_observe_and_answer() -> None:
     engine = react("1 + 2?")
     assert next(engine) == Think(Chat.of("1 + 2?"))
-    assert engine.send(Reply("I add", (CALL,))) == Act((CALL,))
-    thought = engine.send((Message("tool", "3", (), "c1", "add"),))
+    assert engine.send(Reply("I add", (CALL,))) == Act(CALL)
+    thought = engine.send(Message("tool", "3", (), "c1", "add"))
     assert [message.role for message in thought.chat] == ["user", "assistant", "tool"]
-    assert engine.send(Reply("It is 3", answer="3")) == Conclude("3")
-    answer = done(engine, None)
+    answer = done(engine, Reply("It is 3", answer="3"))
     assert (answer.text, answer.interrupted) == ("3", "")
 
 
-def test_an_injected_message_is_answered_before_the_end() -> None:
-    engine = react("q")
+def test_several_calls_are_made_side_by_side() -> None:
+    engine, other = react("q"), Call("add", {"a": 3, "b": 4}, "c2")
     next(engine)
-    engine.send(Reply("", answer="first"))
-    again = engine.send(user("and now?"))
-    assert [message.text for message in again.chat] == ["q", "", "and now?"]
+    step = engine.send(Reply("both", (CALL, other)))
+    assert step == All((Act(CALL), Act(other)), role="action")
 
 
 def test_after_the_last_iteration_one_answer_is_asked_for() -> None:
@@ -42,7 +40,7 @@ def test_after_the_last_iteration_one_answer_is_asked_for() -> None:
     for _ in range(2):
         engine.send(Reply("again", (CALL,)))
         step = engine.send((Message("tool", "3", (), "c1", "add"),))
-    assert (step.role, step.choice, step.chat[-1].text) == ("answer", "none", ASK_NOW)
+    assert (step.role, step.choice, step.chat[-1].text) == ("answer", "none", ANSWER_NOW)
     answer = done(engine, Reply("best guess", raw="best guess"))
     assert (answer.text, answer.interrupted) == ("best guess", "max_turns")
 
@@ -60,7 +58,7 @@ def test_when_even_the_forced_answer_is_empty_the_trace_is_summed_up() -> None:
     next(engine)
     engine.send(Reply("again", (CALL,)))
     engine.send((Message("tool", "no", (), "c1", "add", False),))
-    assert done(engine, Reply("", raw=" \n")).text == "No answer was reached. What was done:\nadd failed: no"
+    assert done(engine, Reply("", raw=" \n")).text == "No answer was reached. This is what was done:\nadd failed: no"
 
 
 def test_a_reformatted_reply_counts_as_an_iteration() -> None:
@@ -74,5 +72,5 @@ def test_the_callers_messages_are_not_touched() -> None:
     mine = [{"role": "user", "content": "q"}]
     engine = react(mine)
     next(engine)
-    engine.send(Reply("x", answer="x"))
+    done(engine, Reply("x", answer="x"))
     assert mine == [{"role": "user", "content": "q"}]

@@ -8,13 +8,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from splitting import split
 
-from agentkit import Agent, Call, Message, Reply, Run, Usage, tool
+from agentkit import Agent, Call, Loop, Message, Reply, Run, Usage, tool
 from agentkit.core.messages import assistant
 from agentkit.export import html, markdown, to_html, to_markdown
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.tools.observe import observation
+from agentkit.tools.observations import returned
 
 every_format = pytest.mark.parametrize("module", [html, markdown])
 
@@ -28,13 +29,15 @@ def look(city: str) -> str:
 def run_of(steps: int = 1, text: str = "I look", city: str = "Oslo", **options: Any) -> Run:
     replies = [Reply(text, (Call("look", {"city": city}, f"c{n}"),)) for n in range(steps)]
     model = Scripted([*replies, "Take an umbrella"], abilities=Abilities(tools=True))
-    run = Agent(model, [look], journal="memory", max_iterations=steps + 1, **options).start("How is it?", paused=True)
+    run = Agent(model, [look], journal="memory", **split(options, Loop("react", max_iterations=steps + 1))).start(
+        "How is it?", paused=True
+    )
     run.drive()
     return run
 
 
 def table(value: Any) -> Message:
-    return observation(Call("rows"), value)
+    return returned(Call("rows"), value)
 
 
 @every_format
@@ -248,7 +251,7 @@ def test_a_run_full_of_pictures_stays_bounded() -> None:
 
     replies = [Reply("x", (Call("draw", {}, f"c{n}"),)) for n in range(20)]
     model = Scripted([*replies, "done"], abilities=Abilities(tools=True))
-    run = Agent(model, [draw], journal="memory", max_iterations=30).start("q", paused=True)
+    run = Agent(model, [draw], journal="memory", engine=Loop("react", max_iterations=30)).start("q", paused=True)
     run.drive()
     shown = html.run(run)
     assert shown.count("<img") == 2 and shown.count("too large") == 18 and len(shown) < 2_100_000

@@ -107,7 +107,7 @@ def test_a_call_of_an_exported_notebook_says_exactly_what_was_asked() -> None:
         for cell in to_notebook(run).cells:
             if cell.id.endswith("-action"):
                 number, name, arguments = map(ast.literal_eval, ast.parse(cell.source).body[0].value.args)  # type: ignore[attr-defined]
-                asked = run[number].step.calls[0]  # type: ignore[union-attr]
+                asked = run[number].step.call  # type: ignore[union-attr]
                 assert [name, arguments] == json.loads(json.dumps([asked.name, asked.arguments]))
 
 
@@ -175,7 +175,7 @@ def fragments(module: Any, run: Run) -> Iterator[str]:
     yield from map(module.entry, run.entries)
     for entry in run.entries:
         if entry.kind == "act":
-            yield module.message(entry.result[0])
+            yield module.message(entry.result)
         elif entry.kind == "think":
             yield from map(module.message, entry.result.messages)
     yield from map(module.tool, run.agent.tools.tools)

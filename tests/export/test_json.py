@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Act, Agent, All, Answer, Ask, Call, Reply, Run, Think, tool
 from agentkit.core.messages import Chat
@@ -32,7 +33,7 @@ def call(*cities: str) -> Reply:
 
 
 def agent(*replies: Any, journal: Any = "memory", **options: Any) -> Agent:
-    return Agent(Scripted([*replies], abilities=Abilities(tools=True)), [look], journal=journal, **options)
+    return Agent(Scripted([*replies], abilities=Abilities(tools=True)), [look], journal=journal, **split(options))
 
 
 def worked_over(journal: Any = "memory") -> Run:
@@ -61,10 +62,10 @@ def test_a_round_trip_gives_the_same_tree(journal: Any, restored: Restored) -> N
     back = restored(again(to_json(run)), run.agent)
     assert repr(back) == repr(run)
     assert [[repr(e) for e in line] for line in back.branches()] == [[repr(e) for e in line] for line in run.branches()]
-    assert {n: repr(e) for n, e in back.desk.history.entries.items()} == {
-        n: repr(e) for n, e in run.desk.history.entries.items()
+    assert {n: repr(e) for n, e in back.trace.tree.entries.items()} == {
+        n: repr(e) for n, e in run.trace.tree.entries.items()
     }
-    assert back.desk.history.tips == run.desk.history.tips
+    assert back.trace.tips == run.trace.tips
 
 
 def test_what_was_read_back_says_the_same_when_it_is_written_again(restored: Restored) -> None:
@@ -82,7 +83,7 @@ def test_undo_redo_and_receipts_survive_a_round_trip(restored: Restored) -> None
     run = worked_over()
     back = restored(to_json(run), run.agent)
     assert repr(back.redo()) == repr(run.redo()) and repr(back.undo().undo()) == repr(run.undo().undo())
-    assert back.desk.history.injections.notes.keys() == run.desk.history.injections.notes.keys()
+    assert back.trace.injections.notes.keys() == run.trace.injections.notes.keys()
 
 
 def test_forks_travel_with_their_tree(restored: Restored) -> None:
@@ -118,7 +119,7 @@ def test_lanes_questions_and_any_engine_survive_a_round_trip(restored: Restored)
 
 def ask_and_split(task: Any, *, tools: Any = ()) -> Any:
     city = yield Ask("Where?", choices=("Oslo", "Rome"))
-    one, two, seen = yield All((Think(Chat.of("1")), Think(Chat.of("2")), Act((Call("look", {"city": city}),))))
+    one, two, seen = yield All((Think(Chat.of("1")), Think(Chat.of("2")), Act(Call("look", {"city": city}))))
     return Answer(f"{city} {one.text} {two.text} {seen[0].text}", Chat.of(task))
 
 
@@ -140,7 +141,7 @@ def test_what_is_nested_deeply_or_no_number_is_read_back(restored: Restored) -> 
     )
     run.drive()
     (row,) = [row for row in rows_of(again(to_json(run))) if getattr(row, "kind", "") == "act"]
-    arguments = row.step.calls[0].arguments  # type: ignore[union-attr]
+    arguments = row.step.call.arguments  # type: ignore[union-attr]
     assert arguments["nan"] != arguments["nan"] and str(arguments["deep"]) == str(deep)
 
 

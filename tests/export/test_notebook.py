@@ -150,7 +150,8 @@ def test_an_image_a_table_and_a_page_are_outputs_and_a_failure_is_told() -> None
     assert image["image/png"] == base64.b64encode(base64.b64decode(DOT)).decode() and image["text/plain"].startswith(
         "[Artifact generated: rain]"
     )
-    assert failure == {"text/plain": "Error: tool 'fail' failed: ValueError: no"}
+    assert failure["text/plain"] == "Error: tool 'fail' failed: ValueError: no"
+    assert "Traceback (most recent call last)" in failure["text/html"] and "ValueError: no" in failure["text/html"]
     assert "<td" in table["text/html"] and "&lt;b&gt;cake&lt;/b&gt;" in table["text/html"]
     assert '<iframe sandbox="" srcdoc="' in page["text/html"] and "<script" not in page["text/html"]
     assert page["text/plain"].startswith("[Artifact generated: report.html]") and "script" not in page["text/plain"]
@@ -264,7 +265,7 @@ def test_a_long_observation_is_cut_in_the_output_and_whole_in_the_text() -> None
     run.drive()
     seen = opened(run)(2, "look", {"city": "x" * 50_000})
     assert isinstance(seen, Observation) and len(seen.text) == 50_008
-    assert bundle(run[2].result[0])["text/plain"].endswith("… (+30,008 characters)")
+    assert bundle(run[2].result)["text/plain"].endswith("… (+30,008 characters)")
 
 
 # -- reading back --------------------------------------------------------------------------------------------------------

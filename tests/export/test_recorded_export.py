@@ -63,9 +63,9 @@ def test_recorded_runs_are_exported_run_again_and_read_back(
         path = tmp_path / f"{number}.ipynb"
         notebook = to_notebook(run, path)
         nbformat.validate(nbformat.read(path, as_version=4))
-        assert sum("agentkit-action" in cell.metadata["tags"] for cell in notebook.cells) == run.desk.tool_calls, line[
-            "id"
-        ]
+        assert (
+            sum("agentkit-action" in cell.metadata["tags"] for cell in notebook.cells) == run.state.spent.tool_calls
+        ), line["id"]
         back = restored(data_of_notebook(path), run.agent)
         assert back.answer == line["expected"]["final_answer"], line["id"]
         assert [e.result for e in back.entries] == [e.result for e in run.entries], line["id"]

@@ -51,7 +51,7 @@ def turn(chat: Chat, number: int, run: str = "r1", tools: tuple = (), parent: in
             run=run,
         ),
         Note("call", {"parent": parent, "path": "", "index": 2 * number + 1, "name": "search"}, 2.5, run),
-        Entry(parent, "act", "", 2 * number + 1, Act(reply.calls), None, observed, "tool", run=run),
+        Entry(parent, "act", "", 2 * number + 1, Act.each(reply.calls), None, observed, "tool", run=run),
     ]
     return rows, chat + reply + observed
 

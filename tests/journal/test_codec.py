@@ -115,12 +115,9 @@ def test_every_line_is_json_that_any_reader_reads():
 def test_not_a_number_and_lone_surrogates_come_back():
     odd = Message("tool", "\ud800", value={"n": math.nan, "i": math.inf, "s": "\udfff"})
     (entry, note), _ = there_and_back(Entry(0, "act", result=(odd,)), Note("warning", {"x": -math.inf, "s": "\ud800"}))
-    value = entry.result[0].value
+    value = entry.result.value
     assert (
-        math.isnan(value["n"])
-        and value["i"] == math.inf
-        and value["s"] == "\udfff"
-        and entry.result[0].text == "\ud800"
+        math.isnan(value["n"]) and value["i"] == math.inf and value["s"] == "\udfff" and entry.result.text == "\ud800"
     )
     assert note.data == {"x": -math.inf, "s": "\ud800"}
 
@@ -138,7 +135,7 @@ def test_data_that_is_no_json_is_stored_as_the_nearest():
         for value in (cyclic, {1: "a", "b": 2}, b"bytes", Rude())
     ]
     found, _ = there_and_back(*rows, Note("warning", {"c": cyclic, "r": Rude()}))
-    assert [row.result[0].value for row in found[:3]] == [[1, "…"], {"1": "a", "b": 2}, "b'bytes'"]
+    assert [row.result.value for row in found[:3]] == [[1, "…"], {"1": "a", "b": 2}, "b'bytes'"]
     assert found[4].data == {"c": [1, "…"], "r": "<Rude>"}
 
 
@@ -151,7 +148,7 @@ def test_data_nested_as_deep_as_it_can_be_is_read_from_any_depth_of_calls():
     def down(levels):
         return down(levels - 1) if levels else Reader().decode(body)
 
-    assert down(200).result[0].text == "t"
+    assert down(200).result.text == "t"
 
 
 def test_a_message_is_written_once_however_many_rows_repeat_it(make):
@@ -236,7 +233,7 @@ def test_secrets_are_stored_in_no_row_and_the_chat_still_agrees_with_its_digest(
     )
     rows = [
         Entry(1, "think", step=Think(chat, tags={"note": token}), result=reply, reason=token),
-        Entry(2, "act", step=Act(reply.calls), result=(Message("tool", token, (), "c", "get", value=[token]),)),
+        Entry(2, "act", step=Act.each(reply.calls), result=(Message("tool", token, (), "c", "get", value=[token]),)),
         Entry(
             3,
             "think",

@@ -30,7 +30,7 @@ def test_what_a_tool_prints_in_the_background_lands_in_the_cell_that_started_it(
     first = shared.send("run = agent.start('Find me a room.')")
     shared.finish(first)
     shared.run("bell.set(); run.wait()")
-    assert shared.run("print(run.status, run[2].result[0].ok, run[2].result[0].text)") == "done True a room in Bern"
+    assert shared.run("print(run.status, run[2].result.ok, run[2].result.text)") == "done True a room in Bern"
     shared.until_it_says(first, "booked Bern")
 
 

@@ -38,7 +38,7 @@ def test_an_interrupt_while_a_cell_waits_pauses_the_run(shared: Any, lesson: Les
     shared.until_it_says(waiting, "inside")
     assert shared.interrupt(waiting).error == "KeyboardInterrupt"
     shared.run("time.sleep(1.2); bell.set(); run.wait()")  # the tool takes its time, and is waited for
-    assert shared.run("print(run.status, len(run), run[2].result[0].text)") == "paused 3 a room in Bern"
+    assert shared.run("print(run.status, len(run), run[2].result.text)") == "paused 3 a room in Bern"
     shared.run("run.play().wait()")
     assert shared.run("print(run.answer, model.calls)") == "done 2"
     assert effects() == ["Bern"]

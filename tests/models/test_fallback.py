@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from loopback import Loopback, answer, calling, completion, delta, fault, parts, sse, stall
 
-from agentkit import Agent, Reply, tool
+from agentkit import Agent, Loop, Reply, tool
 from agentkit.errors import ContextOverflow, ModelBusy, ModelDenied, ModelError, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.fallback import Fallback
@@ -47,7 +47,9 @@ def test_the_beginning_of_a_reply_from_a_model_that_failed_is_discarded() -> Non
         Loopback([answer(calling("fire", '{"n": 7}')), answer(completion("done"))]) as second_host,
     ):
         model = Fallback([OpenAI("a", base_url=first_host.url, retries=0), OpenAI("b", base_url=second_host.url)])
-        result = Agent(model, [fire], journal=None, on_event=events.append, max_iterations=1).run("q")
+        result = Agent(model, [fire], journal=None, on_event=events.append, engine=Loop("react", max_iterations=1)).run(
+            "q"
+        )
     calls = result.run.entries[1].result.calls
     assert [(call.name, call.arguments) for call in calls] == [("fire", {"n": 7})]
     assert any(event.data["again"] for event in events if event.kind == "model_chunk")

@@ -107,6 +107,6 @@ def test_a_broken_call_runs_nothing_and_the_model_learns_of_it(llmock: Any, prov
 
     llmock.break_tool_call(kind).reply("sorry")
     result = drive(Agent(model(llmock, provider), [weather], journal=None), "the weather in Paris?")
-    observed = [entry.result[0] for entry in result.run.entries if entry.kind == "act"]
+    observed = [entry.result for entry in result.run.entries if entry.kind == "act"]
     assert ran == [] and len(observed) == 1 and not observed[0].ok
     llmock.assert_resilient(strict=True)

@@ -84,8 +84,7 @@ def test_edit_changes_an_observation_and_the_model_reads_it(held: Any) -> None:
     held.run("%agent step 2\nnew = '3.5'")
     held.run('%agent edit 2 --text "{new}" --reason "prices went up"')
     assert (
-        held.value("agent_run[2].result[0].text, agent_run[2].author, agent_run[2].reason")
-        == "3.5 human prices went up"
+        held.value("agent_run[2].result.text, agent_run[2].author, agent_run[2].reason") == "3.5 human prices went up"
     )
     held.run("%agent step")
     assert held.value("heard(model)[-1]") == "3.5"
@@ -95,9 +94,9 @@ def test_edit_takes_arguments_as_json_and_a_text_from_the_body_of_the_cell(held:
     held.run("%agent step")
     held.run("""%agent edit 1 --arguments '{"item": "cake"}'""")
     held.run("%agent step")
-    assert held.value("agent_run[2].result[0].text") == "4.5"
+    assert held.value("agent_run[2].result.text") == "4.5"
     held.run("%%agent edit 2 --reason 'in two lines'\nfour\nfive")
-    assert held.value("repr(agent_run[2].result[0].text)") == r"'four\nfive'"
+    assert held.value("repr(agent_run[2].result.text)") == r"'four\nfive'"
     held.run('%agent edit --answer "That is all."')
     held.run("%agent play --wait")
     assert held.value("agent_run.answer") == "That is all."

@@ -4,9 +4,8 @@ import json
 import pytest
 
 from agentkit.core.messages import Call
-from agentkit.errors import UsageError
-from agentkit.tools.sources import ToolSet, source
-from agentkit.tools.tool import ToolBox, tool
+from agentkit.tools.sources import source
+from agentkit.tools.toolset import ToolSet
 
 X = {
     "name": "x",
@@ -17,7 +16,7 @@ X = {
 
 
 class Foreign:
-    """A toolbox of another make; like a mock, it answers to any name, so that it is known by what it really has."""
+    """A toolbox of another library. Like a mock it has any attribute, so that only its real ones may be relied on."""
 
     def __init__(self, result="ok", schemas=(X,), lookup=lambda name: object()):
         self.tool_json_list = list(schemas)
@@ -42,23 +41,7 @@ def search(query: str):
     return query
 
 
-def lookup(key: str):
-    return key
-
-
-def test_functions_tools_boxes_and_lists_are_collected_in_order():
-    tools = ToolSet.of([search, [tool(lookup)], ToolBox([lambda_named("third")]), Foreign()])
-    assert [each.name for each in tools.tools] == ["search", "lookup", "third", "x"]
-    assert [each.name for each in ToolSet.of(search)] == ["search"]
-    assert len(ToolSet.of(None)) == 0
-    assert ToolSet.of(ToolSet.of([search])).names == ("search",)
-
-
-def lambda_named(name):
-    return tool(name=name)(lambda: name)
-
-
-def test_a_toolbox_of_another_make_works():
+def test_a_toolbox_of_another_library_works():
     box = Foreign()
     found = ToolSet.of([box]).find("x")
     assert found.schema == X
@@ -86,22 +69,6 @@ def test_when_the_tool_itself_raises_no_second_box_is_tried():
 
 def test_a_tool_that_no_box_has_any_more_is_not_found():
     assert ToolSet.of([Foreign(lookup=lambda name: None)]).find("x") is None
-
-
-def test_the_first_of_two_with_one_name_is_offered_and_found():
-    tools = ToolSet.of([tool(name="x")(lambda: 1), Foreign()])
-    assert len(tools) == 1
-    assert tools.find("x")() == 1
-
-
-def test_a_name_is_found_however_it_is_decorated_but_never_guessed():
-    tools = ToolSet.of([search, lambda_named("web_search"), lambda_named("web search"), lambda_named("skill.discover")])
-    assert (
-        tools.find("**search**").name == tools.find("`Search`").name == tools.find("search(query='x')").name == "search"
-    )
-    assert tools.find("Skill Discover").name == "skill.discover"
-    assert tools.find("WebSearch") is None
-    assert tools.find("sear") is tools.find("") is None
 
 
 OPENAI = {
@@ -149,13 +116,15 @@ def test_an_async_pair_works_outside_and_inside_a_running_loop():
     assert ToolSet.of([source(schemas, execute)]).names == ("n",)
 
 
-def test_the_caller_may_run_an_async_provider_on_its_own_loop():
+def test_the_caller_may_run_an_async_source_on_its_own_loop():
     waited = []
-    tools = ToolSet.of([source(schemas, execute)], await_with=lambda waiting: waited.append(1) or asyncio.run(waiting))
+    tools = ToolSet.of(
+        [source(schemas, execute)], await_with=lambda coroutine: waited.append(1) or asyncio.run(coroutine)
+    )
     assert (tools.names, waited) == (("n",), [1])
 
 
-def test_an_object_with_both_callables_is_a_source():
+def test_an_object_with_both_methods_is_a_source():
     class Kernel:
         def get_tool_schemas(self):
             return [OPENAI]
@@ -166,13 +135,13 @@ def test_an_object_with_both_callables_is_a_source():
     assert asyncio.run(ToolSet.of([Kernel()]).find("n")(a=1)) == "n"
 
 
-@pytest.mark.parametrize("word", ["parameters", "input_schema", "inputSchema", "argument_schema"])
-def test_schemas_of_other_makes_are_read(word):
-    entry = {"name": "n", word: {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}
+@pytest.mark.parametrize("key", ["parameters", "input_schema", "inputSchema", "argument_schema"])
+def test_schemas_of_other_libraries_are_read(key):
+    entry = {"name": "n", key: {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}
     assert list(ToolSet.of(source(lambda: [entry], execute)).find("n").parameters["properties"]) == ["a"]
 
 
-def test_a_broken_source_is_left_out_with_a_warning_and_harms_no_other():
+def test_a_broken_source_is_left_out_with_a_warning_and_the_others_work():
     with pytest.warns(RuntimeWarning, match="ZeroDivisionError"):
         assert ToolSet.of([source(lambda: 1 / 0, execute), search]).names == ("search",)
     with pytest.warns(RuntimeWarning, match="cannot be read"):
@@ -184,7 +153,7 @@ def test_an_async_toolbox_is_not_asked_before_the_call():
         tool_json_list = (X,)
 
         async def get_tool(self, name):
-            raise AssertionError("nobody waits for this")
+            raise AssertionError("this is never awaited")
 
         async def call_tool(self, name, args):
             return args["q"]
@@ -192,9 +161,3 @@ def test_an_async_toolbox_is_not_asked_before_the_call():
     found = ToolSet.of([Async()]).find("x")
     assert found.is_async
     assert asyncio.run(found(q="later")) == "later"
-
-
-@pytest.mark.parametrize("wrong", ["search", 3, {"name": "x"}, b"x"])
-def test_what_is_no_source_is_refused(wrong):
-    with pytest.raises(UsageError, match="is no tool"):
-        ToolSet.of([wrong])

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from agentkit.core.messages import Call
 from agentkit.errors import UsageError
+from agentkit.journal.reader import RecordedTool
 from agentkit.tools.tool import Tool, tool
 
 
@@ -33,12 +34,12 @@ class Point:
 
 @tool
 def weather(city: str, days: int = 3, unit: Literal["C", "F"] = "C", tags: list[str] | None = None) -> dict[str, float]:
-    """Tell the weather.
+    """Return the weather.
 
     It is a forecast.
 
     Args:
-        city: where it is asked for
+        city: where
         days (int): how many days,
             from today
     """
@@ -48,9 +49,9 @@ def weather(city: str, days: int = 3, unit: Literal["C", "F"] = "C", tags: list[
 def test_schema_has_the_types_defaults_and_descriptions_of_the_function():
     schema = weather.schema
     assert list(schema) == ["name", "description", "argument_schema", "output_schema"]
-    assert (schema["name"], schema["description"]) == ("weather", "Tell the weather.\n\nIt is a forecast.")
+    assert (schema["name"], schema["description"]) == ("weather", "Return the weather.\n\nIt is a forecast.")
     fields = schema["argument_schema"]["properties"]
-    assert fields["city"] == {"type": "string", "description": "where it is asked for"}
+    assert fields["city"] == {"type": "string", "description": "where"}
     assert fields["days"] == {"type": "integer", "default": 3, "description": "how many days, from today"}
     assert fields["unit"]["enum"] == ["C", "F"]
     assert {"type": "null"} in fields["tags"]["anyOf"]
@@ -58,7 +59,7 @@ def test_schema_has_the_types_defaults_and_descriptions_of_the_function():
     assert schema["output_schema"] == {"type": "object", "additionalProperties": {"type": "number"}}
 
 
-def test_native_schema_is_the_one_of_tool_calling_apis():
+def test_the_native_schema_is_that_of_tool_calling_apis():
     assert weather.native == {
         "type": "function",
         "function": {"name": "weather", "description": weather.description, "parameters": weather.parameters},
@@ -74,7 +75,11 @@ def test_a_tool_is_called_like_its_function():
     assert weather("Bern", days=2) == {"Bern": 2}
 
 
-def test_options_are_kept_and_the_worst_effect_is_assumed():
+def test_an_argument_may_be_called_self():
+    assert tool(name="f")(lambda a, self: (a, self))(a=1, self=2) == (1, 2)
+
+
+def test_options_are_kept_and_by_default_the_worst_effect_is_assumed():
     @tool(name="send", description="Send it.", effect="pure", timeout=None, ends_turn=True)
     async def anything(x): ...
 
@@ -88,8 +93,21 @@ def test_options_are_kept_and_the_worst_effect_is_assumed():
     )
 
 
-@pytest.mark.parametrize("options", [{"effect": "harmless"}, {"timeout": 0}, {"timeout": "9"}, {"name": " "}])
-def test_an_option_that_means_nothing_is_refused(options):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"effect": "harmless"},
+        {"timeout": 0},
+        {"timeout": "9"},
+        {"timeout": True},
+        {"timeout": float("inf")},
+        {"timeout": float("nan")},
+        {"name": " "},
+        {"name": 3},
+        {"description": 3},
+    ],
+)
+def test_an_invalid_option_is_refused(options):
     with pytest.raises(UsageError):
         tool(**options)(len)
 
@@ -115,7 +133,7 @@ def test_keyword_args_let_any_argument_through():
     assert log(**arguments) == {"user": "x"}
 
 
-def test_positional_only_parameters_are_given_by_name():
+def test_positional_only_parameters_can_be_passed_by_name():
     atan2 = tool(math.atan2)
     arguments, _ = atan2.bind(Call("atan2", {"x": 1, "y": 0}))
     assert atan2.function(**arguments) == 0.0
@@ -152,13 +170,13 @@ def test_annotated_field_and_plain_text_describe_a_parameter():
     assert f(**f.bind(Call("f", {"a": 1, "b": "x"}))[0]) == 7
 
 
-def test_models_dataclasses_and_enums_arrive_as_such():
+def test_the_function_receives_models_dataclasses_and_enums():
     @tool
     def f(query: Query, point: Point, color: Color) -> Query:
         return query
 
-    given = {"query": {"text": "x"}, "point": {"x": 1.5}, "color": "blue"}
-    arguments, notes = f.bind(Call("f", given))
+    data = {"query": {"text": "x"}, "point": {"x": 1.5}, "color": "blue"}
+    arguments, notes = f.bind(Call("f", data))
     assert arguments == {"query": Query(text="x"), "point": Point(1.5), "color": Color.BLUE}
     assert notes == ()
     assert f.returns["properties"]["text"]["type"] == "string"
@@ -174,7 +192,7 @@ def test_a_single_model_parameter_takes_its_fields_as_the_arguments(given):
     assert search(**search.bind(Call("search", given))[0]) == "x2"
 
 
-def test_types_of_the_function_around_it_are_found():
+def test_types_that_are_local_to_the_enclosing_function_are_found():
     class Local(BaseModel):
         n: int
 
@@ -185,7 +203,7 @@ def test_types_of_the_function_around_it_are_found():
     assert f.bind(Call("f", {"a": {"n": 1}, "b": 2}))[0]["a"] == Local(n=1)
 
 
-def test_a_type_that_no_model_can_give_is_named():
+def test_a_type_that_a_model_cannot_fill_in_is_refused_with_the_name_of_the_tool():
     class Opaque: ...
 
     @tool
@@ -203,11 +221,11 @@ def test_a_type_that_no_model_can_give_is_named():
         (lambda q="", n=0: 0, None),
     ],
 )
-def test_sole_text_is_the_argument_that_a_bare_text_goes_to(function, expected):
+def test_the_sole_text_is_the_argument_that_a_bare_text_goes_to(function, expected):
     assert tool(name="f")(function).sole_text == expected
 
 
-def test_sole_text_is_none_without_exactly_one_text():
+def test_the_sole_text_is_none_unless_there_is_exactly_one_text():
     def two(a: str, b: str): ...
     def number(a: int): ...
     def none(): ...
@@ -216,7 +234,7 @@ def test_sole_text_is_none_without_exactly_one_text():
     assert [tool(f).sole_text for f in (two, number, none, optional)] == [None, None, None, "q"]
 
 
-def test_digest_follows_the_schema():
+def test_the_digest_depends_on_the_schema():
     def f(a: int): ...
 
     def g(a: str): ...
@@ -225,16 +243,26 @@ def test_digest_follows_the_schema():
     assert tool(f).digest != tool(name="f")(g).digest
 
 
-def test_repr_says_what_it_takes_and_what_it_may_do():
+def test_a_recorded_tool_has_the_attributes_of_the_tool_itself():
+    recorded = RecordedTool(weather.name, weather.digest, weather.description, weather.parameters, weather.returns)
+    for name in ("name", "description", "parameters", "returns", "schema", "native", "digest", "effect"):
+        assert getattr(recorded, name) == getattr(weather, name), name
+
+
+def test_the_repr_shows_the_arguments_and_the_effect():
     assert repr(weather) == (
         "<Tool weather: city (string), days (integer, optional), unit (one of 'C', 'F', optional), "
         "tags (array or null, optional), irreversible>"
     )
 
 
-def test_a_tool_of_a_json_schema_needs_no_signature():
+def test_a_tool_with_a_json_schema_needs_no_signature():
     made = Tool(
-        "f", "d", {"type": "object", "properties": {"n": {"type": "integer"}}}, lambda **given: given, effect="pure"
+        "f",
+        "d",
+        {"type": "object", "properties": {"n": {"type": "integer"}}},
+        lambda **arguments: arguments,
+        effect="pure",
     )
     assert made.bind(Call("f", {"n": "3"})) == ({"n": 3}, ("n: '3' was read as 3",))
     assert made.function(n=3) == {"n": 3}

@@ -2,8 +2,9 @@ import pytest
 from pydantic import BaseModel
 
 from agentkit.errors import ArgumentsError, Unknown, UsageError
-from agentkit.tools.sources import ToolSet
-from agentkit.tools.tool import ToolBox, tool
+from agentkit.tools.tool import tool
+from agentkit.tools.toolbox import ToolBox
+from agentkit.tools.toolset import ToolSet
 
 
 class Found(BaseModel):
@@ -11,7 +12,7 @@ class Found(BaseModel):
 
 
 class Shelf(ToolBox):
-    """Without a call of super().__init__, as people write it."""
+    """Does not call `super().__init__()`, as people write it."""
 
     def __init__(self, books):
         self.books = books
@@ -32,22 +33,22 @@ class Shelf(ToolBox):
 
     @property
     def broken(self):
-        raise RuntimeError("only tools are looked at")
+        raise RuntimeError("only tools are read")
 
 
 def test_methods_are_collected_in_order_with_self_bound():
     shelf = Shelf(["Emma", "Ulysses"])
-    assert [each.name for each in shelf] == ["find", "add", "size"]
-    assert [each.name for each in shelf.discover_tools()] == ["find", "add", "size"]
+    assert [tool.name for tool in shelf] == ["find", "add", "size"]
+    assert [tool.name for tool in shelf.discover_tools()] == ["find", "add", "size"]
     assert shelf.find("mm") == Found(results=["Emma"])
     assert shelf.get_tool("find").effect == "pure"
     assert list(shelf.get_tool("find").parameters["properties"]) == ["text"]
 
 
 def test_two_boxes_of_a_class_do_not_share_their_self():
-    one, other = Shelf(["a"]), Shelf(["b"])
-    one.call_tool("add", {"title": "c"})
-    assert (one.books, other.books) == (["a", "c"], ["b"])
+    first, second = Shelf(["a"]), Shelf(["b"])
+    first.call_tool("add", {"title": "c"})
+    assert (first.books, second.books) == (["a", "c"], ["b"])
 
 
 def test_a_box_describes_itself_with_four_keys():
@@ -72,7 +73,7 @@ def test_a_box_of_functions_has_a_name_and_keeps_their_order():
     def a(): ...
 
     box = ToolBox([b, a], name="letters")
-    assert (box.name, len(box), [each.name for each in box]) == ("letters", 2, ["b", "a"])
+    assert (box.name, len(box), [tool.name for tool in box]) == ("letters", 2, ["b", "a"])
     assert repr(box) == "<ToolBox letters: b, a>"
 
 
@@ -83,10 +84,10 @@ def test_a_subclass_may_replace_a_tool():
             return "nothing"
 
     assert Other([]).call_tool("find", {"text": ""}) == "nothing"
-    assert [each.name for each in Other([])] == ["find", "add", "size"]
+    assert [tool.name for tool in Other([])] == ["find", "add", "size"]
 
 
-def test_a_class_with_tools_that_is_no_toolbox_is_told_how_to_become_one():
+def test_a_class_with_tools_that_is_not_a_toolbox_is_refused_with_what_to_write():
     class Shop:
         @tool
         def price(self, item: str) -> str:
@@ -96,9 +97,38 @@ def test_a_class_with_tools_that_is_no_toolbox_is_told_how_to_become_one():
     class Box(ToolBox):
         price = Shop.__dict__["price"]
 
-    for given in (Shop, Shop()):
-        with pytest.raises(UsageError, match=r"write class Shop\(ToolBox\), and give Shop\(\)"):
-            ToolSet.of(given)
-    with pytest.raises(UsageError, match=r"@tool methods: give Box\(\)"):
+    for source in (Shop, Shop()):
+        with pytest.raises(UsageError, match=r"write class Shop\(ToolBox\), and pass Shop\(\)"):
+            ToolSet.of(source)
+    with pytest.raises(UsageError, match=r"@tool methods: pass Box\(\)"):
         ToolSet.of([Box])
     assert ToolSet.of(Box()).names == ("price",)
+
+
+def test_only_an_attribute_of_a_class_takes_self_from_it():
+    @tool
+    def greet(self: str):
+        return self
+
+    class Box(ToolBox):
+        hello = greet
+
+    assert list(greet.parameters["properties"]) == ["self"] and greet("x") == "x"
+    box = Box()
+    assert box.hello() is box and box.get_tool("greet").parameters["properties"] == {}
+
+
+def test_a_class_method_is_refused():
+    class Box(ToolBox):
+        @classmethod
+        @tool
+        def make(cls, text: str): ...
+
+    with pytest.raises(UsageError, match="'make' is a class method"):
+        len(Box())
+
+
+def test_of_two_tools_with_one_name_the_first_is_used():
+    box = ToolBox([tool(name="x")(lambda: 1), tool(name="y")(lambda: 2), tool(name="x")(lambda: 3)])
+    assert [found.name for found in box] == ["x", "y"]
+    assert box.call_tool("x", {}) == 1

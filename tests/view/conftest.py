@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from splitting import split
 
 from agentkit import Agent, Call, Reply, Run
 from agentkit.models.base import Abilities
@@ -78,7 +79,7 @@ class Screen:
         return self.name
 
     def predicate(self, text: str) -> Callable[[Any], Any]:
-        return {"failed": lambda entry: entry.kind == "act" and not entry.result[0].ok}[text]
+        return {"failed": lambda entry: entry.kind == "act" and not entry.result.ok}[text]
 
     def show(self, run: Run) -> None:
         self.shown.append(run)
@@ -150,4 +151,6 @@ def asks(name: str, text: str = "", **arguments: Any) -> Reply:
 def paused(*replies: Any, tools: Any = (), **options: Any) -> Run:
     """A paused run of a scripted model with native tool calls."""
     model = Scripted(list(replies), abilities=Abilities(tools=True))
-    return Agent(model, list(tools), journal=options.pop("journal", "memory"), **options).start("Go.", paused=True)
+    return Agent(model, list(tools), journal=options.pop("journal", "memory"), **split(options)).start(
+        "Go.", paused=True
+    )

@@ -178,7 +178,7 @@ def test_a_stop_is_the_last_word_on_a_step_that_waits_for_its_turn(view: View) -
 def buying(task: Any) -> Any:
     """Look a price up that no model has asked for."""
     chat = Chat.of(task)
-    chat += yield Act((Call("price", {"item": "tea"}, "1"),))
+    chat += yield Act(Call("price", {"item": "tea"}, "1"))
     chat += yield Think(chat)
     yield Conclude("done")
     return Answer("done", chat)
@@ -201,7 +201,7 @@ def test_a_fork_that_cannot_be_shown_is_not_begun(view: View) -> None:
         raise UsageError("there is no room")
 
     viewed.screen.show = show  # type: ignore[method-assign]
-    journal: Any = viewed.run.desk.history.journal
+    journal: Any = viewed.run.trace.journal
     before = len(journal.runs())
     with pytest.raises(LookupError, match="no room"):
         viewed.do("fork", entry=viewed.run.entries[0].id)
@@ -244,7 +244,7 @@ def test_a_view_is_drawn_while_an_engine_takes_its_time_to_come_back(
         time.sleep(sum(seconds))
         thought = yield Think(chat, tools)
         chat += thought
-        chat += yield Act(thought.calls)
+        chat += yield Act.each(thought.calls)
         yield Conclude("done")
         return Answer("done", chat)
 

@@ -56,7 +56,7 @@ def test_what_is_done_in_python_is_seen(view: View) -> None:
     viewed.until(lambda: viewed.screen.head["breakpoints"])
     viewed.run.inject("Hurry.")
     viewed.until(lambda: viewed.screen.head["injections"])
-    viewed.run.desk.breakpoints.clear()
+    viewed.run.state.breakpoints.clear()
     viewed.until(lambda: not viewed.screen.head["breakpoints"])
     viewed.run.edit(1, text="I guess.", calls=[Call("price", {"item": "coffee"}, "x")])
     shows_the_run(viewed)

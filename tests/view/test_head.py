@@ -45,4 +45,4 @@ def test_a_breakpoint_that_is_met_at_the_very_end_holds_nothing(view: View) -> N
     viewed.run.break_at(when=lambda entry: entry.kind == "conclude")
     viewed.settle("play")
     viewed.until(lambda: viewed.screen.head["status"] == "done")
-    assert viewed.screen.head["hold"] == "" and viewed.run.desk.breakpoints[0].hits == 1
+    assert viewed.screen.head["hold"] == "" and viewed.run.state.breakpoints[0].hits == 1

@@ -59,7 +59,7 @@ def test_what_was_injected_has_a_segment_of_its_own(view: View) -> None:
 
 def inner(chat: Chat) -> Any:
     chat += yield Think(chat)
-    chat += yield Act((Call("price", {"item": "tea"}, "1"),))
+    chat += yield Act(Call("price", {"item": "tea"}, "1"))
     chat += yield Think(chat)
     return Answer("inner", chat)
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from agentkit.core.steps import Tools
 from agentkit.errors import Unknown
 from agentkit.models.base import Abilities
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.dialects.json_mode import Json
 from agentkit.models.dialects.native import Native
 from agentkit.models.dialects.text import Text
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
 
 __all__ = ["DIALECTS", "choose", "get"]
 
@@ -27,6 +23,6 @@ def get(name: str) -> Dialect:
         raise Unknown("dialect", name, DIALECTS) from None
 
 
-def choose(abilities: Abilities, tools: tuple[Tool, ...] = ()) -> Dialect:
+def choose(abilities: Abilities, tools: Tools = ()) -> Dialect:
     """Return the dialect that makes the most of a model's abilities: native calls, else JSON mode, else text."""
     return DIALECTS["native" if abilities.tools else "json" if abilities.json else "text"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from agentkit.core.messages import Chat, Reply
+from agentkit.core.steps import Tools
 from agentkit.models.dialects.rendering import Rendering
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
 
 
 class Dialect(Protocol):
@@ -18,11 +16,11 @@ class Dialect(Protocol):
     stop: tuple[str, ...]
     json_mode: bool
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
+    def render(self, chat: Chat, tools: Tools) -> Rendering:
         """Return the chat as messages for the model. What was rendered before is cached on the chat."""
 
-    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
+    def schemas(self, tools: Tools) -> list[dict[str, Any]]:
         """Return the tool schemas for the request; an empty list if the dialect describes the tools in a message."""
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
+    def read(self, reply: Reply, tools: Tools) -> Reply:
         """Return the reply with the calls or the answer that it contains, and what was wrong with it."""

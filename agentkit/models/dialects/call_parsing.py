@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.messages import Call, canonical, digest
+from agentkit.core.steps import OfferedTool, Tools
 from agentkit.models.dialects import loose_json
-from agentkit.tools import names
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
+from agentkit.tools.name_matching import match_name, strip_decoration
+from agentkit.tools.tool import Tool
 
 NAME_KEYS = ("tool_name", "name", "tool", "action", "function")
 """The keys under which models put the name of a tool."""
@@ -24,14 +23,14 @@ _WORDS_FOR_NOTHING = {"", "{}", "none", "null", "nil", "n/a", "na", "no input", 
 _FENCE = re.compile(r"^[ \t]*+```", re.MULTILINE)
 
 
-def find_tool(name: str, tools: tuple[Tool, ...]) -> tuple[str, Tool | None]:
+def find_tool(name: str, tools: Tools) -> tuple[str, OfferedTool | None]:
     """Return the registered name of a tool, and the tool; for an unknown tool its name without decoration, and None."""
     for tool in tools:
         if tool.name == name:
             return name, tool
     known = {tool.name: tool for tool in tools}
-    match = names.match(name, known)
-    return (match, known[match]) if match is not None else (names.bare(name) or name.strip(), None)
+    match = match_name(name, known)
+    return (match, known[match]) if match is not None else (strip_decoration(name) or name.strip(), None)
 
 
 def call_id(name: str, arguments: Any, position: int) -> str:
@@ -44,11 +43,12 @@ def make_call(name: str, arguments: dict[str, Any], position: int = 0, **more: A
     return Call(name, arguments, call_id(name, arguments or more.get("raw"), position), **more)
 
 
-def call_from_text(name: str, text: str, tools: tuple[Tool, ...], *, cut_off: bool = False) -> Call:
+def call_from_text(name: str, text: str, tools: Tools, *, cut_off: bool = False) -> Call:
     """Return the call of a tool whose input was written as `text`. `cut_off`: the end of the text may be missing."""
     name, tool = find_tool(name, tools)
+    sole_text = tool.sole_text if isinstance(tool, Tool) else None
     body, is_fenced = unfenced(text)
-    if body.startswith('"') and not (tool and tool.sole_text) and (inner := unquoted(body)).lstrip().startswith("{"):
+    if body.startswith('"') and not sole_text and (inner := unquoted(body)).lstrip().startswith("{"):
         body = inner.strip()
     raw: dict[str, Any] = {"raw": text.strip()}
     if body.startswith("{") and not (tool and takes_no_arguments(tool) and body == "{}"):
@@ -59,23 +59,21 @@ def call_from_text(name: str, text: str, tools: tuple[Tool, ...], *, cut_off: bo
         if body[parsed.end :].strip().strip("`").strip():
             notes = (*notes, "text after the object was left out")
         return make_call(name, parsed.value, coerced=notes, **raw)
-    needs_none = tool and not (cut_off or tool.sole_text or tool.parameters.get("required"))
+    needs_none = tool and not (cut_off or sole_text or tool.parameters.get("required"))
     if tool and body.casefold() in _WORDS_FOR_NOTHING and (takes_no_arguments(tool) or needs_none):
         note = f"{repr(body) if body else 'an empty input'} was read as no arguments"
         return make_call(name, {}, coerced=() if body == "{}" else (note,), **raw)
     if cut_off:
         return make_call(name, {}, problem=_unusable(loose_json.CUT_OFF), **raw)
-    if tool is None or not tool.sole_text:
+    if sole_text is None:
         return make_call(name, {}, problem=_unusable(loose_json.NO_OBJECT), **raw)
     if not body:
-        return make_call(name, {}, problem=f"The input is empty; {name!r} needs {tool.sole_text!r}.", **raw)
+        return make_call(name, {}, problem=f"The input is empty; {name!r} needs {sole_text!r}.", **raw)
     value = body if is_fenced else unquoted(body)
-    return make_call(name, {tool.sole_text: value}, coerced=(f"the bare text was taken as {tool.sole_text!r}",), **raw)
+    return make_call(name, {sole_text: value}, coerced=(f"the bare text was taken as {sole_text!r}",), **raw)
 
 
-def call_from_object(
-    data: dict[str, Any], tools: tuple[Tool, ...], *, position: int = 0, mended: str = ""
-) -> Call | None:
+def call_from_object(data: dict[str, Any], tools: Tools, *, position: int = 0, mended: str = "") -> Call | None:
     """Return the call that a JSON object describes, under any of the usual keys; None if it names no tool."""
     data = next((data[key] for key in NAME_KEYS if isinstance(data.get(key), dict)), data)
     name = next((data[key] for key in NAME_KEYS if isinstance(data.get(key), str) and data[key].strip()), None)
@@ -152,7 +150,7 @@ def unquoted(text: str) -> str:
     return text[1:-1] if text[-1] == quote and text.count(quote) == 2 else text
 
 
-def takes_no_arguments(tool: Tool) -> bool:
+def takes_no_arguments(tool: OfferedTool) -> bool:
     """Return whether a tool has no arguments."""
     return not tool.parameters.get("properties")
 

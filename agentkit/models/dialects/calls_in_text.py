@@ -7,16 +7,13 @@ or alone, that names a registered tool and contains nothing but a call.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from agentkit.core.messages import Call
+from agentkit.core.steps import Tools
 from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.call_parsing import ARGUMENT_KEYS, NAME_KEYS, call_from_object, find_tool, make_call
 from agentkit.models.dialects.reading import Reading
 from agentkit.models.dialects.text_protocol import prose
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
 
 UNREADABLE = "a tool call in the text could not be read"
 
@@ -34,7 +31,7 @@ _SPACE = re.compile(r"\s*+")
 _CALL_KEYS = {*NAME_KEYS, *ARGUMENT_KEYS, "type", "id", "reasoning", "thought"}
 
 
-def read(text: str, tools: tuple[Tool, ...]) -> Reading:
+def read(text: str, tools: Tools) -> Reading:
     """Return all calls that are written out in a text, in order; the thought is the text without them."""
     if text.lstrip().startswith("{") and (only_call := _only_call(text.strip(), tools)):
         return Reading("", (only_call,))
@@ -60,7 +57,7 @@ def read(text: str, tools: tuple[Tool, ...]) -> Reading:
 
 
 def _call_at(
-    text: str, opening: re.Match[str], start: int, tools: tuple[Tool, ...], position: int, *, mend: bool
+    text: str, opening: re.Match[str], start: int, tools: Tools, position: int, *, mend: bool
 ) -> tuple[Call | None, int]:
     """Return the call whose object begins at `start`, and the end of that object."""
     if text[start : start + 1] == ")":
@@ -79,7 +76,7 @@ def _call_at(
     return call, parsed.end
 
 
-def _only_call(text: str, tools: tuple[Tool, ...]) -> Call | None:
+def _only_call(text: str, tools: Tools) -> Call | None:
     """Return the call in a text that is one JSON object and nothing else."""
     parsed = loose_json.strict(text)
     if not isinstance(parsed.value, dict) or parsed.end != len(text):
@@ -88,7 +85,7 @@ def _only_call(text: str, tools: tuple[Tool, ...]) -> Call | None:
     return call if call and _is_call(parsed.value, call, tools) else None
 
 
-def _is_call(data: dict[str, object], call: Call, tools: tuple[Tool, ...]) -> bool:
+def _is_call(data: dict[str, object], call: Call, tools: Tools) -> bool:
     """Return whether an object is a call of a registered tool, and not data that only resembles one."""
     has_arguments = any(key in data for key in ARGUMENT_KEYS) or any(
         isinstance(data.get(key), dict) for key in NAME_KEYS

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.messages import Chat, Message, Reply
+from agentkit.core.steps import Tools
 from agentkit.models.dialects import calls_in_text, loose_json, native, text_protocol, thinking_tags
 from agentkit.models.dialects.call_parsing import ARGUMENT_KEYS, call_from_object, find_tool
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, first_call_only, refused, some_names
@@ -20,10 +21,7 @@ from agentkit.models.dialects.rendering import (
     shown_arguments,
 )
 from agentkit.models.dialects.text import instructions
-from agentkit.tools.observe import clip
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
+from agentkit.tools.observations import clip
 
 INSTRUCTIONS = """\
 You can use tools. Every message of yours is one JSON object and nothing else, in one of two shapes.
@@ -49,15 +47,15 @@ class Json:
     stop: tuple[str, ...] = ()
     json_mode = True
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
+    def render(self, chat: Chat, tools: Tools) -> Rendering:
         """Return the chat; the two shapes and the tools come first, if there are tools."""
         return Rendering(instructions(INSTRUCTIONS, tools) if tools else None, rendered(chat, "json", _extend).last)
 
-    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
+    def schemas(self, tools: Tools) -> list[dict[str, Any]]:
         """Return nothing: the instructions describe the tools."""
         return []
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
+    def read(self, reply: Reply, tools: Tools) -> Reply:
         """Read the first object that is an action or an answer; if there is none, what the other dialects would read."""
         if reply.calls:
             return native.Native().read(reply, tools)
@@ -71,7 +69,7 @@ class Json:
         return completed(reply, self.name, raw, thought, reading, cut)
 
 
-def _read(text: str, tools: tuple[Tool, ...], finish: str) -> Reading:
+def _read(text: str, tools: Tools, finish: str) -> Reading:
     readings = [_read_object(parsed, text, tools) for _, parsed in loose_json.objects(text)]
     known = [reading for reading in readings if reading]
     if not known:
@@ -88,7 +86,7 @@ def _read(text: str, tools: tuple[Tool, ...], finish: str) -> Reading:
     return first._replace(calls=calls, problems=first.problems + problems)
 
 
-def _read_object(parsed: loose_json.Parsed, text: str, tools: tuple[Tool, ...]) -> Reading | None:
+def _read_object(parsed: loose_json.Parsed, text: str, tools: Tools) -> Reading | None:
     """Read one object; None if it is neither an action nor an answer."""
     data = parsed.value
     thought = data.get("reasoning") or data.get("thought") or ""

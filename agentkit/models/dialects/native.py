@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.messages import Call, Chat, Message, Reply
+from agentkit.core.steps import Tools
 from agentkit.models.dialects import calls_in_text, text_protocol, thinking_tags
 from agentkit.models.dialects.call_parsing import call_id, find_tool, takes_no_arguments
 from agentkit.models.dialects.reading import Reading, completed, completed_without_calls
@@ -22,10 +23,7 @@ from agentkit.models.dialects.rendering import (
     rendered,
     view,
 )
-from agentkit.tools.observe import clip
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
+from agentkit.tools.observations import clip
 
 NOT_RUN = "This call was not run."
 NOT_OFFERED = "a tool was called, but none was offered"
@@ -39,15 +37,15 @@ class Native:
     stop: tuple[str, ...] = ()
     json_mode = False
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
+    def render(self, chat: Chat, tools: Tools) -> Rendering:
         """Return the chat with every call answered exactly once, directly after the message that makes it."""
         return Rendering(None, rendered(chat, "native", _extend).last)
 
-    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
+    def schemas(self, tools: Tools) -> list[dict[str, Any]]:
         """Return the tools as APIs expect them."""
         return [tool.native for tool in tools]
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
+    def read(self, reply: Reply, tools: Tools) -> Reply:
         """Read the calls of a reply, else calls that are written out in its text, else its text as the answer."""
         if not tools:
             problems = (*reply.problems, NOT_OFFERED) if reply.calls else reply.problems
@@ -73,7 +71,7 @@ class Native:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _as_sent(reply: Reply, tools: tuple[Tool, ...]) -> Reply | None:
+def _as_sent(reply: Reply, tools: Tools) -> Reply | None:
     """Return a reply whose calls need no changes, and None for any other; nearly every step of a run passes here."""
     names = [tool.name for tool in tools]
     for call in reply.calls:
@@ -85,7 +83,7 @@ def _as_sent(reply: Reply, tools: tuple[Tool, ...]) -> Reply | None:
     )  # fmt: skip
 
 
-def _recognized(call: Call, position: int, tools: tuple[Tool, ...]) -> Call:
+def _recognized(call: Call, position: int, tools: Tools) -> Call:
     """Return a call with the registered name of its tool and an id. Empty arguments will do for a tool that takes none."""
     name, tool = find_tool(call.name, tools)
     if call.problem and tool and takes_no_arguments(tool) and not (call.raw or "").strip():

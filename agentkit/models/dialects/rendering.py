@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from agentkit.core.messages import Call, Chat, Message
-from agentkit.tools.observe import clip
+from agentkit.tools.observations import clip
 
 View = dict[str, Any]
 """One message as a dialect writes it: `role`, `content`, and for native calls `tool_calls` and `tool_call_id`."""

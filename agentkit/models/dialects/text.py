@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.messages import Chat, Message, Reply
+from agentkit.core.steps import Tools
 from agentkit.models.dialects import calls_in_text, native, text_protocol, thinking_tags
 from agentkit.models.dialects.one_action_per_turn import first_call_only
 from agentkit.models.dialects.reading import completed
@@ -19,10 +20,7 @@ from agentkit.models.dialects.rendering import (
     rendered,
     shown_arguments,
 )
-from agentkit.tools.observe import clip
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
+from agentkit.tools.observations import clip
 
 INSTRUCTIONS = """\
 You can use tools. Every message of yours takes one of two forms.
@@ -52,15 +50,15 @@ class Text:
     stop: tuple[str, ...] = ("\nObservation:",)
     json_mode = False
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
+    def render(self, chat: Chat, tools: Tools) -> Rendering:
         """Return the chat; the instructions come first, if there are tools."""
         return Rendering(instructions(INSTRUCTIONS, tools) if tools else None, rendered(chat, "text", _extend).last)
 
-    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
+    def schemas(self, tools: Tools) -> list[dict[str, Any]]:
         """Return nothing: the instructions describe the tools."""
         return []
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
+    def read(self, reply: Reply, tools: Tools) -> Reply:
         """Read one action or the final answer; an invented observation and what follows it are cut off first."""
         if reply.calls:
             return native.Native().read(reply, tools)
@@ -76,10 +74,10 @@ class Text:
 
 
 _MAX_KNOWN = 32
-_known: dict[tuple[str, tuple[int, ...]], tuple[Block, tuple[Tool, ...]]] = {}
+_known: dict[tuple[str, tuple[int, ...]], tuple[Block, Tools]] = {}
 
 
-def instructions(text: str, tools: tuple[Tool, ...]) -> Block:
+def instructions(text: str, tools: Tools) -> Block:
     """Return the message that explains how to use the tools and describes them; made once for the same tools."""
     key = (text, tuple(map(id, tools)))
     known = _known.get(key)

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agentkit.core.messages import Reply
-from agentkit.engines.parsing import closed
+from agentkit.core.steps import Tools
+from agentkit.engines.parsing import close_emphasis
 from agentkit.models import finish_reasons
 from agentkit.models.dialects import loose_json, thinking_tags
 from agentkit.models.dialects.call_parsing import call_from_text, without_stray_fence
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, MAX_REFUSED, refused, some_names
 from agentkit.models.dialects.reading import Reading, completed_without_calls
-from agentkit.tools import names
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
+from agentkit.tools.name_matching import strip_decoration
 
 _MARKER = re.compile(
     r"""^[ \t]*+(?:[>*_\#`]{1,6}+[ \t]*+)?+
@@ -72,7 +70,7 @@ def before_observation(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def read(text: str, tools: tuple[Tool, ...], finish: str = "") -> Reading:
+def read(text: str, tools: Tools, finish: str = "") -> Reading:
     """Return the final answer, else the first action that has a name and an input; the actions after it are refused."""
     markers = _markers(text)
     actions = _actions(markers)
@@ -82,7 +80,7 @@ def read(text: str, tools: tuple[Tool, ...], finish: str = "") -> Reading:
         return Reading()
     first, *others = actions
     name = first.name_in(text)
-    if not names.bare(name):
+    if not strip_decoration(name):
         return Reading()
     cut_off = first.end is None and not finish_reasons.is_whole(finish)
     call = call_from_text(name, first.input_in(text), tools, cut_off=cut_off)
@@ -109,7 +107,7 @@ def _final_answer(text: str, final: Marker, actions: list[Action], finish: str) 
     """Read the final answer, up to an action that follows it."""
     end = next((action.action.start for action in actions if action.action.start > final.start), None)
     lead, _, tail = re.split(r"(?i)(final[ _]answer)", text[final.start : final.end], maxsplit=1)
-    answer = closed(lead, tail, text[final.end : end].strip())
+    answer = close_emphasis(lead, tail, text[final.end : end].strip())
     if text.count("```", 0, final.start) % 2:
         answer = without_stray_fence(answer)
     problems = []
@@ -153,4 +151,4 @@ def _actions(markers: list[Marker]) -> list[Action]:
 
 
 def _named(text: str, actions: list[Action]) -> str:
-    return some_names([names.bare(action.name_in(text)) for action in actions])
+    return some_names([strip_decoration(action.name_in(text)) for action in actions])

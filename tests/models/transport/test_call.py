@@ -52,7 +52,7 @@ def test_stop_closes_the_socket_at_once_while_a_run_plays_in_the_background(midw
         run.stop()
         assert host.wait_closed(), "the socket waits for the host"
         run.wait()
-        assert run.status == "stopped" and run.desk.error is None and len(run.pending) == 1
+        assert run.status == "stopped" and run.state.error is None and len(run.pending) == 1
         host.acts[:] = [answer(completion("later"))]
         assert run.play().wait().answer == "later"
 
@@ -67,7 +67,7 @@ def test_stop_closes_the_socket_at_once_while_a_thread_drives(midway: bool) -> N
         run.stop()
         assert host.wait_closed(), "the socket waits for the host"
         driver.join(2)
-        assert not driver.is_alive() and run.status == "stopped" and run.desk.error is None and len(run.pending) == 1
+        assert not driver.is_alive() and run.status == "stopped" and run.state.error is None and len(run.pending) == 1
         host.acts[:] = [answer(completion("later"))]
         assert run.drive().answer == "later"
 

@@ -279,6 +279,6 @@ def test_a_call_may_take_as_long_as_its_model_allows_and_any_other_as_long_as_th
         answers = []
         for model in (slow, Fallback([slow]), silent):
             run = Agent(model, journal=None).start("q", paused=True)
-            run.desk.host.model_timeout = 0.1
+            run.performer.model_timeout = 0.1
             answers.append(run.drive().answer)
-        assert answers == ["late, and whole"] * 2 + [""] and isinstance(run.desk.error, ModelTimeout)
+        assert answers == ["late, and whole"] * 2 + [""] and isinstance(run.state.error, ModelTimeout)

@@ -1,0 +1,124 @@
+"""What goes around a run, by the names of an agent's options: which arounds, in which order, and the tools they bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from agentkit.around.base import Around
+from agentkit.around.call_limit import cap_calls
+from agentkit.around.check_completion import check_completion
+from agentkit.around.clear_results import clear_results
+from agentkit.around.compaction import compact
+from agentkit.around.completion import MARKERS, pattern
+from agentkit.around.ends_turn import ends_turn
+from agentkit.around.nudge import nudge
+from agentkit.around.offload import address, offload
+from agentkit.around.reformat import reformatting
+from agentkit.around.repeated_calls import warn_cycles
+from agentkit.around.repeated_failures import stop_after_failures
+from agentkit.around.revise_calls import revise_calls
+from agentkit.around.self_check import self_check
+from agentkit.around.structured_thinking import think_in_data
+from agentkit.around.tool_selection import select_tools
+from agentkit.around.window import window
+from agentkit.errors import Unknown, UsageError
+from agentkit.runtime.control import DRIVING
+from agentkit.tools import meta_tools
+from agentkit.tools.toolset import ToolSet
+
+
+def _result_at(wanted: str) -> str:
+    """Return the result with an address, from the trace of the run whose tool asks: the trace keeps results whole."""
+    line = DRIVING.get().trace.line
+    results = (entry.result.text for entry in reversed(line.entries) if entry.kind == "act")
+    text = next((text for text in results if address(text) == wanted.strip()), None)
+    if text is None:
+        raise UsageError("there is no such result; copy the address from the end of its beginning")
+    return text
+
+
+FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
+    "check_completion": (check_completion, "most"),
+    "self_check": (self_check, "every"),
+    "structured_thinking": (think_in_data, ""),
+    "select_tools": (lambda **options: select_tools(meta_tools.load_tools, **options), "over"),
+    "revise_calls": (lambda: revise_calls(meta_tools.revise_call()), ""),
+    "offload": (lambda **options: offload(meta_tools.read_result(_result_at), **options), "over"),
+    "window": (window, "turns"),
+    "clear_results": (clear_results, "keep"),
+    "compact": (compact, "tokens"),
+    "warn_cycles": (warn_cycles, "after"),
+    "max_failures": (stop_after_failures, "most"),
+}
+"""The options that are off unless they are asked for, from the outside in, and the parameter that a bare number sets."""
+
+_BRINGS: dict[str, Callable[[], Any]] = {
+    "select_tools": meta_tools.load_tools,
+    "revise_calls": meta_tools.revise_call,
+    "offload": lambda: meta_tools.read_result(_result_at),
+}
+
+
+def offered_tools(own: ToolSet, options: Mapping[str, Any], given: Iterable[Any]) -> ToolSet:
+    """Return the tools that an engine is offered: the agent's own, and `discover` if that is asked for."""
+    wanted = options.get("discover")
+    if wanted is None or wanted is False:
+        return own
+    found: list[ToolSet] = []
+    root = None if wanted is True else wanted
+    discover = meta_tools.discover(lambda: [tool for tool in found[0] if tool.name != "discover"], root)
+    found.append(ToolSet.of([*given, discover]))
+    return found[0]
+
+
+def performed_tools(offered: ToolSet, options: Mapping[str, Any]) -> ToolSet:
+    """Return the tools that can be performed: those that are offered, and what arounds bring with them."""
+    names = _named(options)
+    brought = [make() for name, make in _BRINGS.items() if _is_on(names.get(name))]
+    return ToolSet.of([offered, *brought]) if brought else offered
+
+
+def stack(offered: ToolSet, options: Mapping[str, Any]) -> tuple[Around, ...]:
+    """Return the arounds of a run, the outermost first.
+
+    Raises `Unknown` for a name that no around has, `ValueError` for a value out of range.
+    """
+    names, limit = _named(options), options.get("max_tool_calls")
+    last = frozenset(tool.name for tool in offered.tools if tool.ends_turn)
+    markers = options.get("completion_markers")
+    return (
+        *(around for around in options.get("arounds") or () if not isinstance(around, str)),
+        *(_made(name, value, offered) for name in FROM_OUTSIDE if _is_on(value := names.get(name))),
+        *([ends_turn(last)] if last else []),
+        *([] if limit is None else [cap_calls(limit)]),
+        nudge,
+        *([reformatting(pattern(MARKERS if markers is None else markers))] if options.get("repair", 1) else []),
+    )
+
+
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    names = {around: True for around in options.get("arounds") or () if isinstance(around, str)}
+    for name in names:
+        if name not in FROM_OUTSIDE:
+            raise Unknown("around", name, FROM_OUTSIDE)
+    return {**names, **{name: options[name] for name in FROM_OUTSIDE if name in options}}
+
+
+def _is_on(value: Any) -> bool:
+    return value is not None and value is not False
+
+
+def _made(name: str, value: Any, offered: ToolSet) -> Around:
+    """Make an around of an option: True for its defaults, a number for what it counts, a dict for all its parameters."""
+    make, number = FROM_OUTSIDE[name]
+    if not number and value is not True and not isinstance(value, Mapping):
+        raise UsageError(f"{name} must be True, or a dict of its parameters, not {value!r}")
+    settings = dict(value) if isinstance(value, Mapping) else {} if value is True else {number: value}
+    for pin in settings.get("pins", ()):
+        if all(tool.name != pin for tool in offered.tools):
+            raise Unknown("tool", pin, [tool.name for tool in offered.tools])
+    try:
+        return make(**settings)
+    except TypeError as error:
+        raise UsageError(f"{name}={value!r} must be True, a number, or a dict of its parameters: {error}") from error

@@ -1,0 +1,38 @@
+"""Runs out of what was exported of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentkit import export
+from agentkit.agent.agent import Agent
+from agentkit.errors import UsageError
+from agentkit.run.run import Run
+
+
+def load(recording: Any, agent: Agent | None = None) -> Run:
+    """Open an exported run: the data of `run.to_json()`, a file of it, or an exported notebook (a path or its data).
+
+    Without an agent of your own it can be read, stepped back in and compared. Raises `UsageError` that says what is
+    missing or damaged, or which cell of a notebook was changed.
+    """
+    data = _data(recording)
+    export.rows_of(data)
+    return (agent or Agent("offline", journal="memory")).load(data)
+
+
+def _data(recording: Any) -> Any:
+    if isinstance(recording, str | os.PathLike):
+        path = Path(recording)
+        if path.suffix == ".ipynb":
+            return export.data_of_notebook(path)
+        try:
+            recording = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot read {path}: {error}") from None
+    is_notebook = hasattr(recording, "cells") or (isinstance(recording, Mapping) and "cells" in recording)
+    return export.data_of_notebook(recording) if is_notebook else recording

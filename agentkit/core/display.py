@@ -1,0 +1,72 @@
+"""How values show themselves in a notebook.
+
+The values are made here and above; how they look is written in the room `export`, and the live view of a run in the room
+`notebook`. Those register themselves here, so that no value has to know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+
+class Displayed:
+    """A value that shows itself in a notebook; as plain text, as long as nothing else is registered for its type."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        write = HTML.get(type(self))
+        return write(self) if write else None
+
+    def _repr_markdown_(self) -> str | None:
+        write = MARKDOWN.get(type(self))
+        return write(self) if write else None
+
+
+Write = Callable[[Any], str]
+
+HTML: dict[type[Any], Write] = {}
+MARKDOWN: dict[type[Any], Write] = {}
+"""What writes a value, by its type."""
+
+
+class LiveView(Protocol):
+    """What a notebook can do with runs."""
+
+    def show(self, run: Any) -> None:
+        """Show a run as a live view. Raises `NotImplementedError` if there is no notebook for it."""
+
+    def widget(self, run: Any) -> Any:
+        """Return the live view as a widget, for a layout of ipywidgets or for marimo."""
+
+    def freeze(self, run: Any) -> None:
+        """Replace the live views of a run by pictures that need no kernel."""
+
+    def side_by_side(self, runs: list[Any]) -> Any:
+        """Return the live views of several runs beside each other."""
+
+
+class _NoView:
+    """Stands in as long as no notebook room has been imported."""
+
+    def show(self, run: Any) -> None:
+        raise NotImplementedError
+
+    def widget(self, run: Any) -> Any:
+        raise NotImplementedError
+
+    def freeze(self, run: Any) -> None:
+        return None
+
+    def side_by_side(self, runs: list[Any]) -> Any:
+        raise NotImplementedError
+
+
+live: LiveView = _NoView()
+
+
+def set_live(view: LiveView) -> None:
+    """Have runs shown by this view from now on."""
+    global live
+    live = view

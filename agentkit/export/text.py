@@ -1,0 +1,81 @@
+"""Plain text of what a person holds: deterministic (no ids, times or addresses), and complete enough to debug with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentkit.core.secrets import mask
+from agentkit.core.steps import Act
+from agentkit.core.text import call_text, counted, error_text, one_line
+from agentkit.export.held import HeldRun, Outcome
+from agentkit.journal.entries import Entry
+from agentkit.stepper.stepper import Pending
+
+
+def pending_text(pending: Pending, run: HeldRun) -> str:
+    """Return in a few words what a pending step would do."""
+    step = pending.step
+    if type(step) is Act:
+        return f"{mask(call_text(step.call))} [{run.state.effect(pending)}]"
+    return f"{step.kind} ({step.role})"
+
+
+def summary(run: HeldRun) -> str:
+    """Return the status of a run and what was done so far, in a few words."""
+    spent = run.state.spent
+    counts = (len(run.entries) - 1, "step"), (spent.model_calls, "model call"), (spent.tool_calls, "tool call")
+    return f"Run {run.status}: {', '.join(counted(*each) for each in counts)}"
+
+
+def run_text(run: HeldRun) -> str:
+    """Return a run as text: its status, its trace, and what comes next."""
+    lines = [summary(run)]
+    for number, entry in enumerate(run.entries):
+        first, *more = repr(entry).split("\n")
+        lines += [f"{number:>3} {first}", *(f"    {line}" for line in more)]
+    if run.missing:
+        lines.append(f"read-only: without {', '.join(run.missing)}")
+    elif run.status != "done":
+        reasons = [verdict.why for _, verdict in run.waiting] or ([run.hold] if run.hold else [])
+        if not reasons and run.state.error:
+            reasons = [f"{type(run.state.error).__name__}: {error_text(run.state.error)}"]
+        lines += [f"  ! {mask(reason)}" for reason in reasons]
+        lines += [f"  > next: {pending_text(pending, run)}" for pending in run.pending]
+    return "\n".join(lines)
+
+
+def spent_text(result: Outcome) -> str:
+    """Return what a result took, in a few words."""
+    counts = (result.step_count, "model call"), (result.tool_calls_count, "tool call"), (result.usage.total, "token")
+    return ", ".join(counted(*each) for each in counts)
+
+
+def reason_text(result: Outcome) -> str:
+    """Return the reason of a result; "" if it only repeats the error, which is shown beside it."""
+    return "" if result.error and result.reason.startswith(f"{type(result.error).__name__}:") else result.reason
+
+
+def result_text(result: Outcome) -> str:
+    """Return a result as text: the answer or the reason, and the counts."""
+    parts: list[Any] = [f"Result({one_line(result.answer, hide=mask)!r}"]
+    if result.output is not None:
+        parts.append(f"output={one_line(repr(result.output), hide=mask)}")
+    if reason := reason_text(result):
+        parts.append(f"reason={mask(reason)!r}")
+    if result.error:
+        error = one_line(error_text(result.error), hide=mask)
+        parts.append(f"error={type(result.error).__name__}({error!r})")
+    parts.append(f"model_calls={result.step_count}, tool_calls={result.tool_calls_count}, tokens={result.usage.total})")
+    return ", ".join(parts)
+
+
+def branches_text(branches: list[list[Entry]]) -> str:
+    """Return how many branches there are, and how each of them ends."""
+    lines = [f"{len(branches)} branches" if len(branches) != 1 else "1 branch"]
+    for number, branch in enumerate(branches):
+        first, *more = repr(branch[-1]).split("\n")
+        lines += [
+            f"{number:>3} {counted(len(branch) - 1, 'step')}, to: {first}",
+            *(f"{' ' * 17}{line}" for line in more),
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,119 @@
+"""Breakpoints: pause where something happens."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from agentkit.core.messages import Call, canonical
+from agentkit.core.secrets import mask
+from agentkit.core.steps import Act
+from agentkit.core.text import error_line
+from agentkit.errors import Unknown, UsageError
+from agentkit.journal.entries import Entry
+from agentkit.stepper.frames import FrameInfo
+from agentkit.stepper.stepper import Pending
+from agentkit.trace.trace import Trace
+
+
+@dataclass(slots=True)
+class _Calls:
+    """The calls of a tree, by what they ask for; a tree only grows, and what is known of it is not read again."""
+
+    last: int = 0
+    ids: dict[bytes, set[int]] = field(default_factory=dict)
+
+    def has(self, pending: Pending, trace: Trace) -> bool:
+        """Return whether a call is already on the line, or pending before this one with the same arguments."""
+        first, self.last = self.last + 1, trace.latest
+        for number in range(first, self.last + 1):
+            entry = trace.tree.entries.get(number)
+            if entry is not None and type(entry.step) is Act:
+                self.ids.setdefault(_key(entry.step.call), set()).add(number)
+        key = _key(pending.step.call)  # type: ignore[union-attr]
+        if not trace.line.ids.isdisjoint(self.ids.get(key, ())):
+            return True
+        before = itertools.takewhile(lambda other: other is not pending, trace.pending)
+        return any(type(other.step) is Act and _key(other.step.call) == key for other in before)
+
+
+def _key(call: Call) -> bytes:
+    return canonical([call.name, call.arguments])
+
+
+@dataclass(slots=True)
+class Breakpoint:
+    """Pause where something happens; exactly one condition is set.
+
+    `tool` and `role` are names, `line` is a line of the engine's file (or of the one whose path ends in `file`), `error` a
+    tool or model that failed, `repeat` a call of the same tool with the same arguments as an earlier one, `when` a
+    predicate of the entry that was just made. `number` names a breakpoint as long as the process lives.
+    """
+
+    CONDITIONS: ClassVar = ("tool", "role", "line", "error", "repeat", "when")
+    tool: str | None = None
+    role: str | None = None
+    line: int | None = None
+    error: bool = False
+    repeat: bool = False
+    when: Callable[[Any], bool] | None = None
+    file: str = ""
+    enabled: bool = field(default=True, compare=False)
+    hits: int = field(default=0, compare=False)
+    number: int = field(default_factory=itertools.count(1).__next__, repr=False, compare=False)
+    _calls: _Calls = field(default_factory=_Calls, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, condition: dict[str, Any]) -> Breakpoint:
+        """Make a breakpoint of a condition given by name. Raises `Unknown` if there is no condition of that name."""
+        for name in condition:
+            if name not in (*cls.CONDITIONS, "file"):
+                raise Unknown("breakpoint condition", name, cls.CONDITIONS)
+        return cls(**condition)
+
+    def __post_init__(self) -> None:
+        conditions = [self.tool, self.role, self.line, self.error or None, self.repeat or None, self.when]
+        if sum(condition is not None for condition in conditions) != 1:
+            raise UsageError(
+                "a breakpoint has exactly one condition: tool=, role=, line=, error=True, repeat=True or when="
+            )
+
+    def before(self, pending: Pending, trace: Trace) -> str:
+        """Return why to pause before a step, or ""."""
+        step = pending.step
+        if self.role is not None and step.role == self.role:
+            return f"role {self.role}"
+        if self.line is not None and any(map(self._is_at, trace.stepper.where())):
+            return f"line {self.line}"
+        if type(step) is Act:
+            if self.tool is not None and step.call.name == self.tool:
+                return f"tool {self.tool}"
+            if self.repeat and self._calls.has(pending, trace):
+                return f"{step.call.name} is called again with the same arguments"
+        return ""
+
+    def _is_at(self, frame: FrameInfo) -> bool:
+        return frame.line == self.line and (frame.file.endswith(self.file) if self.file else not frame.around)
+
+    def after(self, entry: Entry) -> str:
+        """Return why to pause after a step, or ""."""
+        if self.error and entry.kind == "act" and not entry.result.ok:
+            return f"{entry.result.name} failed"
+        if self.when is None:
+            return ""
+        try:
+            return "the condition holds" if self.when(entry) else ""
+        except BaseException as error:
+            return f"the condition raised {error_line(error)}"
+
+
+def hit(breakpoints: Iterable[Breakpoint], look: Callable[[Breakpoint], str]) -> str:
+    """Return why breakpoints pause the run, or ""; each one that is hit counts it. `look` asks one of them."""
+    reasons = []
+    for breakpoint in list(breakpoints):
+        if breakpoint.enabled and (why := look(breakpoint)):
+            breakpoint.hits += 1
+            reasons.append(why)
+    return f"breakpoint: {mask(', '.join(reasons))}" if reasons else ""

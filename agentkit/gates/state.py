@@ -1,0 +1,140 @@
+"""How a run is doing, apart from its trace: what waits for a person, what was allowed, what holds it, what it has spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from agentkit.core.steps import Act, Step
+from agentkit.core.usage import Usage
+from agentkit.gates.breakpoints import Breakpoint
+from agentkit.gates.verdict import Verdict
+from agentkit.journal.entries import Entry
+from agentkit.stepper.stepper import KINDS, Pending
+from agentkit.tools.toolset import ToolSet
+from agentkit.trace.trace import Trace
+
+
+class Status(StrEnum):
+    """The status of a run."""
+
+    READONLY = "readonly"
+    DONE = "done"
+    RUNNING = "running"
+    WAITING = "waiting"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    PAUSED = "paused"
+
+
+Gate = Callable[[Pending, "State"], Verdict | None]
+"""Looks at a pending step; None lets it pass."""
+
+
+def gate(*kinds: Any) -> Callable[[Any], Any]:
+    """Mark a gate with the step classes that it looks at; without a mark, it looks at every step."""
+
+    def mark(function: Any) -> Any:
+        function.kinds = tuple(kind.kind for kind in kinds)
+        return function
+
+    return mark
+
+
+@dataclass(slots=True)
+class Decision:
+    """What was decided about a step: a verdict that waits for a person, or None if the person has said yes."""
+
+    step: Step
+    verdict: Verdict | None
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a run has spent: model and tool calls, usage, and `failed`, the usage of calls that failed for good, by path."""
+
+    model_calls: int = 0
+    tool_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    failed: dict[str, Usage] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """Count an entry that was performed."""
+        if entry.usage is not None:
+            self.usage += entry.usage
+        if entry.kind == "think" and entry.author == "model":
+            self.model_calls += 1
+        elif entry.kind == "act" and entry.author == "tool":
+            self.tool_calls += 1
+
+    @property
+    def total(self) -> Usage:
+        """Tokens, money and model calls, those of failed calls included."""
+        return sum(list(self.failed.values()), self.usage + Usage(calls=self.model_calls))
+
+
+class State:
+    """How a run is doing.
+
+    `hold` is why nothing more may start ("" if it may), `error` what went wrong last, and `interrupted` why the run was
+    stopped. `decisions` are kept by the place of a step, so that they outlive an edit of what came before. `remembered`
+    are the tools that may always be called. `in_flight` are the steps that are being performed, `starting` those that
+    are about to be. `pace` is the time between two steps of a run that plays, in seconds.
+    """
+
+    def __init__(self, trace: Trace, tools: ToolSet, gates: tuple[Gate, ...], settings: dict[str, Any]) -> None:
+        self.trace = trace
+        self.tools = tools
+        self.settings = settings
+        self.gates = {kind: tuple(gate for gate in gates if kind in getattr(gate, "kinds", KINDS)) for kind in KINDS}
+        self.breakpoints: list[Breakpoint] = []
+        self.decisions: dict[tuple[int, str, int], Decision] = {}
+        self.remembered: set[str] = set()
+        self.in_flight: dict[Pending, Any] = {}
+        self.starting: list[Pending] = []
+        self.hold = ""
+        self.error: BaseException | None = None
+        self.interrupted = ""
+        self.pace = 0.0
+        self.spent = Spent()
+
+    def effect(self, pending: Pending) -> str:
+        """Return the effect of the tool that an Act calls; a call that will not run has none ("pure")."""
+        assert type(pending.step) is Act
+        tool = self.tools.find(pending.step.call.name)
+        return "pure" if tool is None or pending.step.call.problem else tool.effect
+
+    # -- decisions -----------------------------------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> list[tuple[Pending, Verdict]]:
+        """The pending steps that wait for a person, each with the reason."""
+        if not self.decisions:
+            return []
+        found = [(pending, self.decision(pending)) for pending in self.trace.pending]
+        return [(pending, decision.verdict) for pending, decision in found if decision and decision.verdict]
+
+    def decision(self, pending: Pending) -> Decision | None:
+        """Return what was decided about a step, if the step is still the same."""
+        decision = self.decisions.get(self.trace.place(pending)) if self.decisions else None
+        return decision if decision is not None and decision.step == pending.step else None
+
+    def is_allowed(self, pending: Pending) -> bool:
+        """Return whether a person has said yes to a step."""
+        decision = self.decision(pending)
+        return decision is not None and decision.verdict is None
+
+    def decide(self, pending: Pending, verdict: Verdict | None) -> None:
+        """Note a verdict that waits for a person, or with None that the person has said yes."""
+        self.decisions[self.trace.place(pending)] = Decision(pending.step, verdict)
+
+    def forget_decision(self, pending: Pending) -> None:
+        """Drop what was decided about a step: a yes is for one time."""
+        if self.decisions:
+            self.decisions.pop(self.trace.place(pending), None)
+
+    def ask_again(self) -> None:
+        """Drop all verdicts that wait for a person, so that the gates are asked again."""
+        self.decisions = {place: each for place, each in self.decisions.items() if each.verdict is None}

@@ -1,0 +1,166 @@
+"""What a run's final answer is to be: an object of a type, or a text that is written from the whole trace.
+
+Both are recorded with the task, so that whoever resumes or loads the run has the same answer.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentkit.around.bare_json import bare_data
+from agentkit.around.base import Around
+from agentkit.around.synthesis import LONGEST, synthesis
+from agentkit.core.messages import Chat, canonical, digest, message_from_json, message_to_json, system, user
+from agentkit.core.schema import Shape, in_words, shape_of
+from agentkit.core.secrets import mask_json
+from agentkit.core.steps import Conclude
+from agentkit.errors import OutputValidationError
+from agentkit.gates.state import Gate, State, gate
+from agentkit.gates.verdict import Verdict
+from agentkit.models.json_in_text import candidates
+from agentkit.models.structured_output import NOTHING, misfit
+from agentkit.stepper.stepper import Pending
+
+ASK = """\
+Your final answer is data: in the place of its text, and with no prose around it, stands one JSON object that follows
+this JSON schema:
+
+"""
+AGAIN = "That answer does not fit the schema: {problem}\nGive the final answer again, as one JSON object that fits it."
+
+_KNOWN: dict[str, Any] = {}
+"""The types that were asked for in this process, by what is recorded of them; the last thousand of them."""
+
+
+def begin(spec: dict[str, Any], output: Any, synthesize: Any) -> dict[str, Any]:
+    """Record in a run's spec what its answer is to be, and tell the model of the type; a typed answer is not written anew."""
+    if output is None:
+        return {**spec, **changed({"synthesize": synthesize})} if synthesize else spec
+    shape, _ = shape_of(output)
+    about = mask_json({"name": shape.name, "schema": shape.schema, "type": _path(output)})
+    if not isinstance(output, dict):
+        _KNOWN[_key(about)] = output
+    if len(_KNOWN) > 1_000:
+        del _KNOWN[next(iter(_KNOWN))]
+    parameters = Shape(shape.name, about["schema"]).parameters
+    told = message_to_json(system(ASK + json.dumps(parameters, indent=2, ensure_ascii=False)))
+    at = next((n for n, message in enumerate(spec["task"]) if message["role"] != "system"), len(spec["task"]))
+    return {**spec, "task": [*spec["task"][:at], told, *spec["task"][at:]], "output": about}
+
+
+def changed(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what an agent's settings change in the spec of a run: how its answer is written."""
+    if "synthesize" not in changes:
+        return {}
+    return {"synthesize": LONGEST if changes["synthesize"] is True else int(changes["synthesize"] or 0)}
+
+
+def arounds(spec: dict[str, Any], usual: tuple[Around, ...]) -> tuple[Around, ...]:
+    """Give the arounds of a run: the usual ones, and what its answer takes."""
+    if "output" in spec:
+        return (*usual, bare_data(spec["output"]["schema"]))
+    if not spec.get("synthesize"):
+        return usual
+    return (synthesis(Chat.of(map(message_from_json, spec["task"])), spec["synthesize"]), *usual)
+
+
+def gates(spec: dict[str, Any]) -> tuple[Gate, ...]:
+    """Return the gate that checks the final answer against the recorded type.
+
+    An answer that does not fit is sent back once; the next one is an error. When the run is driven again, it is sent
+    back once more.
+    """
+    if "output" not in spec:
+        return ()
+    failed: set[Pending] = set()
+
+    @gate(Conclude)
+    def fits(pending: Pending, state: State) -> Verdict | None:
+        assert type(pending.step) is Conclude
+        try:
+            read(pending.step.answer, spec["output"])
+            return None
+        except OutputValidationError as misfit:
+            error = misfit
+        if pending not in failed and _was_sent_back(state):
+            failed.add(pending)
+            return Verdict("fail", str(error), error)
+        failed.discard(pending)
+        why = f"the answer does not fit {spec['output']['name']}: {error.problem}"
+        return Verdict("answer", why, user(AGAIN.format(problem=error.problem)))
+
+    return (fits,)
+
+
+def _was_sent_back(state: State) -> bool:
+    return any(entry.kind == "conclude" and entry.author == "gate" for entry in state.trace.line)
+
+
+def result(spec: dict[str, Any], answer: str) -> tuple[Any, OutputValidationError | None]:
+    """Give the validated object of a final answer, or the error that says why there is none."""
+    if "output" not in spec:
+        return None, None
+    try:
+        return read(answer, spec["output"]), None
+    except OutputValidationError as error:
+        return None, error
+
+
+def read(answer: str, about: dict[str, Any]) -> Any:
+    """Make an object of the recorded type of an answer: the first JSON in it that fits, and none whose end is missing.
+
+    Where the type itself is not to be had (another kernel, another version of it), that is plain data.
+    Raises `OutputValidationError`.
+    """
+    shape = Shape(about["name"], about["schema"])
+    load, problems = _loader(about), []
+    for found in candidates(answer):
+        if found.completed:
+            problems.append("its end is missing")
+            continue
+        for value in shape.unwrapped(found.value):
+            try:
+                return load(json.dumps(value, ensure_ascii=False))
+            except Exception as error:
+                problems.append(in_words(error))
+    problem = problems[0] if problems else NOTHING
+    hint = "edit the last thought, or drive on to ask the model again"
+    raise OutputValidationError(f"the answer does not fit {shape.name}: {problem}; {hint}", raw=answer, problem=problem)
+
+
+def _loader(about: dict[str, Any]) -> Callable[[str], Any]:
+    """Give what makes an object of JSON text: the type that was asked for, else its schema."""
+    kind = _KNOWN.get(_key(about)) or _named(about)
+    if kind is not None:
+        return shape_of(kind)[1]
+    wrong = misfit(Shape(about["name"], about["schema"]))
+
+    def load(text: str) -> Any:
+        value = json.loads(text)
+        if problem := wrong(value):
+            raise ValueError(problem)
+        return value
+
+    return load
+
+
+def _key(about: dict[str, Any]) -> str:
+    return digest(canonical(about))
+
+
+def _path(output: Any) -> str:
+    return f"{output.__module__}:{output.__qualname__}" if isinstance(output, type) else ""
+
+
+def _named(about: dict[str, Any]) -> Any:
+    """Find a type of that name and schema in what is imported already: a recording imports nothing and calls nothing else."""
+    module, _, names = about.get("type", "").partition(":")
+    found: Any = sys.modules.get(module)
+    for name in names.split("."):
+        found = vars(found).get(name) if isinstance(found, type | type(sys)) else None
+    if not isinstance(found, type) or not hasattr(found, "model_json_schema"):
+        return None
+    return found if shape_of(found)[0].schema == about["schema"] else None

@@ -1,0 +1,60 @@
+"""Telling listeners what happens in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agentkit.core.secrets import mask_json
+from agentkit.core.text import error_line
+from agentkit.journal.entries import Row
+from agentkit.trace.events import Event, events_of
+from agentkit.trace.progress import Progress
+from agentkit.trace.trace import Trace
+
+Listener = Callable[[Event], Any]
+
+
+class Listeners:
+    """Those who want to hear of every event; one that raises is not called any more, and a warning is recorded."""
+
+    def __init__(self, trace: Trace, warn: Callable[[str], Any]) -> None:
+        self._trace = trace
+        self._warn = warn
+        self._listeners: list[Listener] = []
+        self._progress: Progress | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._listeners)
+
+    def add(self, listener: Listener) -> None:
+        """Call a listener for every event from now on."""
+        if self._progress is None:
+            self._progress = Progress(self._trace.tree.entries.values())
+            self._trace.on_row = self._tell_row
+        self._listeners.append(listener)
+
+    def remove(self, listener: Listener) -> None:
+        """Do not call a listener any more."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+
+    def tell(self, kind: str, **data: Any) -> None:
+        """Tell something that is not kept."""
+        if self._listeners:
+            self._tell(Event(kind, self._trace.run, 0, mask_json(data)))
+
+    def _tell_row(self, row: Row) -> None:
+        assert self._progress is not None
+        for event in self._progress.take(row):
+            self._tell(event)
+        for event in events_of(row):
+            self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        for listener in list(self._listeners):
+            try:
+                listener(event)
+            except BaseException as error:  # the row it was told of is written, and the engine must go on
+                self.remove(listener)
+                self._warn(f"a listener raised {error_line(error)}; it is not called any more")

@@ -1,0 +1,225 @@
+"""What a stepper holds: lanes of steps, and in each the generators that delegate to one another; and where they are now."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import tokenize
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentkit.core.steps import After, All, Answer, Scope, Step
+from agentkit.core.text import one_line
+from agentkit.errors import UsageError
+
+
+class Frame:
+    """One generator of an engine: its path, the number of steps it has asked for, and the memories of the arounds.
+
+    `scopes` are the scopes that it runs in, outermost first, each with the path of the frame directly inside it.
+    """
+
+    __slots__ = ("children", "generator", "index", "memories", "path", "scopes")
+
+    def __init__(self, engine: Any, path: str, scopes: tuple[tuple[str, Scope], ...]) -> None:
+        self.path = path
+        self.index = 0
+        self.children = 0
+        self.memories: dict[int, dict[str, Any]] = {}
+        self.replace(engine, scopes)
+
+    def replace(self, engine: Any, scopes: tuple[tuple[str, Scope], ...] = ()) -> None:
+        """Let another engine go on in this frame."""
+        while type(engine) is Scope:
+            scopes = (*scopes, (self.path, engine))
+            engine = engine.engine
+        self.generator = engine
+        self.scopes = scopes
+
+
+class Lane:
+    """A sequence of steps: the whole run is one, and each part of an `All` is another one inside it.
+
+    `engine` is what results are sent to. `wrapped` tells whether arounds see its steps, `within` is the position of the
+    around that opened it (-1 for an engine), and `asker` that of whoever has asked for the pending step. `proposed` is
+    the answer that the outermost engine has returned and that has not been accepted yet.
+    """
+
+    __slots__ = (
+        *("around", "asker", "batch", "done", "engine", "frames", "number", "parent", "path", "pending", "proposed"),
+        *("result", "within", "wrapped"),
+    )
+
+    def __init__(
+        self,
+        engine: Any,
+        path: str,
+        parent: Lane | None = None,
+        number: int = 0,
+        *,
+        wrapped: bool = True,
+        within: int = -1,
+    ) -> None:
+        self.engine = engine
+        self.path = path
+        self.parent = parent
+        self.number = number
+        self.wrapped = wrapped
+        self.within = self.asker = within
+        self.frames: list[Frame] = [Frame(engine, path, parent.frames[-1].scopes if parent else ())]
+        self.around: list[tuple[int, Any]] = []
+        self.pending: Any = None
+        self.batch: Batch | None = None
+        self.proposed: Answer | None = None
+        self.done = False
+        self.result: Any = None
+
+    def follow(self) -> None:
+        """Bring the list of frames up to date with who delegates to whom by `yield from`."""
+        frames, depth = self.frames, 0
+        inner = frames[0].generator.gi_yieldfrom
+        while generator := _without_scopes(inner):
+            depth += 1
+            if len(frames) <= depth or frames[depth].generator is not generator:
+                parent = frames[depth - 1]
+                parent.children += 1
+                frames[depth:] = [Frame(inner, f"{parent.path}.{parent.children}", parent.scopes)]
+            inner = generator.gi_yieldfrom
+        del frames[depth + 1 :]
+
+
+def _without_scopes(inner: Any) -> Any:
+    """Return the generator in a chain of scopes; None if there is none."""
+    while type(inner) is Scope:
+        inner = inner.engine
+    return inner if hasattr(inner, "gi_yieldfrom") else None
+
+
+@dataclass(slots=True)
+class Batch:
+    """The parts of an `All` that are under way in a lane; `place` is the beginning of the paths of their lanes."""
+
+    step: All
+    place: str
+    lanes: dict[int, Lane] = field(default_factory=dict)
+    results: dict[int, Any] = field(default_factory=dict)
+    is_starting: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every part has its result."""
+        return len(self.results) == len(self.step.parts)
+
+    def startable(self) -> Iterator[int]:
+        """Yield the parts that may be started now, in order, as long as there are any."""
+        if self.step.limit and sum(not lane.done for lane in self.lanes.values()) >= self.step.limit:
+            return
+        for number, part in enumerate(self.step.parts):
+            if number in self.lanes or number in self.results:
+                continue
+            if type(part) is not After or all(need in self.results for need in part.needs):
+                yield number
+
+
+def leaves(lane: Lane) -> Iterator[Lane]:
+    """Yield the lanes that have no lanes inside them, in order."""
+    if lane.batch is None:
+        yield lane
+        return
+    for number in sorted(lane.batch.lanes):
+        yield from leaves(lane.batch.lanes[number])
+
+
+def all_lanes(lane: Lane) -> Iterator[Lane]:
+    """Yield a lane and all lanes inside it."""
+    yield lane
+    if lane.batch is not None:
+        for number in sorted(lane.batch.lanes):
+            yield from all_lanes(lane.batch.lanes[number])
+
+
+def single(step: Step) -> Generator[Step, Any, Any]:
+    """Be the engine of one step that is done beside others."""
+    return (yield step)
+
+
+# -- where an engine is now --------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class FrameInfo:
+    """One frame of `run.where()`: a function that is in progress, its current line and its local variables."""
+
+    function: str
+    file: str
+    line: int
+    source: str
+    locals: dict[str, Any]
+    lane: str
+    around: bool = False
+
+    def __repr__(self) -> str:
+        kind = "around" if self.around else "engine"
+        lane = f" lane {self.lane}" if self.lane else ""
+        return f"{kind}{lane} {self.function}, line {self.line}: {self.source}"
+
+
+def frames_of(lane: Lane) -> Iterator[FrameInfo]:
+    """Yield the frames of one lane, innermost last, then its arounds with the engines that they run."""
+    if lane.done:
+        return
+    held = [(frame.generator, False) for frame in lane.frames]
+    held += [(inner, inner is outer) for _, outer in lane.around for inner in _delegates(outer)]
+    for generator, is_around in held:
+        frame = generator.gi_frame
+        if frame is None or frame.f_code is single.__code__:
+            continue
+        code = frame.f_code
+        source = linecache.getline(code.co_filename, frame.f_lineno).strip()
+        yield FrameInfo(
+            code.co_name, code.co_filename, frame.f_lineno, source, dict(frame.f_locals), lane.path, is_around
+        )
+
+
+def _delegates(generator: Any) -> Iterator[Any]:
+    """Yield a generator and those that it delegates to."""
+    while generator := _without_scopes(generator):
+        yield generator
+        generator = generator.gi_yieldfrom
+
+
+def raised_at(error: BaseException) -> str:
+    """Return the line of the engine or around that raised an error, as ", at: …"; "" if the source cannot be read."""
+    traceback, source = error.__traceback__, ""
+    while traceback:
+        code = traceback.tb_frame.f_code
+        if code.co_flags & inspect.CO_GENERATOR and not code.co_name.startswith("<"):
+            source = linecache.getline(code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return f", at: {one_line(source, 120)}" if source.strip() else ""
+
+
+def next_yield(files: Sequence[str], line: int) -> int:
+    """Return the line at which a breakpoint on `line` pauses: an engine can only be paused where it yields.
+
+    If any of the files yields at `line`, that is the line; otherwise it is the next one of the first file that does.
+    Raises `UsageError` if there is no `yield` from there on. A file that cannot be read is not checked.
+    """
+    if any(line in _yield_lines(file) for file in files):
+        return line
+    found = _yield_lines(files[0])
+    if found and line > max(found):
+        where = f"line {line} of {files[0]}"
+        raise UsageError(f"there is no yield from {where} on, and an engine can only be paused where it yields")
+    return min((number for number in found if number >= line), default=line)
+
+
+def _yield_lines(file: str) -> set[int]:
+    """Return the lines with a `yield`, found by tokens: CPython 3.11 cannot parse in two threads at a time."""
+    source = iter(linecache.getlines(file))
+    try:
+        tokens = list(tokenize.generate_tokens(source.__next__))
+    except (SyntaxError, tokenize.TokenError):
+        return set()
+    return {token.start[0] for token in tokens if token[:2] == (tokenize.NAME, "yield")}

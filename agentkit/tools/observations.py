@@ -1,0 +1,181 @@
+"""The observation of a call: one tool message for each way in which a call can end.
+
+The text is what the model reads, in full; it is shortened only in the model's view (`clip`). `value` is for the person:
+the returned data, what is shown in a notebook, or the traceback of an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
+
+from agentkit.core.messages import Call, Message
+from agentkit.errors import ArgumentsError
+from agentkit.tools.rich_display import mime_bundle
+from agentkit.tools.serialize import MAX_CHARACTERS, bytes_text, object_text, storable_text, to_json
+
+NOTHING_RETURNED = "The tool succeeded and returned nothing. There is no need to call it again with these arguments."
+CLIP_LENGTH = 50_000
+TRACEBACK = "text/x-python-traceback"
+"""The MIME type of a traceback."""
+
+_MAX_NAME = 200
+_MAX_TRACEBACK = 20_000
+_SMALL_INT = 10**15  # smaller integers are written out without a copy
+_MAX_CAUSES = 20
+_MAX_SUBERRORS = 5
+
+
+def clip(text: str, limit: int = CLIP_LENGTH) -> str:
+    """Return the first `limit` characters of a text, and how many are not shown."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}\n[Truncated] {len(text) - limit:,} of {len(text):,} characters are not shown."
+
+
+def returned(call: Call, value: Any) -> Message:
+    """Return the observation of a tool that returned a value. Never raises an `Exception`, whatever the value is."""
+    if type(value) is int and -_SMALL_INT < value < _SMALL_INT:
+        value = str(value)
+    if type(value) is str and value.isascii() and len(value) <= MAX_CHARACTERS and value and not value.isspace():
+        return Message("tool", value, (), call.id, call.name)
+    text, data = text_and_data(value)
+    return Message("tool", text, (), call.id, call.name, True, "", "", "", (), False, data)
+
+
+def text_and_data(value: Any) -> tuple[str, Any]:
+    """Return the text of a value for the model, and its JSON data if that is more than the text (else None)."""
+    try:
+        return _text_and_data(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # methods of a foreign object may raise anything
+        return f"[a {type(value).__qualname__} that cannot be shown: {type(error).__name__}]", None
+
+
+def _text_and_data(value: Any) -> tuple[str, Any]:
+    if value is None:
+        return NOTHING_RETURNED, None
+    if isinstance(value, str):
+        return _text_or_nothing(storable_text(str.__str__(value))), None
+    if isinstance(value, bytes | bytearray | memoryview):
+        content = bytes(value)
+        return (storable_text(bytes_text(content)), {"bytes": len(content)}) if content else (NOTHING_RETURNED, None)
+    if bundle := mime_bundle(value):
+        return _artifact_text(value, bundle), {"mime": bundle}
+    data = to_json(value)
+    if isinstance(data, str):
+        return _text_or_nothing(storable_text(data)), None
+    text = storable_text(json.dumps(data, ensure_ascii=False, allow_nan=False))
+    return text, data if isinstance(data, dict | list) else None
+
+
+def _text_or_nothing(text: str) -> str:
+    return text if text and not text.isspace() else NOTHING_RETURNED
+
+
+def _artifact_text(value: Any, bundle: dict[str, Any]) -> str:
+    """Return what the model reads about an object that is shown to the person: its plain text, or that it is shown."""
+    text = object_text(value)
+    if not text.strip() or (text.startswith("<") and text.endswith(">")):
+        names = (getattr(value, attribute, None) for attribute in ("filename", "name", "title"))
+        name = next((name for name in names if isinstance(name, str) and name), type(value).__name__)
+        kinds = ", ".join(bundle)
+        text = f"[Artifact generated: {name[:_MAX_NAME]}] The user sees it ({kinds}). Refer to it; do not write it out."
+    return storable_text(text)
+
+
+def raised(call: Call, error: BaseException) -> Message:
+    """Return the observation of a tool that raised: the error and its root cause, and for the person the traceback."""
+    traceback = traceback_text(error)
+    value = {"mime": {TRACEBACK: traceback}} if traceback else None
+    return _failed(call, f"Error: tool '{_name(call)}' failed: {error_with_cause(error)}", value)
+
+
+def error_with_cause(error: BaseException) -> str:
+    """Return an error as `Type: message`, with the error that it was raised from."""
+    root, count = error, 0
+    while root.__cause__ is not None and count < _MAX_CAUSES:
+        root, count = root.__cause__, count + 1
+    return _type_and_text(error) if root is error else f"{_type_and_text(error)} (caused by {_type_and_text(root)})"
+
+
+def _type_and_text(error: BaseException) -> str:
+    text = object_text(error).removesuffix(": ")
+    if isinstance(error, BaseExceptionGroup):
+        parts = [_type_and_text(part) for part in error.exceptions[:_MAX_SUBERRORS]]
+        return f"{text} [{'; '.join(parts)}]"
+    return text
+
+
+def traceback_text(error: BaseException) -> str:
+    """Return the traceback of an error from the code of the tool on; empty if it was not running."""
+    import traceback
+
+    start = _first_foreign_frame(error.__traceback__)
+    if start is None:
+        return ""
+    try:
+        lines = traceback.format_exception(type(error), error, start)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as other:  # the text of a foreign error may raise anything
+        lines = [*traceback.format_tb(start), f"{type(error).__name__}, whose text raised {type(other).__name__}\n"]
+    text = storable_text("".join(lines).rstrip())
+    excess = len(text) - _MAX_TRACEBACK
+    return (
+        text if excess <= 0 else f"[{excess:,} characters of the traceback were not stored]\n{text[-_MAX_TRACEBACK:]}"
+    )
+
+
+def _first_foreign_frame(frame: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without the frames of agentkit that lead to the tool."""
+    while frame is not None and _is_own(frame.tb_frame.f_globals.get("__name__")):
+        frame = frame.tb_next
+    return frame
+
+
+def _is_own(module: Any) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == "agentkit"
+
+
+def not_found(call: Call, names: Iterable[str]) -> Message:
+    """Return the observation of a call of an unknown tool; `value` has the nearest name, if one is near."""
+    nearest = difflib.get_close_matches(call.name[:_MAX_NAME], list(names), n=1)
+    return _failed(call, f"Error: tool '{_name(call)}' not found.", {"nearest": nearest[0]} if nearest else None)
+
+
+def invalid_arguments(call: Call, error: ArgumentsError) -> Message:
+    """Return the observation of a tool that was not run because its arguments do not fit."""
+    return _failed(call, f"Error: tool '{_name(call)}' was not run. {error}")
+
+
+def timed_out(call: Call, seconds: float | None) -> Message:
+    """Return the observation of a tool that took too long; whether it did its work is not known."""
+    after = "" if seconds is None else f" after {seconds:g}s"
+    return _failed(call, f"Error: tool '{_name(call)}' failed: tool timed out{after}")
+
+
+def rejected(call: Call, comment: str = "") -> Message:
+    """Return the observation of a call that the person rejected."""
+    reason = f" The operator says: {comment}" if comment.strip() else ""
+    return _failed(
+        call,
+        f"The call of '{_name(call)}' was rejected by the operator; the tool was not run. Do not ask for it again.{reason}",
+    )
+
+
+def skipped(call: Call, reason: str) -> Message:
+    """Return the observation of a call that was not run for some other reason."""
+    return _failed(call, f"The call of '{_name(call)}' was not run: {reason}")
+
+
+def _failed(call: Call, text: str, value: Any = None) -> Message:
+    return Message("tool", storable_text(text), (), call.id, call.name, False, "", "", "", (), False, value)
+
+
+def _name(call: Call) -> str:
+    return call.name[:_MAX_NAME]

@@ -1,0 +1,126 @@
+"""The tools of a run: collected from functions, toolboxes and sources, and found by the names that a model writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agentkit.errors import UsageError
+from agentkit.tools.name_matching import match_name
+from agentkit.tools.sources import Await, Source, tools_of_source, tools_of_toolbox
+from agentkit.tools.tool import Tool, tool
+from agentkit.tools.toolbox import ToolBox
+
+
+class ToolSet:
+    """The tools of a run, in the order of registration. If several have the same name, the first that is available is used."""
+
+    __slots__ = ("_by_name", "tools")
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._by_name: dict[str, list[Tool]] = {}
+        for found in tools:
+            self._by_name.setdefault(found.name, []).append(found)
+        self.tools: tuple[Tool, ...] = tuple(same[0] for same in self._by_name.values())
+
+    @classmethod
+    def of(cls, sources: Any, await_with: Await | None = None) -> ToolSet:
+        """Collect tools from functions, `Tool`s, toolboxes, `source(…)` pairs, and lists of these.
+
+        `await_with` runs the coroutine of an async source; by default, a thread with its own event loop does. A foreign
+        source that fails gives a warning and is left out. Raises `UsageError` for anything that is not a source of tools.
+        """
+        return cls(_collect(sources, await_with or _await_in_thread))
+
+    def find(self, name: str) -> Tool | None:
+        """Return the tool that a name means, even if the name is decorated or spelled a little differently; never a guess."""
+        same = self._by_name.get(name)
+        if same is None:
+            known = match_name(name, self._by_name)
+            same = self._by_name[known] if known is not None else []
+        for found in same:
+            if found.is_available:
+                return found
+        return None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools, in order."""
+        return tuple(self._by_name)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self.tools)
+
+    def __len__(self) -> int:
+        return len(self.tools)
+
+    def __repr__(self) -> str:
+        return f"<ToolSet {', '.join(self._by_name) or 'empty'}>"
+
+
+def _collect(source: Any, wait: Await) -> Iterator[Tool]:
+    if source is None:
+        return
+    if isinstance(source, Tool):
+        yield source
+    elif isinstance(source, ToolSet):
+        for same in source._by_name.values():
+            yield from same
+    elif isinstance(source, ToolBox):
+        yield from source
+    elif isinstance(source, str | bytes | Mapping):
+        raise UsageError(_not_a_tool(source))
+    elif isinstance(source, Source):
+        yield from tools_of_source(source, wait)
+    elif _has_tool_methods(source):
+        cls = source if isinstance(source, type) else type(source)
+        subclass = "" if issubclass(cls, ToolBox) else f"write class {cls.__name__}(ToolBox), and "
+        raise UsageError(f"{cls.__name__} is a class with @tool methods: {subclass}pass {cls.__name__}()")
+    elif isinstance(source, list | tuple | set | frozenset):
+        for part in source:
+            yield from _collect(part, wait)
+    elif hasattr(source, "tool_json_list") and hasattr(source, "call_tool") and not isinstance(source, type):
+        yield from tools_of_toolbox(source, wait)
+    elif callable(source):
+        yield tool(source)
+    elif hasattr(source, "get_tool_schemas") and hasattr(source, "execute_tool"):
+        yield from tools_of_source(Source(source.get_tool_schemas, source.execute_tool), wait)
+    elif isinstance(source, Iterable):
+        for part in source:
+            yield from _collect(part, wait)
+    else:
+        raise UsageError(_not_a_tool(source))
+
+
+def _not_a_tool(value: Any) -> str:
+    return f"{value!r:.200} is not a tool; pass a function, a Tool, a ToolBox or source(…)"
+
+
+def _has_tool_methods(value: Any) -> bool:
+    """Return whether a class, or the class of an object, has `@tool` methods although it is not a toolbox."""
+    cls = value if isinstance(value, type) else type(value)
+    return any(isinstance(attribute, Tool) for base in cls.__mro__ for attribute in vars(base).values())
+
+
+def _await_in_thread(awaitable: Any) -> Any:
+    """Run a coroutine in a thread with its own event loop, which works even if a loop is running in this thread."""
+    import asyncio
+    import threading
+
+    outcome: dict[str, Any] = {}
+
+    async def run() -> Any:
+        return await awaitable
+
+    def work() -> None:
+        try:
+            outcome["value"] = asyncio.run(run())
+        except BaseException as error:
+            outcome["error"] = error
+
+    thread = threading.Thread(target=work, daemon=True, name="agentkit-tools")
+    thread.start()
+    thread.join()
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]

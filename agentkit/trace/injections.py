@@ -1,0 +1,70 @@
+"""Injected messages: each is anchored at an entry and goes to the next requests that lack it, unless it is taken back.
+
+What was said at an entry stays when that entry is edited: the edited one stands in its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentkit.core.messages import Chat, Message
+from agentkit.core.steps import Step, Think
+from agentkit.errors import UsageError
+from agentkit.journal.entries import Note
+from agentkit.trace.line import Line
+
+
+class Injections:
+    """The injected messages of a run by id, and the ids that a model has seen on the present line."""
+
+    __slots__ = ("heard", "notes")
+
+    def __init__(self) -> None:
+        self.notes: dict[str, Note] = {}
+        self.heard: set[str] = set()
+
+    def live(self, line: Line) -> list[Note]:
+        """Return those that were said on this line."""
+        slot, slots = line.tree.slot, line.slots
+        return [note for note in self.notes.values() if not note.data["anchor"] or slot(note.data["anchor"]) in slots]
+
+    def missing(self, line: Line, lane: str, chat: Chat) -> list[Note]:
+        """Return those addressed to a lane that a chat does not contain."""
+        if self.notes.keys() <= chat.notes:
+            return []
+        return [note for note in self.live(line) if note.data["to"] == lane and note.data["id"] not in chat.notes]
+
+    def unheard(self, line: Line) -> list[Note]:
+        """Return those that no model has seen yet."""
+        return [note for note in self.live(line) if note.data["id"] not in self.heard]
+
+    def answer_first(self, line: Line) -> Message | None:
+        """Return those that must be answered before the end, as one message."""
+        waiting = [note for note in self.unheard(line) if not note.data["to"]]
+        return interrupt(waiting) if waiting else None
+
+    def hear(self, result: Any) -> None:
+        """Note what a model has seen, according to a result."""
+        for message in getattr(result, "heard", ()) or ((result,) if isinstance(result, Message) else ()):
+            self.heard.update(message.notes)
+
+    def check_unheard(self, key: str) -> None:
+        """Check that a message can still be taken back. Raises `UsageError` if it is unknown or has been seen."""
+        if key not in self.notes:
+            raise UsageError(f"there is no injected message {key!r} that waits")
+        if key in self.heard:
+            raise UsageError("the model has already seen this message; undo to before that, or inject a correction")
+
+
+def interrupt(notes: list[Note]) -> Message:
+    """Return injected messages as one user message; several are numbered."""
+    texts = [note.data["text"] for note in notes]
+    body = texts[0] if len(texts) == 1 else "\n".join(f"{i}. {text}" for i, text in enumerate(texts, 1))
+    return Message("user", f"[USER INTERRUPT] {body}", notes=tuple(note.data["id"] for note in notes), pinned=True)
+
+
+def added(step: Think, before: Step) -> list[Message]:
+    """Return the messages that a step's chat has gained since it was another step."""
+    assert isinstance(before, Think)
+    gained = len(step.chat) - len(before.chat)
+    return list(step.chat)[-gained:] if gained > 0 else []

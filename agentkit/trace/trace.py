@@ -1,0 +1,401 @@
+"""What a run has done: its line through the tree of entries, and the stepper that stands at the end of it.
+
+Rule 1: nothing is overwritten: an edit is another entry in the same place, an undo is a record.
+Rule 2: the stepper always stands where the line ends; after a change of the line the engine is run again and replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from agentkit.around.base import Around
+from agentkit.core import interrupts
+from agentkit.core.messages import Chat, Message, Reply
+from agentkit.core.steps import End, Engine, Step, Think, replace
+from agentkit.core.text import error_line
+from agentkit.errors import Diverged, JournalError, UsageError
+from agentkit.journal.entries import Entry, Journal, Note, Row
+from agentkit.stepper.stepper import Pending, Stepper
+from agentkit.trace.injections import Injections, added, interrupt
+from agentkit.trace.line import Line, Tree, has_drifted, is_beside
+from agentkit.trace.unsaved import Unsaved
+
+Begin = Callable[[Chat | None], Engine]
+"""Starts the engine: on the task of the run, or on the chat with which it is begun again."""
+
+
+@dataclass(slots=True)
+class Move:
+    """A change of the line: the first `keep` entries stayed, `dropped` were followed before, `added` afterwards."""
+
+    keep: int
+    dropped: list[Entry]
+    added: list[Entry]
+
+    @property
+    def length(self) -> int:
+        """How long the line was right after the move."""
+        return self.keep + len(self.added)
+
+
+class Position:
+    """Where a run is in its tree, found by following its rows.
+
+    `begun` holds the calls that have begun and have no result.
+    """
+
+    def __init__(self, run: str, tree: Tree) -> None:
+        self.run = run
+        self.tree = tree
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to before the first row."""
+        self.line = self.tree.lines[self.run] = Line(self.tree)
+        self.injections = Injections()
+        self.begun: dict[tuple[int, str, int], Note] = {}
+        self.done: list[Move] = []
+        self.undone: list[Move] = []
+
+    def take(self, row: Row, others: Iterable[Position] = ()) -> None:
+        """Follow a row of this run; `others` are the positions of the other runs, of which a fork may inherit messages."""
+        if isinstance(row, Entry):
+            if not row.original:  # an edited one comes onto the line with the move after it
+                self.line.append(row)
+                self.undone.clear()
+                self.begun.pop((self.tree.slot(row.parent), row.path, row.index), None)
+            return
+        data, notes = row.data, self.injections.notes
+        if row.kind == "call":
+            self.begun[data["parent"], data["path"], data["index"]] = row
+        elif row.kind == "inject":
+            notes[data["id"]] = row
+        elif row.kind == "recall":
+            notes.pop(data["id"], None)
+        elif row.kind == "head":
+            known = {key: note for other in others for key, note in other.injections.notes.items()}
+            notes.update({key: known[key] for key in data.get("inherits", ()) if key in known})
+            self.go_over(data["keep"], data["then"], data["why"])
+
+    def go_over(self, keep: int, then: list[int], why: str) -> None:
+        """Go over to another line, of which the first `keep` entries are the same."""
+        before, added = self.line, [self.tree.entries[number] for number in then]
+        self.line = self.tree.lines[self.run] = Line(self.tree, [*before.entries[:keep], *added])
+        move = Move(keep, before.entries[keep:], added)
+        if move.dropped:
+            self.tree.leave(before)
+        if why in ("fork", "diverged"):  # where a run begins or parts ways, nothing can be undone
+            self.done, self.undone = [], []
+        elif why == "undo":
+            if self.done and self.done[-1].length == len(before):
+                self.done.pop()
+            self.undone.append(move)
+        else:
+            self.done.append(move)
+            self.undone = self.undone[:-1] if why == "redo" else []
+
+    @property
+    def moved_last(self) -> bool:
+        """Whether no step has been taken since the last move."""
+        return bool(self.done) and self.done[-1].length == len(self.line)
+
+
+class Trace(Position):
+    """What a run has done, and its engine.
+
+    A fork shares the `tree` of the run that it was forked from. `unsaved` holds what the journal has refused so far, and
+    `torn` tells that the engine was interrupted in its own code and must be rebuilt before it is used again. Not safe
+    for two threads at once: whoever holds the run's lock uses it.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        begin: Begin,
+        arounds: tuple[Around, ...] = (),
+        journal: Journal | None = None,
+        tree: Tree | None = None,
+    ) -> None:
+        super().__init__(run, tree or Tree())
+        self.journal = journal
+        self.proposed: dict[int, Step] = {}
+        self.unsaved = Unsaved()
+        self.torn = False
+        self.latest = 0
+        self.on_row: Callable[[Row], None] | None = None
+        self._begin, self._arounds = begin, arounds
+        self._append: Callable[..., int] = journal.append if journal is not None else self._number
+        self.stepper = interrupts.foreign(self._new_stepper, (), {})
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> list[Pending]:
+        """The steps that could be performed now, the lowest lane first."""
+        return self.stepper.pending
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a step or a move to go back over."""
+        return len(self.line) > 1 or self.moved_last
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether an undo can be taken back."""
+        return bool(self.undone)
+
+    def place(self, pending: Pending) -> tuple[int, str, int]:
+        """Return the place of a pending step in the tree; it stays the same when what comes before it is edited."""
+        return self.tree.slot(self.line.tip(pending.lane.path)), pending.path, pending.index
+
+    def uncertain(self, pending: Pending) -> Note | None:
+        """Return the record of a call that began here and never ended: it may have run."""
+        return self.begun.get(self.place(pending)) if self.begun else None
+
+    def unheard(self) -> list[Note]:
+        """Return the injected messages on this line that no model has seen yet."""
+        return self.injections.unheard(self.line)
+
+    def has_drifted(self, entry: Entry) -> bool:
+        """Return whether the engine, replayed, sent another request than the recorded one."""
+        return has_drifted(self.proposed.get(entry.id), entry.step)
+
+    # -- going on ------------------------------------------------------------------------------------------------------
+
+    def to_perform(self, pending: Pending) -> Step:
+        """Return a step as it is to be performed: with the injected messages that its chat does not contain yet."""
+        step = pending.step
+        if not self.injections.notes or not isinstance(step, Think) or not step.hears:
+            return step
+        missing = self.injections.missing(self.line, pending.lane.path, step.chat)
+        return replace(step, chat=step.chat + interrupt(missing)) if missing else step
+
+    def begin_call(self, pending: Pending, at: float, *, sync: bool) -> Note:
+        """Record that a tool is about to run; with `sync` that is on the disk before this returns."""
+        step: Any = pending.step
+        slot, path, index = place = self.place(pending)
+        data = {"parent": slot, "path": path, "index": index, "name": step.call.name, "id": step.call.id}
+        if step.tags or step.role != "action":
+            data.update(role=step.role, tags=dict(step.tags))
+        note = self.begun[place] = self.note("call", data, at=at, sync=sync)
+        return note
+
+    def record(self, pending: Pending, performed: Step, result: Any, entry: Entry) -> None:
+        """Record the result of a step; `entry` holds what else is known of it (author, times, cost).
+
+        Raises `JournalError`; then nothing has happened, and the same can be tried again.
+        """
+        step, lane = pending.step, pending.lane.path
+        if performed is not step:
+            entry.performed = entry.performed or performed
+            if isinstance(performed, Think) and isinstance(result, Reply):
+                new = performed.chat.notes - step.chat.notes  # type: ignore[union-attr]
+                heard = tuple(message for message in added(performed, step) if new.intersection(message.notes))
+                result = replace(result, heard=heard)
+        line = self.line
+        entry.parent = line.tips[""] if not lane else line.tip(lane)
+        entry.kind = step.kind if type(result) is not End else "end"
+        entry.path, entry.index, entry.step, entry.result = pending.path, pending.index, step, result
+        place = self.place(pending) if self.begun else None
+        self._put(entry)
+        line.append(entry)
+        if self.injections.notes:
+            self.injections.hear(result)
+        if place is not None:
+            self.begun.pop(place, None)
+        if self.undone:
+            self.undone.clear()
+        if self.on_row is not None:
+            self.on_row(entry)
+
+    def advance(self, pending: Pending, result: Any) -> None:
+        """Send a recorded result to the engine."""
+        self.torn = True
+        interrupts.foreign(self.stepper.feed, (pending, result), {})
+        self.torn = False
+
+    def commit(self, pending: Pending, performed: Step, result: Any, entry: Entry) -> Entry:
+        """Record a result and send it to the engine."""
+        self.record(pending, performed, result, entry)
+        self.advance(pending, entry.result)
+        return entry
+
+    def note(self, kind: str, data: dict[str, Any], *, at: float = 0.0, sync: bool = True) -> Note:
+        """Record something beside the steps. Raises `JournalError`; then nothing has happened."""
+        note = Note(kind, data, at, self.run)
+        self._write(note, sync=sync)
+        if self.on_row is not None:
+            self.on_row(note)
+        return note
+
+    def start(self, spec: dict[str, Any], at: float = 0.0) -> None:
+        """Record the beginning: what is needed to begin again."""
+        entry = Entry(0, "begin", result=spec, author="human", started=at, ended=at, run=self.run)
+        self._put(entry)
+        self.line.append(entry)
+        if self.on_row is not None:
+            self.on_row(entry)
+
+    def answer_first(self) -> Message | None:
+        """Return the injected messages that must be answered before the answer can stand, as one message."""
+        return self.injections.answer_first(self.line) if self.injections.notes else None
+
+    def inject(self, key: str, text: str, to: str = "", at: float = 0.0) -> None:
+        """Anchor a message at the end of the line; the next Think that listens hears it. `key` names it, for `recall`."""
+        data = {"id": key, "text": text, "to": to, "anchor": self.line.tip(to)}
+        self.injections.notes[key] = self.note("inject", data, at=at)
+
+    def recall(self, key: str, at: float = 0.0) -> None:
+        """Take an injected message back. Raises `UsageError` if a model has already seen it."""
+        self.injections.check_unheard(key)
+        self.note("recall", {"id": key}, at=at)
+        del self.injections.notes[key]
+
+    # -- changing the line ---------------------------------------------------------------------------------------------
+
+    def edit(
+        self, entry: Entry, result: Any, beside: str | None = None, *, author: str, reason: str, at: float
+    ) -> Entry:
+        """Put another result in the place of a recorded one.
+
+        `beside` is the frame path of a step that followed from it: what was done in the lanes beside that step stays.
+        """
+        fresh = replace(
+            entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, usage=None
+        )
+        fresh.run, fresh.id = self.run, 0
+        line = self.tree.line_with(entry, self.line)
+        stays = self.tree.stays(line, entry)
+        if beside is not None:
+            stays += self._beside(line, entry, beside)
+        self._put(fresh)
+        if self.on_row is not None:
+            self.on_row(fresh)
+        self.move([*stays, fresh], "edit", at=at)
+        return fresh
+
+    def _beside(self, line: list[Entry], entry: Entry, path: str) -> list[Entry]:
+        """Return what was done in the lanes beside a step, if they were opened directly after an entry."""
+        found = [other for other in line if not self.tree.keeps(other, entry) and is_beside(other.path, path)]
+        ids, slot = {other.id for other in found}, self.tree.slot(entry.id)
+        first = [other for other in found if other.parent not in ids]
+        return found if all(self.tree.slot(other.parent) == slot for other in first) else []
+
+    def rewind(self, entry: Entry, at: float = 0.0) -> None:
+        """Make an entry the last step of its lane, on this line or on another one."""
+        self.move(self.until(entry), "rewind", at=at)
+
+    def until(self, entry: Entry) -> list[Entry]:
+        """Return the line on which an entry is the last step of its lane."""
+        return [*self.tree.stays(self.tree.line_with(entry, self.line), entry), entry]
+
+    def undo(self, at: float = 0.0) -> None:
+        """Go back to before the last change of the line, or else before the last step."""
+        if self.moved_last:
+            move = self.done[-1]
+            target = self.line.entries[: move.keep] + move.dropped
+        else:
+            steps = [entry for entry in self.line if entry.kind != "begin"]
+            if not steps:
+                raise UsageError("there is nothing to undo: the run has not taken a step")
+            last = max(steps, key=lambda entry: entry.id)
+            target = [entry for entry in self.line if entry is not last]
+        self.move(target, "undo", at=at)
+
+    def redo(self, at: float = 0.0) -> None:
+        """Take the last undo back. Raises `UsageError` if there is none."""
+        if not self.undone:
+            raise UsageError("there is nothing to redo")
+        move = self.undone[-1]
+        self.move(self.line.entries[: move.keep] + move.dropped, "redo", at=at)
+
+    def move(self, entries: list[Entry], why: str, *, at: float = 0.0, **more: Any) -> None:
+        """Go over to another line, record that, and bring the engine there by replay."""
+        self._record_move(entries, why, at, more)
+        self.rebuild()
+
+    def fork_from(self, source: Trace, entries: list[Entry], at: float = 0.0, **changes: Any) -> None:
+        """Begin where another run of the same tree was; injected messages that no model has seen come along."""
+        inherited = {note.data["id"]: note for note in source.injections.live(Line(self.tree, entries))}
+        self.injections.notes.update(inherited)
+        self.move(entries, "fork", at=at, inherits=list(inherited), changes=changes)
+
+    def _record_move(self, entries: list[Entry], why: str, at: float, more: dict[str, Any]) -> None:
+        line = Line(self.tree, entries).entries
+        keep = self.line.common(line)
+        then = [entry.id for entry in line[keep:]]
+        self.note("head", {"why": why, "keep": keep, "then": then, **more}, at=at)
+        self.go_over(keep, then, why)
+
+    # -- bringing the engine to the end of the line --------------------------------------------------------------------
+
+    def rebuild(self, *, strict: bool = False) -> None:
+        """Run the engine again and send it what is recorded on the line.
+
+        If the engine asks for something else, the line ends there, and the rest stays in the tree as a branch. With
+        `strict`, that raises `Diverged` before anything is changed.
+        """
+        self.torn = True
+        stepper, done = interrupts.foreign(self._replay, (), {})
+        if stepper.diverged and strict:
+            raise Diverged(stepper.diverged)
+        before, self.stepper, self.torn = self.stepper, stepper, False
+        self.injections.heard.clear()
+        for pending, entry in done:
+            self.proposed[entry.id] = pending.step
+            if self.injections.notes:
+                self.injections.hear(entry.result)
+        if stepper.diverged:
+            self.unsaved.attempt(lambda: self._diverge({entry.id for _, entry in done}, stepper.diverged))
+        interrupts.foreign(before.close, (), {})
+
+    def _replay(self) -> tuple[Stepper, list[tuple[Pending, Entry]]]:
+        stepper = self._new_stepper()
+        recorded = {(entry.path, entry.index): entry for entry in self.line if entry.kind != "begin"}
+        return stepper, stepper.replay(recorded)
+
+    def _new_stepper(self) -> Stepper:
+        return Stepper(self._begin(None), self._arounds, begin_again=self._begin, pressed=interrupts.pressed)
+
+    def _diverge(self, done: set[int], why: str) -> None:
+        entries = [entry for entry in self.line if entry.kind == "begin" or entry.id in done]
+        self._record_move(entries, "diverged", 0.0, {"text": why})
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def load(self, rows: Iterable[Row]) -> None:
+        """Take over the rows of a journal, in order; `rebuild` then brings the engine to the end of the line."""
+        positions: dict[str, Position] = {self.run: self}
+        for row in rows:
+            self.latest = max(self.latest, row.id)
+            if isinstance(row, Entry):
+                self.tree.add(row)
+            if row.run not in positions:
+                positions[row.run] = Position(row.run, self.tree)
+            positions[row.run].take(row, positions.values())
+
+    def reload(self, rows: Iterable[Row]) -> None:
+        """Take over all rows again, because another process went on with this run."""
+        self.tree.left.clear()
+        self.reset()
+        self.load(rows)
+        self.rebuild()
+
+    def _put(self, entry: Entry) -> None:
+        self._write(entry)
+        self.tree.add(entry)
+
+    def _write(self, row: Row, *, sync: bool = True) -> None:
+        try:
+            self.latest = self._append(row, sync=sync)
+        except JournalError:
+            raise
+        except Exception as error:
+            raise JournalError(f"the journal did not take a row: {error_line(error)}") from error
+
+    def _number(self, row: Row, *, sync: bool = True) -> int:
+        """Number a row, if there is no journal to do that."""
+        row.id = next(self.tree.numbers)
+        return row.id

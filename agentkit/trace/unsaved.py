@@ -1,0 +1,48 @@
+"""What the journal has refused: it waits here in order, and is written before anything else happens."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from agentkit.errors import JournalError
+
+Write = Callable[[], Any]
+"""Writes rows and does what follows from them; if it raises `JournalError`, it can be done again from where it was."""
+
+
+class Unsaved:
+    """The writes that wait, oldest first, and the `error` with which the journal refused the last one."""
+
+    __slots__ = ("error", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: deque[Write] = deque()
+        self.error: JournalError | None = None
+
+    def attempt(self, write: Write) -> None:
+        """Do a write now; if the journal refuses it, or others are waiting already, it waits its turn."""
+        if self.waiting:
+            self.waiting.append(write)
+            return
+        try:
+            write()
+        except JournalError as error:
+            self.put(write, error)
+
+    def put(self, write: Write, error: JournalError | None) -> None:
+        """Let a write wait that has just been refused."""
+        self.waiting.append(write)
+        self.error = error
+
+    def catch_up(self) -> None:
+        """Do all that waits, in order. Raises `JournalError` if the journal still refuses; the rest goes on waiting."""
+        while self.waiting:
+            write = self.waiting.popleft()
+            try:
+                write()
+            except JournalError as error:
+                self.waiting.appendleft(write)
+                self.error = error
+                raise
