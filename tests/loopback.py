@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentkit.models.replies import Gathering
-from agentkit.models.wire.reader import Reader
+from agentkit.models.stream_collector import StreamCollector
+from agentkit.models.transport.stream_reader import StreamReader
 
 Act = Callable[[socket.socket, threading.Event], Any]
 
@@ -33,7 +33,7 @@ class Got:
 
 @dataclass
 class Loopback:
-    """Answers the first connection with the first act, and so on; the last one again and again. `got` is what arrived."""
+    """A host that answers the first connection with the first act, and so on; the last act is repeated. `got` is what arrived."""
 
     acts: list[Act | bytes]
     got: list[Got] = field(default_factory=list)
@@ -51,7 +51,9 @@ class Loopback:
     def __exit__(self, *error: Any) -> None:
         self._over.set()
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # wakes who accepts; closing alone would let one more in
+            self._socket.shutdown(
+                socket.SHUT_RDWR
+            )  # wakes the accepting thread; closing alone would let one more connection in
         self._socket.close()
 
     @property
@@ -92,7 +94,7 @@ class Loopback:
                     self.open -= 1
 
     def wait_closed(self, seconds: float = 10.0) -> bool:
-        """Wait until all connections are closed, and say whether they are: what stalls holds its own for longer."""
+        """Wait until all connections are closed, and return whether they are; a stalling act keeps its own open for longer."""
         end = time.monotonic() + seconds
         while self.open and time.monotonic() < end:
             time.sleep(0.005)
@@ -100,7 +102,7 @@ class Loopback:
 
 
 def read_request(connection: socket.socket) -> Got | None:
-    """Read one request with its body; nothing where the other side has gone."""
+    """Return one request with its body, or None if the other side has gone."""
     data = b""
     while b"\r\n\r\n" not in data:
         piece = connection.recv(65536)
@@ -118,19 +120,19 @@ def read_request(connection: socket.socket) -> Got | None:
 
 
 def answer(body: bytes | str, status: str = "200 OK", kind: str = "text/event-stream", **headers: str) -> bytes:
-    """A whole answer with a length."""
+    """Return a whole response with its length."""
     body = body.encode() if isinstance(body, str) else body
     more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
     return f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n{more}\r\n".encode() + body
 
 
 def fault(status: str, message: str, **headers: str) -> bytes:
-    """An answer that is an error, in the words of OpenAI."""
+    """Return a response that is an error in the form of OpenAI."""
     return answer(json.dumps({"error": {"message": message}}), status, "application/json", **headers)
 
 
 def parts(pieces: Iterable[bytes], *, whole: bool = True, pause: float = 0.0, kind: str = "text/event-stream") -> Act:
-    """An answer in chunks of HTTP, each sent by itself; without `whole`, the connection ends in the middle."""
+    """Return an act that sends a response in HTTP chunks, one by one; without `whole`, the connection ends midway."""
 
     def act(connection: socket.socket, over: threading.Event) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -145,20 +147,20 @@ def parts(pieces: Iterable[bytes], *, whole: bool = True, pause: float = 0.0, ki
 
 
 def stall(pieces: Iterable[bytes], seconds: float = 30.0) -> Act:
-    """An answer that begins and then is silent."""
+    """Return an act that begins a response and then is silent."""
     begin = parts(pieces, whole=False)
 
     def act(connection: socket.socket, over: threading.Event) -> None:
         begin(connection, over)
         connection.settimeout(seconds)
         with contextlib.suppress(OSError):
-            connection.recv(1)  # comes back as soon as the other side closes
+            connection.recv(1)  # returns as soon as the other side closes
 
     return act
 
 
-def gather(reader: Reader, pieces: list[bytes], into: Gathering) -> None:
-    """Read pieces as a stream does. Raises `ModelError`; what came before is gathered."""
+def gather(reader: StreamReader, pieces: list[bytes], into: StreamCollector) -> None:
+    """Read pieces as a stream does, into a collector. Raises `ModelError`; what came before it is collected."""
     for piece in pieces:
         for chunk in reader.feed(piece):
             into.add(chunk)
@@ -169,19 +171,19 @@ def gather(reader: Reader, pieces: list[bytes], into: Gathering) -> None:
 
 
 def cut(data: bytes, size: int) -> list[bytes]:
-    """Bytes in pieces of a size; 0 is one piece."""
+    """Return bytes in pieces of a size; 0 means one piece."""
     return [data[at : at + size] for at in range(0, len(data), size)] if size else [data]
 
 
 def sse(*events: Any) -> bytes:
-    """Events as a stream ends them in OpenAI's words; `[DONE]` is not added."""
+    """Return server-sent events as OpenAI sends them; `[DONE]` is not added."""
     return b"".join(
         b"data: " + (each if isinstance(each, bytes) else json.dumps(each).encode()) + b"\n\n" for each in events
     )
 
 
 def delta(finish: str | None = None, usage: Any = None, **content: Any) -> dict[str, Any]:
-    """One chunk of a chat completion."""
+    """Return one chunk of a chat completion."""
     chunk: dict[str, Any] = {
         "id": "chatcmpl-1",
         "object": "chat.completion.chunk",
@@ -193,12 +195,12 @@ def delta(finish: str | None = None, usage: Any = None, **content: Any) -> dict[
 
 
 def completion(text: str, **more: Any) -> bytes:
-    """A whole stream that says one text."""
+    """Return a whole stream with one text."""
     return sse(delta(role="assistant", content=text), delta("stop", **more), b"[DONE]")
 
 
 def calling(name: str, arguments: str, id: str = "call_1") -> bytes:
-    """A whole stream that asks for one tool."""
+    """Return a whole stream that calls one tool."""
     call = {"index": 0, "id": id, "type": "function", "function": {"name": name, "arguments": ""}}
     rest = [{"index": 0, "function": {"arguments": each.decode()}} for each in cut(arguments.encode(), 5)]
     deltas = [delta(role="assistant", tool_calls=[call]), *(delta(tool_calls=[each]) for each in rest)]
@@ -206,7 +208,7 @@ def calling(name: str, arguments: str, id: str = "call_1") -> bytes:
 
 
 def message(*blocks: dict[str, Any], stop: str = "end_turn", ends: bool = True) -> bytes:
-    """A whole stream that says these blocks, in the words of Anthropic."""
+    """Return a whole stream with these blocks in the form of Anthropic."""
     begin = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
     begin |= {"stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 1}}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begin}]
@@ -243,7 +245,7 @@ def message(*blocks: dict[str, Any], stop: str = "end_turn", ends: bool = True) 
 
 
 def lines(*objects: dict[str, Any]) -> bytes:
-    """A stream of JSON lines, as Ollama sends them."""
+    """Return a stream of JSON lines as Ollama sends them."""
     return b"".join(
         json.dumps({"model": "m", "created_at": "2026-01-01T00:00:00Z", **each}).encode() + b"\n" for each in objects
     )

@@ -228,7 +228,7 @@ def test_a_secret_in_a_schema_is_neither_recorded_nor_sent(monkeypatch: pytest.M
 
     result, model = go(["{}", '{"key": "k"}'], output=Login)
     assert isinstance(result.output, Login)
-    assert "4f9a8b7c" not in json.dumps(result.run.to_json()) + json.dumps(model.requests)
+    assert "4f9a8b7c" not in json.dumps(result.run.to_json()) + json.dumps(list(model.requests))
 
 
 def test_the_model_without_a_model_does_not_make_data_up() -> None:

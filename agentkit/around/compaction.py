@@ -11,10 +11,11 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import Around, around, aside, whole, words
-from agentkit.around.request_view import shorten, tokens_of_tools, turn, view
-from agentkit.around.request_view import tokens as weigh
+from agentkit.around.request_view import shorten, turn, view
 from agentkit.core.messages import Chat, Message, Reply, system, user
 from agentkit.core.steps import Step, Think, replace
+from agentkit.models.tokens import tokens as weigh
+from agentkit.models.tokens import tokens_of_tools
 
 SUMMARISE = """\
 You keep the notes of an agent whose conversation has become too long. Write what it needs in order to go on: what was asked,

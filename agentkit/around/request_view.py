@@ -7,37 +7,14 @@ Rule 2: keeping a view up costs what is new in the chat, not what is in it.
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from agentkit.core.messages import EMPTY, Chat, Message
+from agentkit.models.tokens import tokens
 
-MOST = 50_000
-"""Characters of one message that a request carries at the most."""
-
-_FRAME = 4
-_PROTOCOL = 300
 _VIEWS = 8
-
-
-def tokens(message: Message) -> int:
-    """Estimate the tokens of a message: a quarter of its bytes, and what stands around it."""
-    size = _bytes(message.text)
-    for call in message.calls:
-        size += len(call.name) + _bytes(str(call.arguments)) + 40
-    return min(max(size, _bytes(message.raw)), 4 * MOST) // 4 + _FRAME
-
-
-def tokens_of_tools(tools: Iterable[Any]) -> int:
-    """Estimate the tokens that the schemas of tools take, in the dialect that spends most on them."""
-    sizes = [len(json.dumps(tool.schema, indent=2, default=str)) for tool in tools]
-    return sum(sizes) // 4 + _PROTOCOL if sizes else 0
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def back(chat: Chat) -> Iterator[Message]:

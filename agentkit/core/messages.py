@@ -167,12 +167,13 @@ class Chat:
     injected messages in it. Iterating walks it once, oldest first.
     """
 
-    __slots__ = ("_digest", "last", "length", "notes", "past")
+    __slots__ = ("_digest", "_rendered", "last", "length", "notes", "past")
 
     def __init__(self, past: Chat | None = None, last: Message | None = None) -> None:
         self.past = past
         self.last = last
         self._digest: str | None = None
+        self._rendered: dict[str, Any] | None = None  # by dialect: what the models room has rendered of it
         if past is None:
             self.length = 0
             self.notes: frozenset[str] = frozenset()

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from agentkit.around.request_view import tokens, tokens_of_tools
 from agentkit.core.messages import Message
 from agentkit.core.steps import Act, Conclude, Step, Think
 from agentkit.core.text import call_text, one_line
@@ -22,6 +21,7 @@ from agentkit.gates.deadline import is_within
 from agentkit.gates.state import State
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry, Note, Row
+from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.stepper.stepper import Pending
 
 NAMES = {

@@ -1,4 +1,4 @@
-"""What a model is: a name, abilities, and one call that takes a request and gives a reply, or the chunks of one.
+"""What a model is: a name, abilities, and one call that takes a request and returns a reply, or the chunks of one.
 
 Any function of one argument is a model: `lambda request: "FINAL_ANSWER: 42"`.
 """
@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from agentkit.core.messages import Chat, Reply
+from agentkit.core.steps import Tools
 from agentkit.core.usage import Usage
 
 if TYPE_CHECKING:
     from agentkit.models.dialects.base import Dialect
-    from agentkit.tools.tool import Tool
+    from agentkit.models.dialects.rendering import Rendering
 
 
 @dataclass(slots=True, frozen=True)
@@ -29,7 +30,7 @@ class Abilities:
 
 @dataclass(slots=True)
 class CallDelta:
-    """A piece of a native tool call, as a stream sends it; pieces of one `index` belong together."""
+    """A piece of a native tool call, as a stream sends it; pieces with the same `index` belong together."""
 
     index: int
     id: str = ""
@@ -39,10 +40,11 @@ class CallDelta:
 
 @dataclass(slots=True)
 class Chunk:
-    """A piece of a reply. The last one carries `finish` ("stop", "tool_calls", "length" …) and, where known, `usage`.
+    """A piece of a reply. The last one carries `finish` ("stop", "tool_calls", "length" …) and, if it is known, `usage`.
 
-    `again` says why the call is tried again: what came before counts no more, except its usage. `opaque` is what the
-    provider wants back with the reply, `model` who gives it where that is not the model that was asked.
+    `again` is the reason why the call is tried again: the chunks before it no longer count, except for their usage.
+    `opaque` is what the provider wants back with the reply; `model` names the model that replies, if it is not the one
+    that was asked.
     """
 
     text: str = ""
@@ -57,32 +59,37 @@ class Chunk:
 
 @dataclass(slots=True)
 class Request:
-    """One request to a model; `messages`, `tools` and the rest are made when they are read, in the words of `dialect`."""
+    """One request to a model. `messages`, `tools` and the rest are written by the `dialect` when they are read."""
 
     chat: Chat
     dialect: Dialect
-    offered: tuple[Tool, ...] = ()
+    offered: Tools = ()
     role: str = "thought"
     choice: str = "auto"
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def messages(self) -> list[dict[str, Any]]:
-        """The messages for the wire: `role`, `content`, and for native calls `tool_calls` and `tool_call_id`."""
+    def rendering(self) -> Rendering:
+        """The chat as the dialect writes it; shared with every request whose chat begins alike."""
         return self.dialect.render(self.chat, self.offered)
 
     @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages to send: `role`, `content`, and for native calls `tool_calls` and `tool_call_id`."""
+        return list(self.rendering)
+
+    @property
     def tools(self) -> list[dict[str, Any]]:
-        """The tool schemas for the wire; empty where the dialect describes them in words."""
+        """The tool schemas to send; empty if the dialect describes the tools in a message."""
         return self.dialect.schemas(self.offered)
 
     @property
     def stop(self) -> tuple[str, ...]:
-        """Strings at which the model shall stop writing."""
+        """Strings at which the model is to stop writing."""
         return self.dialect.stop if self.offered else ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that is sent, as JSON data."""
+        """Return everything that is sent, as JSON data."""
         return {
             "messages": self.messages,
             "tools": self.tools,
@@ -99,15 +106,21 @@ Output = Reply | str | Iterable[Chunk] | Awaitable[Reply | str] | AsyncIterable[
 
 @runtime_checkable
 class Model(Protocol):
-    """A model. What it returns may be a whole reply, a text, chunks, or an awaitable or asynchronous form of these.
+    """A model. It may return a whole reply, a text, chunks, or an awaitable or asynchronous form of these.
 
-    Raises `ModelError` (or anything else) when it fails; the step stays pending then. `name` and `abilities` may be
-    missing: then the function's name is used, and no abilities. `body(request)`, where a model has it, gives the JSON that
-    it sends. `awaits = True` says that calling it only begins what an event loop then waits for, and can cancel, and
-    `limits_itself = True` that it ends its calls in time by itself; any other is left after ten minutes.
+    A model that fails raises `ModelError` or anything else; the step then stays pending. `name` and `abilities` may be
+    missing: the name is then that of the function, and there are no abilities. If a model has `body(request)`, it returns
+    the JSON that is sent. `awaits = True` means that a call only begins something that an event loop then waits for and
+    can cancel; `limits_itself = True` that the model ends its own calls in time. Any other call is given up after ten
+    minutes.
     """
 
     name: str
     abilities: Abilities
 
     def __call__(self, request: Request) -> Output: ...
+
+
+def name_of(model: Any) -> str:
+    """Return the name of a model: its own, else that of its function or type."""
+    return getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__

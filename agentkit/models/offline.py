@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentkit.core.messages import Call, Message, Reply
+from agentkit.core.steps import OfferedTool, Tools
 from agentkit.core.text import call_text, one_line
 from agentkit.models.base import Abilities, Request
-from agentkit.tools.tool import Tool
 
 WHO = "I'm the offline model: a few rules, not a language model."
 NO_RULE = (
@@ -146,7 +146,7 @@ class Turn:
     the call itself, so that a person can edit the thought.
     """
 
-    tools: tuple[Tool, ...]
+    tools: Tools
     questions: list[str] = field(default_factory=list)
     results: dict[Any, Result] = field(default_factory=dict)
     is_introduced: bool = False
@@ -179,7 +179,7 @@ def identity(call: Call) -> Any:
     return (call.name, *sorted(call.arguments.items())) if is_plain else id(call)
 
 
-def read_chat(chat: Iterable[Message], tools: tuple[Tool, ...]) -> Turn:
+def read_chat(chat: Iterable[Message], tools: Tools) -> Turn:
     """Return the last turn of a chat.
 
     A turn begins with the user's message after an answer; the last one counts if there are several. Injected messages
@@ -217,7 +217,7 @@ def read_value(text: str) -> Value:
     return Value(one_line(value), *(one_line(more) if isinstance(more, str) else "" for more in (unit, as_of)))
 
 
-def required(tool: Tool) -> dict[str, Any]:
+def required(tool: OfferedTool) -> dict[str, Any]:
     """Return the schema of each parameter that a tool requires."""
     names, schemas = tool.parameters.get("required"), tool.parameters.get("properties")
     if not isinstance(names, list) or not isinstance(schemas, dict):
@@ -356,7 +356,7 @@ def look_up(lookup: Lookup, turn: Turn) -> Value:
     return value
 
 
-def choose_tool(lookup: Lookup, tools: tuple[Tool, ...]) -> tuple[str, dict[str, Any]]:
+def choose_tool(lookup: Lookup, tools: Tools) -> tuple[str, dict[str, Any]]:
     """Return a tool and its arguments: the tool that is named for the attribute, or else agentkit's `lookup`."""
     general = {"subject": lookup.subject, "attribute": lookup.attribute}
     for tool in tools:

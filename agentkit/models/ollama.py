@@ -10,58 +10,81 @@ from typing import Any
 from agentkit.core.usage import Usage
 from agentkit.models import finish_reasons
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
+from agentkit.models.dialects.rendering import View
+from agentkit.models.json_fields import items, number, string
 from agentkit.models.remote import Remote
-from agentkit.models.wire.base import Said, based, items, number, plain, text_of
+from agentkit.models.urls import base_of, without_secrets
+from agentkit.models.wire import Cost, HostError
 
-_ENDS = ("/api/chat", "/api", "/v1")
-"""What people copy behind the address of a server."""
-_TOP = ("format", "keep_alive", "logprobs", "raw", "template", "think", "top_logprobs")
-"""Settings that stand beside the model; all others are its `options`."""
+_SUFFIXES = ("/api/chat", "/api", "/v1")
+"""What people copy after the address of a server."""
+
+_TOP_LEVEL = ("format", "keep_alive", "logprobs", "raw", "template", "think", "top_logprobs")
+"""Settings of a request itself; all others are `options` of the model."""
 
 
 def Ollama(
     model: str, *, base_url: str | None = None, api_key: str | None = None, key_name: str = "", **more: Any
 ) -> Remote:
-    """Give a model of an Ollama server; `OLLAMA_HOST` names another than the one on this machine. `more` is what `Remote` takes.
+    """Return a model of an Ollama server: the one on this machine, or that in `OLLAMA_HOST`. `more` is passed on to `Remote`.
 
-    Settings such as `num_ctx` go into its options. Ollama reads 4,096 tokens unless told otherwise, and forgets the beginning
-    of a longer chat without a word: `settings={"num_ctx": 32768}` if your machine can hold it.
+    Settings such as `num_ctx` go into its options. Unless told otherwise, Ollama reads 4,096 tokens and silently forgets
+    the beginning of a longer chat: `settings={"num_ctx": 32768}` if your machine has the memory for it.
     """
-    own = base()
-    address = based(base_url, *_ENDS) if base_url else own
-    more.setdefault("name", f"ollama:{model}" if address == own else f"ollama:{model} at {plain(address)}")
+    default = server_url()
+    address = base_of(base_url, *_SUFFIXES) if base_url else default
+    more.setdefault(
+        "name", f"ollama:{model}" if address == default else f"ollama:{model} at {without_secrets(address)}"
+    )
     known = Abilities(tools=True, json=True, stream=True)
     return Remote(WIRE, model, base_url=address, api_key=api_key, key_name=key_name, known=known, **more)
 
 
-def base() -> str:
-    """Give the address of the Ollama server, as its own variable names it: host, host:port or URL."""
-    scheme, _, rest = based(os.environ.get("OLLAMA_HOST", ""), *_ENDS).rpartition("://")
+def server_url() -> str:
+    """Return the URL of the Ollama server. Its own variable OLLAMA_HOST may hold a host, host:port or URL."""
+    scheme, _, rest = base_of(os.environ.get("OLLAMA_HOST", ""), *_SUFFIXES).rpartition("://")
     address, slash, path = rest.partition("/")
     if address.count(":") > 1 and not set("[@") & set(address):
         address = f"[{address}]"  # an IPv6 address by itself
     host, _, port = (address, "", "") if ":" not in address or address.endswith("]") else address.rpartition(":")
     host = "127.0.0.1" if host in ("0.0.0.0", "[::]", "") else host
-    usual = {"http": "80", "https": "443"}.get(scheme.lower(), "11434")
-    return f"{scheme.lower() or 'http'}://{host}:{port or usual}{slash}{path}"
+    default_port = {"http": "80", "https": "443"}.get(scheme.lower(), "11434")
+    return f"{scheme.lower() or 'http'}://{host}:{port or default_port}{slash}{path}"
 
 
-class Conversation:
-    """The wire of Ollama's chat."""
+# -- the request -------------------------------------------------------------------------------------------------------
+
+
+class ChatApi:
+    """The API of Ollama's chat."""
 
     provider = "ollama"
+    splits_system = False
+    merged_field = ""
 
     def path(self) -> str:
-        """Where requests go, below the base URL."""
+        """Return the path of requests, below the base URL."""
         return "/api/chat"
 
     def headers(self, key: str) -> dict[str, str]:
-        """Carry the key, where a server has one."""
+        """Return the header that carries the key, if there is one."""
         return {"authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, request: Request, model: Remote) -> dict[str, Any]:
-        """Write a request, always as a stream."""
-        body: dict[str, Any] = {"model": model.model, "messages": [_message(each) for each in request.messages]}
+    def message(self, view: View, host: str) -> dict[str, Any]:
+        """Return a message; calls have no ids here, and results name their tool."""
+        message: dict[str, Any] = {"role": view["role"], "content": view.get("content") or ""}
+        if view["role"] == "tool":
+            message["tool_name"] = view.get("name", "")
+        if calls := view.get("tool_calls"):
+            functions = [call["function"] for call in calls]
+            message["tool_calls"] = [
+                {"function": {"name": each["name"], "arguments": json.loads(each["arguments"])}} for each in functions
+            ]
+        return message
+
+    def body(self, request: Request, model: str, system: str, messages: Any) -> dict[str, Any]:
+        """Return the JSON of a request for a stream."""
+        body: dict[str, Any] = {"model": model, "messages": messages}
         if request.tools and request.choice != "none":
             body["tools"] = request.tools
         if request.dialect.json_mode and request.offered:
@@ -70,71 +93,69 @@ class Conversation:
             body["options"] = {"stop": list(request.stop)}
         return {**body, "stream": True}
 
-    def adjust(self, body: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-        """Add settings: the server's beside the model, the model's among its options."""
-        top = {name: value for name, value in settings.items() if name in _TOP}
-        options = {**body.get("options", {}), **{name: value for name, value in settings.items() if name not in _TOP}}
-        return {**body, **top, **({"options": options} if options else {})}
+    def with_settings(self, body: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the body with settings: those of the request at the top level, those of the model among its options."""
+        top_level = {name: value for name, value in settings.items() if name in _TOP_LEVEL}
+        others = {name: value for name, value in settings.items() if name not in _TOP_LEVEL}
+        options = {**body.get("options", {}), **others}
+        return {**body, **top_level, **({"options": options} if options else {})}
 
-    def reading(self, model: Remote) -> Answer:
-        """Begin to read a reply."""
-        return Answer(model)
-
-
-WIRE = Conversation()
+    def parser(self, host: str, cost: Cost) -> ChatParser:
+        """Return a parser for one reply."""
+        return ChatParser(cost)
 
 
-def _message(message: dict[str, Any]) -> dict[str, Any]:
-    written: dict[str, Any] = {"role": message["role"], "content": message.get("content") or ""}
-    if message["role"] == "tool":
-        written["tool_name"] = message.get("name", "")
-    if calls := message.get("tool_calls"):
-        written["tool_calls"] = [
-            {"function": {"name": call["function"]["name"], "arguments": json.loads(call["function"]["arguments"])}}
-            for call in calls
-        ]
-    return written
+WIRE = ChatApi()
 
 
-class Answer:
-    """One answer that is arriving, as JSON lines; the last says that it is done."""
+# -- the reply ---------------------------------------------------------------------------------------------------------
 
-    __slots__ = ("_calls", "acted", "finish", "model")
 
-    def __init__(self, model: Remote) -> None:
-        self.model = model
+class ChatParser:
+    """One reply that is arriving, as JSON lines; the last one says that it is done."""
+
+    __slots__ = ("_calls", "_cost", "acted", "finish")
+
+    def __init__(self, cost: Cost) -> None:
         self.finish = ""
         self.acted = False
+        self._cost = cost
         self._calls = 0
 
     def event(self, kind: str, data: dict[str, Any]) -> Iterator[Chunk]:
-        """Read one line."""
+        """Yield the chunks in one line."""
         if error := data.get("error"):
-            raise Said(error if isinstance(error, dict) else {"message": str(error)})
+            raise HostError(error if isinstance(error, dict) else {"message": str(error)})
         message = data.get("message")
         if isinstance(message, dict):
-            text, thought = text_of(message.get("content")), text_of(message.get("thinking"))
+            text, thought = string(message.get("content")), string(message.get("thinking"))
             if text or thought:
                 yield Chunk(text, thought)
             for call in items(message.get("tool_calls")):
                 function = call.get("function") if isinstance(call, dict) else None
                 if isinstance(function, dict):
-                    given = function.get("arguments")
-                    written = given if isinstance(given, str) else json.dumps(given if given is not None else {})
-                    yield Chunk(
-                        call=CallDelta(self._calls, text_of(call.get("id")), text_of(function.get("name")), written)
-                    )
-                    self._calls += 1
+                    yield Chunk(call=self._call(string(call.get("id")), function))
         if data.get("done") is True:
-            reason = text_of(data.get("done_reason"))
-            counted = Usage(number(data.get("prompt_eval_count")), number(data.get("eval_count")))
-            usage = self.model.cost(counted) if counted.total else None
-            if finish_reasons.gave_up(reason):
-                yield Chunk(usage=usage)
-                raise Said(finish_reasons.said(reason))
-            self.finish = "tool_calls" if self._calls and reason != "length" else finish_reasons.named(reason) or "stop"
-            yield Chunk(usage=usage, finish=self.finish)
+            yield from self._end(data)
 
-    def done(self) -> Iterator[Chunk]:
-        """This API has no other end than its last line."""
+    def end_marker(self) -> Iterator[Chunk]:
+        """Yield nothing: this API has no other end than its last line."""
         yield from ()
+
+    def _call(self, id: str, function: dict[str, Any]) -> CallDelta:
+        """Return a call; here each one comes whole."""
+        arguments = function.get("arguments")
+        written = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
+        self._calls += 1
+        return CallDelta(self._calls - 1, id, string(function.get("name")), written)
+
+    def _end(self, data: dict[str, Any]) -> Iterator[Chunk]:
+        reason = string(data.get("done_reason"))
+        counts = Usage(number(data.get("prompt_eval_count")), number(data.get("eval_count")))
+        usage = self._cost(counts, 0) if counts.total else None
+        if finish_reasons.gave_up(reason):
+            yield Chunk(usage=usage)
+            raise HostError(finish_reasons.as_host_error(reason))
+        has_calls = self._calls and reason != "length"
+        self.finish = "tool_calls" if has_calls else finish_reasons.normalized(reason) or "stop"
+        yield Chunk(usage=usage, finish=self.finish)

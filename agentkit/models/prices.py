@@ -1,8 +1,8 @@
-"""What tokens cost: US dollars for a million of them, as the providers' price pages said in 2025.
+"""What tokens cost: US dollars per million, as the providers' price pages said in 2025.
 
-The table is yours to change: `PRICES["my-model"] = Price(0.1, 0.4)`, or `[prices]` in `config.toml` with lines
-like `"my-model" = [0.1, 0.4]` (input, output, and perhaps cached input, and input that is stored in a cache), or `price=` of
-one model. A model that is not in it costs nothing as far as agentkit knows; a price that a host itself reports goes before all.
+You may change the table: `PRICES["my-model"] = Price(0.1, 0.4)`, or `[prices]` in `config.toml` with lines like
+`"my-model" = [0.1, 0.4]` (input, output, and optionally cached input, and input that is stored in a cache), or `price=` of
+one model. As far as agentkit knows, a model without a price costs nothing. A price that the host reports takes precedence.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from agentkit.errors import UsageError
 
 @dataclass(slots=True, frozen=True)
 class Price:
-    """Dollars for a million tokens; `cached` for input that the provider had read before, `stored` for what it then keeps.
+    """Dollars per million tokens; `cached` is the price of input that the provider had stored, `stored` that of storing it.
 
-    Where these are None, they are as other input.
+    If one of these is None, the price is that of other input.
     """
 
     input: float
@@ -28,16 +28,16 @@ class Price:
     stored: float | None = None
 
     def of(self, usage: Usage, stored: int = 0) -> float:
-        """Give the dollars for some tokens, of whose input some were stored in the provider's cache."""
-        cached_at = self.input if self.cached is None else self.cached
-        stored_at = self.input if self.stored is None else self.stored
+        """Return the dollars for some tokens; `stored` of the input tokens were stored in the provider's cache."""
+        cached_price = self.input if self.cached is None else self.cached
+        stored_price = self.input if self.stored is None else self.stored
         fresh = max(0, usage.input - usage.cached - stored)
-        dollars = fresh * self.input + usage.cached * cached_at + stored * stored_at + usage.output * self.output
+        dollars = fresh * self.input + usage.cached * cached_price + stored * stored_price + usage.output * self.output
         return dollars / 1_000_000
 
 
 def _claude(input: float, output: float) -> Price:
-    """Give one of Anthropic's prices: a cache is read at a tenth of the input's, and filled at five quarters of it."""
+    """Return a price of Anthropic: reading a cache costs a tenth of the input's price, filling it five quarters."""
     return Price(input, output, input / 10, input * 1.25)
 
 
@@ -66,18 +66,18 @@ _DATE = re.compile(r"[-@](?:20\d\d-?\d\d-?\d\d|latest)$")
 
 
 def price_of(name: str) -> Price | None:
-    """Give the price of a model; a date at the end of its name counts for nothing."""
-    table = PRICES | _own()
-    bare = _DATE.sub("", name)
-    return table.get(name) or table.get(bare) or table.get(bare.rpartition("/")[2])
+    """Return the price of a model, or None; a date at the end of its name is ignored."""
+    table = PRICES | _configured()
+    undated = _DATE.sub("", name)
+    return table.get(name) or table.get(undated) or table.get(undated.rpartition("/")[2])
 
 
-def _own() -> dict[str, Price]:
-    """Read the user's own table."""
-    found = read_config().get("prices", {})
+def _configured() -> dict[str, Price]:
+    """Return the prices in config.toml."""
+    prices = read_config().get("prices", {})
     try:
-        return {str(name): Price(*map(float, price)) for name, price in found.items()}
+        return {str(name): Price(*map(float, price)) for name, price in prices.items()}
     except (ValueError, TypeError, AttributeError):
         raise UsageError(
-            '[prices] in config.toml has lines like "my-model" = [0.1, 0.4]: dollars per million tokens'
+            '[prices] in config.toml must have lines like "my-model" = [0.1, 0.4]: dollars per million tokens'
         ) from None

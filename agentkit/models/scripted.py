@@ -1,11 +1,11 @@
-"""Models without a model: `Scripted` gives replies that were written down before, `Echo` says what it was told."""
+"""Models without a model: `Scripted` returns replies that were written beforehand, `Echo` repeats what it was told."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 from agentkit.core.messages import Reply
 from agentkit.core.usage import Usage
@@ -13,16 +13,15 @@ from agentkit.errors import NotRecorded
 from agentkit.models.base import Abilities, CallDelta, Chunk, Output, Request
 
 Line = Reply | str | BaseException | Callable[[Request], Any]
-"""One line of a script: a reply, an error to raise, or a function that is given the request and gives one of these."""
+"""One line of a script: a reply, an error to raise, or a function that takes the request and returns one of these."""
 
 
 class Scripted:
     """A model that follows a script, for tests, lessons and documentation.
 
-    Every request is rendered as for a real model: `requests` holds them as they would be sent, `raw_requests` as they
-    came. `usage` is reported for replies that name none. With `chunks`, replies are streamed in pieces of that many
-    characters. May be called from several threads; the script is followed in the order of the calls.
-    Raises `NotRecorded` when the script is at its end.
+    `raw_requests` are the requests that were made, `requests` the same as they would be sent. `usage` is reported for
+    replies without one. With `chunks`, replies are streamed in pieces of that many characters. Several threads may call
+    it; the script is followed in the order of the calls. Raises `NotRecorded` at the end of the script.
     """
 
     def __init__(
@@ -35,33 +34,35 @@ class Scripted:
         chunks: int = 0,
     ) -> None:
         if isinstance(replies, str | Reply):
-            raise TypeError("a script is a list of replies, also when there is only one: Scripted([reply])")
+            raise TypeError("a script must be a list of replies, even if there is only one: Scripted([reply])")
         if chunks < 0:
-            raise ValueError(f"chunks is a number of characters, or 0 for whole replies, not {chunks}")
+            raise ValueError(f"chunks must be a number of characters, or 0 for whole replies, not {chunks}")
         self.name = name
         self.abilities = abilities or Abilities()
         self.usage = usage
-        self.requests: list[dict[str, Any]] = []
         self.raw_requests: list[Request] = []
         self._lines = iter(replies)
-        self._given = 0
-        self._chunks = chunks
+        self._replied = 0
+        self._chunk_size = chunks
         self._lock = threading.Lock()
 
     @property
     def calls(self) -> int:
-        """How many requests were made."""
-        return len(self.requests)
+        """The number of requests that were made."""
+        return len(self.raw_requests)
+
+    @property
+    def requests(self) -> SentRequests:
+        """The requests as they would be sent, as JSON data; each is rendered when it is looked at."""
+        return SentRequests(self.raw_requests)
 
     def __call__(self, request: Request) -> Output:
-        sent = request.to_dict()
         with self._lock:
-            self.requests.append(sent)
             self.raw_requests.append(request)
             line: Any = next(self._lines, _END)
-            self._given += line is not _END
+            self._replied += line is not _END
         if line is _END:
-            raise NotRecorded(self._ended(sent))
+            raise NotRecorded(self._end_of_script(request))
         while callable(line) and not isinstance(line, type):
             line = line(request)
         if isinstance(line, BaseException):
@@ -70,14 +71,14 @@ class Scripted:
         if not isinstance(reply, Reply):
             return reply
         reply = reply if reply.usage or not self.usage else replace(reply, usage=self.usage)
-        return pieces(reply, self._chunks) if self._chunks else reply
+        return in_pieces(reply, self._chunk_size) if self._chunk_size else reply
 
-    def _ended(self, sent: dict[str, Any]) -> str:
-        messages = sent["messages"]
-        last = f"{messages[-1]['role']}: {str(messages[-1]['content'])[:300]!r}" if messages else "no message at all"
+    def _end_of_script(self, request: Request) -> str:
+        messages = request.messages
+        last = f"{messages[-1]['role']}: {str(messages[-1]['content'])[:300]!r}" if messages else "missing"
         return (
-            f"the script of {self.name!r} had {self._given} replies and was asked for one more "
-            f"(role {sent['role']!r}); the last message of that request is {last}"
+            f"the script of {self.name!r} had {self._replied} replies and was asked for one more "
+            f"(role {request.role!r}); the last message of that request is {last}"
         )
 
     def __repr__(self) -> str:
@@ -87,28 +88,55 @@ class Scripted:
 _END: Any = object()
 
 
+class SentRequests(Sequence[dict[str, Any]]):
+    """Requests as they would be sent: rendered when they are looked at, so that a long run costs nothing until then."""
+
+    def __init__(self, requests: list[Request]) -> None:
+        self._requests = requests
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [request.to_dict() for request in self._requests[index]]
+        return self._requests[index].to_dict()
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
 class Echo:
-    """A model that repeats the last thing a person said, as its final answer."""
+    """A model whose answer is the last thing that the user said."""
 
     name = "echo"
     abilities = Abilities()
 
     def __call__(self, request: Request) -> Reply:
-        said = [message.text for message in request.chat if message.role == "user"]
-        return Reply(f"FINAL_ANSWER: {said[-1] if said else ''}", finish="stop")
+        texts = [message.text for message in request.chat if message.role == "user"]
+        return Reply(f"FINAL_ANSWER: {texts[-1] if texts else ''}", finish="stop")
 
 
-def pieces(reply: Reply, size: int) -> Iterator[Chunk]:
-    """Stream a reply: reasoning, text and calls in pieces of `size` characters, then the end."""
+def in_pieces(reply: Reply, size: int) -> Iterator[Chunk]:
+    """Yield a reply as chunks: reasoning, text and calls in pieces of `size` characters, then the end."""
     for at in range(0, len(reply.reasoning), size):
         yield Chunk(reasoning=reply.reasoning[at : at + size])
     for at in range(0, len(reply.text), size):
         yield Chunk(reply.text[at : at + size])
-    for n, call in enumerate(reply.calls):
-        yield Chunk(call=CallDelta(n, call.id, call.name))
-        written = call.raw if call.raw is not None else _json(call.arguments)
-        for at in range(0, len(written), size):
-            yield Chunk(call=CallDelta(n, arguments=written[at : at + size]))
+    for index, call in enumerate(reply.calls):
+        yield Chunk(call=CallDelta(index, call.id, call.name))
+        arguments = call.raw if call.raw is not None else _json(call.arguments)
+        for at in range(0, len(arguments), size):
+            yield Chunk(call=CallDelta(index, arguments=arguments[at : at + size]))
     yield Chunk(usage=reply.usage, finish=reply.finish or ("tool_calls" if reply.calls else "stop"))
 
 

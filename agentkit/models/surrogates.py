@@ -1,4 +1,4 @@
-"""Join characters that a host has cut in half: servers that count in UTF-16 send each half of an emoji in another piece."""
+"""Join characters that a host cut in half: servers that count in UTF-16 send each half of an emoji in a piece of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def paired(text: str) -> str:
-    """Put the halves that stand side by side together; a half that is alone stays."""
+    """Return a text in which adjacent halves are joined; a half without its other half stays."""
     if text.isascii():
         return text
     try:
@@ -19,6 +19,6 @@ def paired(text: str) -> str:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Pair the halves in a text, and give the first half of a character that stands at its end by itself."""
+    """Return a text with its halves joined, and apart from it the first half of a character at its very end."""
     text = paired(text)
     return (text[:-1], text[-1]) if "\ud800" <= text[-1:] <= "\udbff" else (text, "")

@@ -1,12 +1,13 @@
-"""Record what really travels between agentkit and a model's host, and play it again without a network, byte for byte."""
+"""Record what really travels between agentkit and the hosts of models, and play it again without a network, byte for byte."""
 
 from __future__ import annotations
 
 import base64
+import functools
 import itertools
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
@@ -15,27 +16,28 @@ from agentkit.core.messages import canonical, digest
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.text import error_line
 from agentkit.errors import JournalTooNew, NotRecorded, UsageError
-from agentkit.models.wire import clients
-from agentkit.models.wire.base import plain
+from agentkit.models.recording_file import save
+from agentkit.models.transport import clients
+from agentkit.models.urls import without_secrets
 
 Mode = Literal["replay", "record", "auto"]
 VERSION = 1
 _HEADERS = ("content-type", "content-encoding", "retry-after", "retry-after-ms", "location")
-"""The only headers of an answer that are kept; of a request none is."""
+"""The only headers of a response that are stored; of a request, none are."""
 
 
 class Tape:
-    """The HTTP exchanges of all models while it is in place: `with Tape("tape.json", "record"): …`.
+    """The HTTP exchanges of all models while it is inserted: `with Tape("tape.json", "record"): …`.
 
-    "replay" answers from the tape alone and opens no connection, "record" begins it anew, "auto" asks only for what is
-    missing. A request is known by its path and its body; where several hosts were asked the same, each gives its own answers.
-    Keys, cookies and what looks like a secret are never stored.
-    Raises `NotRecorded` for a request that is not on the tape, and shows the nearest one that is.
+    "replay" answers from the tape alone and opens no connection, "record" starts it afresh, "auto" asks only for what is
+    missing. A request is recognized by its path and its body; if several hosts were asked the same, each gives its own
+    answers. Keys, cookies and anything that looks like a secret are never stored.
+    Raises `NotRecorded` for a request that is not on the tape, and shows the closest one that is.
     """
 
     def __init__(self, path: str | Path, mode: Mode = "replay") -> None:
         if mode not in get_args(Mode):
-            raise UsageError(f"the mode of a tape is one of {', '.join(get_args(Mode))}, not {mode!r}")
+            raise UsageError(f"the mode of a tape must be one of {', '.join(get_args(Mode))}, not {mode!r}")
         self.path = Path(path)
         self.mode: Mode = mode
         self.exchanges: list[dict[str, Any]] = [] if mode == "record" else _load(self.path, must_exist=mode == "replay")
@@ -52,74 +54,57 @@ class Tape:
         self.eject()
 
     def insert(self) -> None:
-        """Put the tape in place of the network, for all models of this process."""
-        self._before = clients.inserted
-        clients.inserted = self
+        """Put the tape between agentkit and the network, for all models of this process."""
+        self._before = clients.inserted_tape
+        clients.inserted_tape = self
 
     def eject(self) -> None:
-        """Take it out again."""
-        if clients.inserted is self:
-            clients.inserted = self._before
+        """Take the tape out again."""
+        if clients.inserted_tape is self:
+            clients.inserted_tape = self._before
 
-    # -- what the streams ask for ------------------------------------------------------------------------------------
+    # -- for calls of models -------------------------------------------------------------------------------------------
 
-    def client(self, here: bool) -> Any:
-        """Give a client of the running event loop that goes through this tape."""
+    def client(self, is_local: bool) -> Any:
+        """Return an HTTP client of the running event loop that goes through this tape."""
         import asyncio
 
         import httpx2
 
-        from agentkit.models.wire.deck import Deck
-
-        key = (asyncio.get_running_loop(), here)
+        key = (asyncio.get_running_loop(), is_local)
         with self._lock:
             if key not in self._clients:
-                self._clients[key] = httpx2.AsyncClient(transport=Deck(self, here), **clients.plainly())
+                transport: Any = _TapeTransport(self, clients.network_client(is_local))
+                self._clients[key] = httpx2.AsyncClient(transport=transport, **clients.shared_settings())
             return self._clients[key]
 
-    # -- what is asked beside the streams ----------------------------------------------------------------------------
-
-    def has(self, address: str) -> bool:
-        """Say whether anything on the tape was asked of a server."""
-        return any(one["request"]["url"].startswith(f"{plain(address).rstrip('/')}/") for one in self.exchanges)
-
-    def ask(self, method: str, url: str, body: bytes, really: Callable[[], bytes]) -> bytes:
-        """Give the recorded answer to a question about a server, or ask it, and keep what it says."""
-        request = SimpleNamespace(method=method, url=url, content=body)
-        if (recorded := self.find(request)) is not None:
-            return b"".join(pieces_of(recorded))
-        said = really()
-        self.keep(request, 200, {"content-type": "application/json"}, [said], "")
-        return said
-
-    # -- what the deck asks for --------------------------------------------------------------------------------------
-
     def find(self, request: Any) -> dict[str, Any] | None:
-        """Give the recorded answer to a request, in the recorded order; None where the host is to be asked."""
-        asked = _asked(request)
+        """Return the recorded response to a request, in the recorded order; None if the host must be asked."""
+        asked = _description(request)
         key = _key(asked)
         with self._lock:
             if self.mode == "record":
                 return None
-            known = [one for one in self.exchanges if _key(one["request"]) == key]
-            if its_own := [one for one in known if one["request"]["url"] == asked["url"]]:
-                known, key = its_own, f"{key} {asked['url']}"
+            known = [exchange for exchange in self.exchanges if _key(exchange["request"]) == key]
+            if same_host := [exchange for exchange in known if exchange["request"]["url"] == asked["url"]]:
+                known, key = same_host, f"{key} {asked['url']}"
             if known:
                 turn = min(self._played.get(key, 0), len(known) - 1)
                 self._played[key] = turn + 1
                 return known[turn]["response"]
         if self.mode == "replay":
-            from agentkit.models.nearest import describe_miss
+            from agentkit.models.closest_recording import describe_miss
 
-            recorded = [one["request"]["body"] for one in self.exchanges if isinstance(one["request"]["body"], dict)]
+            bodies = [exchange["request"]["body"] for exchange in self.exchanges]
+            recorded = [body for body in bodies if isinstance(body, dict)]
             raise NotRecorded(describe_miss(asked["body"], recorded, str(self.path)))
         return None
 
-    def keep(self, request: Any, status: int, headers: Any, pieces: list[bytes], broken: str) -> None:
-        """Store one exchange, without what is secret, and write the tape."""
-        asked = _asked(request)
+    def store(self, request: Any, status: int, headers: Any, pieces: list[bytes], broken: str) -> None:
+        """Store one exchange without its secrets, and write the tape. `broken` is how the connection broke, if it did."""
+        asked = _description(request)
         kept = {name: mask(headers[name]) for name in _HEADERS if name in headers}
-        if "content-encoding" in kept and (unpacked := _secret_in(kept["content-encoding"], pieces)):
+        if "content-encoding" in kept and (unpacked := _unpacked_if_secret(kept["content-encoding"], pieces)):
             pieces = [unpacked]
             del kept["content-encoding"]
         response = {
@@ -132,19 +117,146 @@ class Tape:
             self.exchanges.append({"request": asked, "response": response})
             key = f"{_key(asked)} {asked['url']}"
             self._played[key] = self._played.get(key, 0) + 1
-            _save(self.path, {"agentkit_tape": VERSION, "exchanges": self.exchanges})
+            save(self.path, {"agentkit_tape": VERSION, "exchanges": self.exchanges})
+
+    # -- for questions about local servers -----------------------------------------------------------------------------
+
+    def has(self, address: str) -> bool:
+        """Return whether the tape holds an exchange with a server."""
+        prefix = f"{without_secrets(address).rstrip('/')}/"
+        return any(exchange["request"]["url"].startswith(prefix) for exchange in self.exchanges)
+
+    def ask(self, method: str, url: str, body: bytes, ask_server: Callable[[], bytes]) -> bytes:
+        """Return the recorded response to a question about a server, or ask the server and store what it says."""
+        request = SimpleNamespace(method=method, url=url, content=body)
+        if (recorded := self.find(request)) is not None:
+            return b"".join(pieces_of(recorded))
+        response = ask_server()
+        self.store(request, 200, {"content-type": "application/json"}, [response], "")
+        return response
 
     def __repr__(self) -> str:
         return f"<Tape {str(self.path)!r}: {len(self.exchanges)} exchanges, {self.mode}>"
 
 
-def _asked(request: Any) -> dict[str, Any]:
-    """Describe a request by what makes it this one, without secrets."""
+# -- between the HTTP client and the network ---------------------------------------------------------------------------
+
+
+class _TapeTransport:
+    """The transport of a client that goes through a tape: it plays recorded responses and records the others."""
+
+    def __init__(self, tape: Tape, network: Any) -> None:
+        self._tape = tape
+        self._network = network
+
+    async def handle_async_request(self, request: Any) -> Any:
+        import httpx2
+
+        await request.aread()
+        if (recorded := self._tape.find(request)) is not None:
+            stream = _byte_stream(_played(recorded), _close_nothing)
+            return httpx2.Response(recorded["status"], headers=recorded.get("headers", {}), stream=stream)
+        response = await self._network.send(request, stream=True)
+        recording = _Recording(self._tape, request, response)
+        return httpx2.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_byte_stream(recording.pieces_as_they_arrive(), recording.close),
+            extensions=response.extensions,
+        )
+
+    async def __aenter__(self) -> _TapeTransport:
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Do nothing: the client of the network belongs to all models."""
+
+
+class _Recording:
+    """One response that is being recorded. A response that a person stopped is not stored."""
+
+    def __init__(self, tape: Tape, request: Any, response: Any) -> None:
+        self._tape, self._request, self._response = tape, request, response
+        self._pieces: list[bytes] = []
+        self._broken = ""
+        self._is_kept = True
+
+    async def pieces_as_they_arrive(self) -> AsyncIterator[bytes]:
+        """Yield the bytes of the response, and remember them and how the connection ended."""
+        import httpx2
+
+        try:
+            async for piece in self._response.aiter_raw():
+                self._pieces.append(piece)
+                yield piece
+        except httpx2.HTTPError as error:
+            self._broken = str(error) or type(error).__name__
+            raise
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self._is_kept = self._request.extensions["is_over"]()
+            raise
+
+    async def close(self) -> None:
+        """Close the response, and store it once."""
+        await self._response.aclose()
+        if self._is_kept:
+            self._is_kept = False
+            response = self._response
+            self._tape.store(self._request, response.status_code, response.headers, self._pieces, self._broken)
+
+
+async def _played(recorded: dict[str, Any]) -> AsyncIterator[bytes]:
+    """Yield the recorded pieces; if the connection broke then, it breaks again."""
+    import httpx2
+
+    for piece in pieces_of(recorded):
+        yield piece
+    if broken := str(recorded.get("broken", "")):
+        raise httpx2.RemoteProtocolError(broken)
+
+
+async def _close_nothing() -> None:
+    pass
+
+
+def _byte_stream(pieces: AsyncIterator[bytes], close: Callable[[], Awaitable[None]]) -> Any:
+    """Return the stream of a response that is read from `pieces`, and closed with `close`."""
+    return _stream_class()(pieces, close)
+
+
+@functools.cache
+def _stream_class() -> Any:
+    """Return a class that the HTTP client takes for a stream; it exists once the client has been imported."""
+    import httpx2
+
+    class TapeStream(httpx2.AsyncByteStream):
+        def __init__(self, pieces: AsyncIterator[bytes], close: Callable[[], Awaitable[None]]) -> None:
+            self._pieces, self._close = pieces, close
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return self._pieces
+
+        async def aclose(self) -> None:
+            await self._close()
+
+    return TapeStream
+
+
+# -- what is on a tape -------------------------------------------------------------------------------------------------
+
+
+def _description(request: Any) -> dict[str, Any]:
+    """Return what identifies a request, without secrets."""
     try:
         body = json.loads(request.content)
     except ValueError:
         body = {"text": request.content.decode("utf-8", "replace")}
-    return {"method": request.method, "url": plain(str(request.url)), "body": mask_json(body)}
+    return {"method": request.method, "url": without_secrets(str(request.url)), "body": mask_json(body)}
 
 
 def _key(asked: dict[str, Any]) -> str:
@@ -152,12 +264,12 @@ def _key(asked: dict[str, Any]) -> str:
     return digest(canonical([asked["method"], path, asked["body"]]))
 
 
-def _secret_in(packing: str, pieces: list[bytes]) -> bytes:
-    """Unpack an answer; nothing unless there is something in it to be masked."""
+def _unpacked_if_secret(encoding: str, pieces: list[bytes]) -> bytes:
+    """Return a compressed response unpacked if there is a secret in it; else nothing."""
     import httpx2
 
     try:
-        data = httpx2.Response(200, headers={"content-encoding": packing}, content=b"".join(pieces)).content
+        data = httpx2.Response(200, headers={"content-encoding": encoding}, content=b"".join(pieces)).content
     except httpx2.DecodingError:
         return b""
     text = data.decode("latin-1")
@@ -165,20 +277,20 @@ def _secret_in(packing: str, pieces: list[bytes]) -> bytes:
 
 
 def _written(pieces: list[bytes]) -> dict[str, Any]:
-    """Write bytes for people to read, and the sizes in which they came; what is no text is written as base64."""
+    """Return bytes as text for people to read, with the sizes in which they arrived; if they are not text, as base64."""
     data = b"".join(pieces)
     sizes = " ".join(str(len(piece)) for piece in pieces)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        kept = mask(data.decode("latin-1")).encode("latin-1", "replace")
-        return {"base64": base64.b64encode(kept).decode(), **({"sizes": sizes} if kept == data else {})}
+        masked_data = mask(data.decode("latin-1")).encode("latin-1", "replace")
+        return {"base64": base64.b64encode(masked_data).decode(), **({"sizes": sizes} if masked_data == data else {})}
     masked = mask(text)
     return {"text": text, "sizes": sizes} if masked == text else {"text": masked}
 
 
 def pieces_of(response: dict[str, Any]) -> list[bytes]:
-    """Give the bytes of a recorded answer, in the pieces in which they came."""
+    """Return the bytes of a recorded response, in the pieces in which they arrived."""
     data = base64.b64decode(response["base64"]) if "base64" in response else str(response.get("text", "")).encode()
     sizes = [int(size) for size in str(response.get("sizes", "")).split()]
     if sum(sizes) != len(data):
@@ -194,24 +306,17 @@ def _load(path: Path, *, must_exist: bool) -> list[dict[str, Any]]:
             return []
         raise NotRecorded(f"there is no tape {path}; record it first: with Tape({str(path)!r}, 'record'): …") from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} is no tape: {error}") from None
+        raise UsageError(f"{path} is not a tape: {error}") from None
     if not isinstance(tape, dict) or not isinstance(tape.get("exchanges"), list):
-        raise UsageError(f"{path} is no tape: it has no list of exchanges")
+        raise UsageError(f"{path} is not a tape: it has no list of exchanges")
     if tape.get("agentkit_tape") != VERSION:
-        raise JournalTooNew(f"the tape {path} has version {tape.get('agentkit_tape')}, this agentkit reads {VERSION}")
+        raise JournalTooNew(f"the tape {path} has version {tape.get('agentkit_tape')}; this agentkit reads {VERSION}")
     for number, exchange in enumerate(tape["exchanges"], 1):
         try:
             _key(exchange["request"])
             pieces_of(exchange["response"])
             int(exchange["response"]["status"])
         except (TypeError, KeyError, ValueError, AttributeError) as error:
-            raise UsageError(f"{path} is no tape: its exchange {number} cannot be read ({error_line(error)})") from None
+            problem = f"its exchange {number} cannot be read ({error_line(error)})"
+            raise UsageError(f"{path} is not a tape: {problem}") from None
     return tape["exchanges"]
-
-
-def _save(path: Path, tape: dict[str, Any]) -> None:
-    """Write the whole tape beside the old one, then take its place: a kill leaves one or the other."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(json.dumps(tape, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="surrogatepass")
-    beside.replace(path)

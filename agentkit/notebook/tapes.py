@@ -8,7 +8,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from agentkit.models.tape import Mode, Tape
-from agentkit.models.wire import clients
+from agentkit.models.transport import clients
 from agentkit.notebook.arguments import Argument
 from agentkit.notebook.command import command
 from agentkit.notebook.display import Remark
@@ -33,7 +33,7 @@ def replay(session: Session, args: Args) -> Any:
 
 
 def _insert(name: str, path: str | None, mode: Mode, off: bool) -> Remark:
-    held = clients.inserted
+    held = clients.inserted_tape
     if off:
         if path:
             raise UsageError(f"%agent {name} --off takes no file")

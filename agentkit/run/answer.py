@@ -20,8 +20,8 @@ from agentkit.core.steps import Conclude
 from agentkit.errors import OutputValidationError
 from agentkit.gates.state import Gate, State, gate
 from agentkit.gates.verdict import Verdict
-from agentkit.models.extract import candidates
-from agentkit.models.shaped import NOTHING, misfit
+from agentkit.models.json_in_text import candidates
+from agentkit.models.structured_output import NOTHING, misfit
 from agentkit.stepper.stepper import Pending
 
 ASK = """\

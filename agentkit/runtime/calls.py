@@ -20,7 +20,7 @@ from agentkit.core.secrets import Stream
 from agentkit.core.text import error_line
 from agentkit.errors import ModelError, ModelTimeout, Stopped, ToolError, ToolTimeout
 from agentkit.models import surrogates
-from agentkit.models.dialects import thinking
+from agentkit.models.dialects import thinking_tags
 from agentkit.runtime.events import Listeners
 from agentkit.runtime.in_flight import InFlight
 
@@ -51,7 +51,7 @@ def call_model(model: Any, request: Any, flight: InFlight, limit: float | None, 
         if hasattr(value, "__await__") or hasattr(value, "__aiter__"):
             return _wait(background.submit(_in_time(_gathered(value, flight, listeners), flight, ModelTimeout)), flight)
         if hasattr(value, "__iter__"):
-            from agentkit.models.adapt import collect
+            from agentkit.models.stream_collector import collect
 
             with Chunks(flight, listeners) as chunks:
                 return contextvars.copy_context().run(interrupts.foreign, collect, (value, chunks), {})
@@ -132,7 +132,7 @@ def unwrapped(error: BaseException) -> BaseException:
 async def _gathered(value: Any, flight: InFlight, listeners: Listeners) -> Any:
     if not hasattr(value, "__aiter__"):
         return await value
-    from agentkit.models.adapt import acollect
+    from agentkit.models.stream_collector import acollect
 
     with Chunks(flight, listeners) as chunks:
         return await acollect(value, chunks)
@@ -176,7 +176,7 @@ class Chunks:
         self._begin()
 
     def _begin(self) -> None:
-        self._text, self._reasoning, self._live, self._half = Stream(), Stream(), thinking.Live(), ""
+        self._text, self._reasoning, self._live, self._half = Stream(), Stream(), thinking_tags.LiveSplitter(), ""
 
     def __call__(self, chunk: Any) -> None:
         if chunk.again:

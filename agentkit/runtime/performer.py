@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from agentkit.core import interrupts
@@ -15,18 +15,16 @@ from agentkit.core.usage import Usage
 from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ModelTimeout, ToolTimeout
 from agentkit.gates.deadline import out_of_time
 from agentkit.journal.entries import Note, Row
-from agentkit.models import dialects, shaped
+from agentkit.models import dialects, structured_output
 from agentkit.models.base import Abilities, Model, Request
 from agentkit.models.dialects.base import Dialect
-from agentkit.models.overflow import shorter
-from agentkit.models.replies import reply_of
+from agentkit.models.overflow import shortened
+from agentkit.models.reply_conversion import is_usage, reply_of
 from agentkit.runtime.calls import call_model, call_tool, late_error, tool_error
 from agentkit.runtime.events import Listeners
 from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.tools import observations
 from agentkit.tools.toolset import ToolSet
-
-_COUNTS = tuple(field.name for field in fields(Usage))
 
 
 class Performer:
@@ -87,7 +85,7 @@ class Performer:
     def dialect_for(self, model: Model, shape: Shape | None = None) -> Dialect:
         """Return the dialect in which a model is asked; for data, the best level that it can do."""
         if shape is not None:
-            return shaped.shaped(shape, getattr(model, "abilities", Abilities()), self.dialect)
+            return structured_output.dialect_for(shape, getattr(model, "abilities", Abilities()), self.dialect)
         if self.dialect is not None:
             return self.dialect
         if id(model) not in self._chosen:
@@ -103,8 +101,12 @@ class Performer:
     def sent(self, step: Any, dialect_name: str = "", author: str = "") -> dict[str, Any]:
         """Rebuild the request of a model call: the JSON that is sent, if the model is still there to write it."""
         model = self._model_for(step)
-        dialect = shaped.named(dialect_name, step.shape) if dialect_name else self.dialect_for(model, step.shape)
-        request = shaped.request(step, dialect, self.settings)
+        dialect = (
+            structured_output.dialect_named(dialect_name, step.shape)
+            if dialect_name
+            else self.dialect_for(model, step.shape)
+        )
+        request = structured_output.request_for(step, dialect, self.settings)
         asked = [one for one in getattr(model, "models", [model]) if author in ("", name_of(one))]
         write = getattr(asked[0], "body", None) if asked else None
         return write(request) if write else request.to_dict()
@@ -115,7 +117,7 @@ class Performer:
         model = self._model_for(step)
         entry.model = name_of(model)
         dialect = self.dialect_for(model, step.shape)
-        request = shaped.request(step, dialect, self.settings)
+        request = structured_output.request_for(step, dialect, self.settings)
         try:
             output = self._ask(step, flight, model, request, listeners)
         except Exception as error:
@@ -123,8 +125,6 @@ class Performer:
                 return out_of_time(step, flight.seconds)  # type: ignore[return-value]
             return self._failed(error, flight, step, model, dialect)
         reply = reply_of(output)
-        if problem := _problem(reply):
-            raise TypeError(problem)
         entry.author, entry.dialect, entry.usage = "model", dialect.name, reply.usage
         entry.model = reply.model or entry.model
         return dialect.read(_masked_reply(reply), step.tools)
@@ -135,7 +135,7 @@ class Performer:
         try:
             return call_model(model, request, flight, limit, listeners)
         except ContextOverflow:
-            chat, flight.entry.reason = shorter(step.chat)
+            chat, flight.entry.reason = shortened(step.chat)
             if chat is None:
                 raise
             flight.entry.performed = replace(step, chat=chat)
@@ -143,11 +143,11 @@ class Performer:
 
     def _failed(self, error: Exception, flight: InFlight, step: Think, model: Model, dialect: Dialect) -> Reply:
         """Return the reply that stands for a failure, if the step can do without one; otherwise raise the error."""
-        used = error.usage if isinstance(error, ModelError) and _is_usage(error.usage) else None
-        if finish := shaped.spared(step, dialect, error):
+        used = error.usage if isinstance(error, ModelError) and is_usage(error.usage) else None
+        if finish := structured_output.finish_after_failure(step, dialect, error):
             entry = flight.entry
             entry.author, entry.model, entry.dialect, entry.usage = "host", name_of(model), dialect.name, used
-            return shaped.failed(error, mask(str(error)), dialect, finish)
+            return structured_output.failed_reply(error, mask(str(error)), dialect, finish)
         if used is not None:
             path = flight.entry.path
             self.failed[path] = self.failed.get(path, Usage()) + used
@@ -189,26 +189,6 @@ class Performer:
 def name_of(model: Any) -> str:
     """Return the name of a model, or of its function."""
     return getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
-
-
-def _problem(reply: Reply) -> str:
-    """Return what is wrong with what a model returned, before any of it is recorded; "" if nothing is."""
-    if type(reply.text) is not str or type(reply.reasoning) is not str:
-        return f"text and reasoning of a Reply must be str, not {reply.text!r:.100} and {reply.reasoning!r:.100}"
-    if reply.usage is not None and not _is_usage(reply.usage):
-        return f"the usage of a Reply must be a Usage of numbers, not {reply.usage!r:.200}"
-    fits = type(reply.calls) is tuple
-    for call in reply.calls if fits else ():
-        fits = fits and type(call) is Call and type(call.arguments) is dict
-    return (
-        ""
-        if fits
-        else f"the calls of a Reply must be a tuple of Calls, each with a dict of arguments, not {reply.calls!r:.200}"
-    )
-
-
-def _is_usage(usage: Any) -> bool:
-    return type(usage) is Usage and all(isinstance(getattr(usage, name), int | float) for name in _COUNTS)
 
 
 def _masked(message: Message) -> Message:

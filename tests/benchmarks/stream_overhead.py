@@ -26,7 +26,7 @@ from agentkit.models import dialects
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.base import Request
 from agentkit.models.openai import OpenAI
-from agentkit.models.replies import acollect, collect
+from agentkit.models.stream_collector import acollect, collect
 
 CHUNKS, ROUNDS = 5_000, 7
 WORD = "word, "

@@ -1,4 +1,4 @@
-"""Somebody else's model server, from npm: installed from its lock file where it is missing, and never skipped."""
+"""A third-party model server from npm: installed from its lock file if it is missing; the tests that need it are never skipped."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ SERVERS = Path(__file__).parents[1] / "servers"
 
 @pytest.fixture(scope="session")
 def aimock_cli() -> str:
-    """Name the server's program to its pytest plugin, which would fetch another version by itself."""
-    named = os.environ.get("AIMOCK_CLI_PATH")
-    program = Path(named) if named else SERVERS / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
-    own = Path(sys.executable).parent  # where a wheel puts node, on a machine that has none
+    """Return the path of the server, and tell it to the pytest plugin, which would otherwise fetch another version."""
+    configured = os.environ.get("AIMOCK_CLI_PATH")
+    program = (
+        Path(configured) if configured else SERVERS / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
+    )
+    own = Path(sys.executable).parent  # where a wheel installs node, on a machine without one
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(own)])
     if not program.is_file():
         npm = shutil.which("npm", path=path)

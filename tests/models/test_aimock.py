@@ -1,4 +1,4 @@
-"""Against somebody else's server that speaks OpenAI, Anthropic and Ollama: aimock."""
+"""Against a third-party server with the APIs of OpenAI, Anthropic and Ollama: aimock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentkit.models.anthropic import Anthropic
 from agentkit.models.ollama import Ollama
 from agentkit.models.openai import OpenAI
 from agentkit.models.remote import Remote
-from agentkit.models.wire.retries import Retries
+from agentkit.models.transport.retries import Retries
 
 QUICK = Retries(2, first=0.05)
 PROVIDERS = ("openai", "anthropic", "ollama")
@@ -24,7 +24,7 @@ EACH = pytest.mark.parametrize("provider", PROVIDERS)
 
 @contextmanager
 def started(manager: Any, **options: Any) -> Iterator[AIMockServer]:
-    """Start a server of its own; the plugin's fixtures leave a pipe open."""
+    """Start a server for one test; the fixtures of the plugin leave a pipe open."""
     server = AIMockServer(manager, **options)
     server.start()
     process, reading = server._proc, server._reader_thread
@@ -58,23 +58,23 @@ def model(url: str, provider: str, **more: Any) -> Remote:
 
 @EACH
 @pytest.mark.parametrize("size", [1, 5, 1000])
-def test_text_and_thinking_arrive_in_pieces_and_come_out_whole(server: Any, provider: str, size: int) -> None:
-    said, thought = "Grüße — 5 × 5 is 25 😀.", "Let me see: five times five."
-    server.add_fixture({"userMessage": "5*5"}, {"content": said, "reasoning": thought}, chunkSize=size)
-    heard: list[Any] = []
-    result = Agent(model(server.base_url, provider), journal=None, on_event=heard.append).run("5*5?")
-    assert (result.answer, result.error) == (said, None)
-    thought = "" if provider == "ollama" else thought  # this server's Ollama does not think aloud
+def test_streamed_text_and_thinking_are_joined_correctly(server: Any, provider: str, size: int) -> None:
+    text, thought = "Grüße — 5 × 5 is 25 😀.", "Let me see: five times five."
+    server.add_fixture({"userMessage": "5*5"}, {"content": text, "reasoning": thought}, chunkSize=size)
+    events: list[Any] = []
+    result = Agent(model(server.base_url, provider), journal=None, on_event=events.append).run("5*5?")
+    assert (result.answer, result.error) == (text, None)
+    thought = "" if provider == "ollama" else thought  # the Ollama API of this server sends no thinking
     assert result.run.entries[1].result.reasoning == thought
-    pieces = [event.data for event in heard if event.kind == "model_chunk"]
-    assert "".join(piece["text"] for piece in pieces) == said
+    pieces = [event.data for event in events if event.kind == "model_chunk"]
+    assert "".join(piece["text"] for piece in pieces) == text
     assert "".join(piece["reasoning"] for piece in pieces) == thought
     assert len(pieces) >= (10 if size == 1 else 1)
 
 
 @EACH
 @pytest.mark.parametrize("size", [1, 1000])
-def test_parallel_calls_all_run_with_their_own_arguments(server: Any, provider: str, size: int) -> None:
+def test_parallel_calls_all_run_each_with_its_own_arguments(server: Any, provider: str, size: int) -> None:
     ran: list[tuple[int, int]] = []
 
     @tool(effect="pure")
@@ -117,7 +117,7 @@ def test_a_broken_stream_is_never_an_answer(server: Any, provider: str, cut: dic
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_a_wrong_key_is_refused_and_the_right_one_taken(
+def test_a_wrong_key_is_refused_and_the_right_one_accepted(
     aimock_cli: str, _aimock_node_manager: Any, provider: str
 ) -> None:
     with started(_aimock_node_manager, api_key="right-key-0001") as guarded:

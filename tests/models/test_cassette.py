@@ -16,7 +16,7 @@ from agentkit.models.base import Abilities, Request
 from agentkit.models.cassette import Cassette
 from agentkit.models.scripted import Scripted
 
-WHOLE = Reply(
+FULL = Reply(
     "so",
     (Call("add", {"a": 1}, "c1"),),
     reasoning="why",
@@ -30,17 +30,17 @@ def request(text: str = "q") -> Request:
     return Request(Chat.of(text), dialects.get("native"))
 
 
-def test_what_was_recorded_is_played_back_without_the_model(tmp_path: Path) -> None:
+def test_a_recording_is_played_back_without_the_model(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "tape.json"
-    model = Scripted([WHOLE, "two"], abilities=Abilities(tools=True), name="real")
+    model = Scripted([FULL, "two"], abilities=Abilities(tools=True), name="real")
     recorder = Cassette(path, model, "record")
-    assert [recorder(request("a")), recorder(request("b")).text] == [WHOLE, "two"]
+    assert [recorder(request("a")), recorder(request("b")).text] == [FULL, "two"]
     player = Cassette(path)
     assert (player.name, player.abilities) == ("real", Abilities(tools=True))
-    assert player(request("b")).text == "two" and player(request("a")) == WHOLE
+    assert player(request("b")).text == "two" and player(request("a")) == FULL
 
 
-def test_the_same_request_is_answered_in_the_recorded_order_and_then_by_the_last() -> None:
+def test_a_repeated_request_gets_the_recorded_replies_in_order_and_then_the_last_one() -> None:
     tape: dict[str, Any] = {}
     recorder = Cassette(tape, Scripted(["one", "two"]), "record")
     recorder(request()), recorder(request())
@@ -57,17 +57,17 @@ def test_auto_asks_only_for_what_is_missing(tmp_path: Path) -> None:
     assert (len(first.requests), len(second.requests)) == (1, 1)
 
 
-def test_a_miss_is_loud_and_shows_the_nearest_and_the_difference() -> None:
+def test_a_missing_request_raises_and_shows_the_closest_recording_and_the_difference() -> None:
     tape: dict[str, Any] = {}
     recorder = Cassette(tape, Scripted(["one", "two"]), "record")
     recorder(request("the weather in Oslo")), recorder(request("something else"))
     with pytest.raises(NotRecorded) as miss:
         Cassette(tape)(request("the weather in Rome"))
-    said = str(miss.value)
-    assert "nearest is number 1" in said and "weather in Oslo" in said and "weather in Rome" in said
+    text = str(miss.value)
+    assert "closest is number 1" in text and "weather in Oslo" in text and "weather in Rome" in text
 
 
-def test_a_miss_among_huge_messages_is_told_in_few_words() -> None:
+def test_a_missing_request_with_a_huge_message_is_described_briefly() -> None:
     tape: dict[str, Any] = {}
     Cassette(tape, Scripted(["one"]), "record")(request("ab" * 200_000))
     with pytest.raises(NotRecorded) as miss:
@@ -75,7 +75,7 @@ def test_a_miss_among_huge_messages_is_told_in_few_words() -> None:
     assert len(str(miss.value)) < 3_000
 
 
-def test_the_file_is_for_people_and_the_same_each_time(tmp_path: Path) -> None:
+def test_the_file_is_readable_and_the_same_every_time(tmp_path: Path) -> None:
     for name in ("one", "two"):
         Cassette(tmp_path / name, Scripted(["größer"]), "record")(request("ü"))
     written = (tmp_path / "one").read_text(encoding="utf-8")
@@ -92,7 +92,7 @@ def test_secrets_stay_off_the_tape(tmp_path: Path) -> None:
     assert "your key is" in Cassette(tmp_path / "tape")(request(f"use {key}")).text
 
 
-def test_streams_and_awaitables_are_recorded_whole() -> None:
+def test_streams_and_awaitables_are_recorded_as_whole_replies() -> None:
     async def slow(asked: Request) -> str:
         await asyncio.sleep(0)
         return "slow"
@@ -104,11 +104,11 @@ def test_streams_and_awaitables_are_recorded_whole() -> None:
     assert [player(request(text)).text for text in "ab"] == ["streamed", "slow"]
 
 
-def test_what_is_no_cassette_is_said(tmp_path: Path) -> None:
+def test_an_unusable_cassette_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(NotRecorded, match="record it first"):
         Cassette(tmp_path / "none")
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(UsageError, match="no cassette"):
+    with pytest.raises(UsageError, match="not a cassette"):
         Cassette(tmp_path / "text")
     with pytest.raises(JournalTooNew):
         Cassette({"agentkit_cassette": 99})

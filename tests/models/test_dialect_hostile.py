@@ -1,4 +1,4 @@
-"""Whatever a model writes: no dialect raises, invents arguments, or takes long over it."""
+"""Whatever a model writes, no dialect raises, invents arguments, or takes long to read it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agentkit.core.messages import Chat, Reply, canonical, message_to_json
 from agentkit.models import dialects
-from agentkit.models.dialects import loose_json, thinking
+from agentkit.models.dialects import loose_json, thinking_tags
 from agentkit.tools.tool import Tool, tool
 
 
@@ -70,7 +70,7 @@ WRITTEN = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).ma
 @pytest.mark.parametrize("name", NAMES)
 @given(text=WRITTEN, finish=st.sampled_from(["", "stop", "length"]), offered=st.booleans())
 @settings(max_examples=300)
-def test_any_text_is_read_rendered_and_stored(name: str, text: str, finish: str, offered: bool) -> None:
+def test_any_text_can_be_read_rendered_and_stored(name: str, text: str, finish: str, offered: bool) -> None:
     dialect = dialects.get(name)
     reply = dialect.read(Reply(text, finish=finish), TOOLS if offered else ())
     assert reply == dialect.read(Reply(text, finish=finish), TOOLS if offered else ())
@@ -79,23 +79,23 @@ def test_any_text_is_read_rendered_and_stored(name: str, text: str, finish: str,
     if offered and not reply.reasoning and "think" not in text:
         assert reply.raw + reply.cut == text
     for other in NAMES:
-        assert dialects.get(other).render(Chat.of("q") + reply, TOOLS)
+        assert list(dialects.get(other).render(Chat.of("q") + reply, TOOLS))
     assert canonical([message_to_json(message) for message in reply.messages])
 
 
 @given(text=WRITTEN)
 @settings(max_examples=300)
-def test_no_thought_is_lost_and_none_is_said(text: str) -> None:
-    said, thought = thinking.split(text)
+def test_no_thought_is_lost_or_shown_as_text(text: str) -> None:
+    said, thought = thinking_tags.split(text)
     assert len(said) + len(thought) <= len(text)
     assert thought or said == text or "think" in text.lower()
 
 
 @given(text=WRITTEN)
 @settings(max_examples=300)
-def test_a_found_object_lies_in_the_text(text: str) -> None:
-    for at, found in loose_json.objects(text):
-        assert isinstance(found.value, dict) and text[at] == "{" and at < found.end <= len(text)
+def test_a_found_object_is_a_part_of_the_text(text: str) -> None:
+    for start, parsed in loose_json.objects(text):
+        assert isinstance(parsed.value, dict) and text[start] == "{" and start < parsed.end <= len(text)
 
 
 MARKERS = [
@@ -140,10 +140,10 @@ MARKERS = [
 OPENINGS = ["", "Action: search\nAction Input: {'", '<tool_call>{"a":"']
 
 
-@pytest.mark.timeout(60)  # all of it together takes a few seconds; one quadratic case alone takes minutes
+@pytest.mark.timeout(60)  # all cases together take a few seconds; a single quadratic one takes minutes
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("marker", MARKERS)
-def test_a_megabyte_of_markers_is_read_in_one_go(name: str, marker: str) -> None:
+def test_a_megabyte_of_markers_is_read_in_linear_time(name: str, marker: str) -> None:
     for opening in OPENINGS:
         text = opening + marker * (1_000_000 // len(marker))
         reply = dialects.get(name).read(Reply(text), TOOLS)

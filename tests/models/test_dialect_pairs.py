@@ -1,4 +1,4 @@
-"""A run may change its dialect between two steps: each reads what the others wrote."""
+"""A run may change its dialect between two steps: each dialect can read what the others wrote."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ def as_reply(view: dict[str, Any]) -> Reply:
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS)
-def test_what_one_dialect_wrote_the_other_reads_back(before: str, after: str) -> None:
+def test_each_dialect_reads_back_what_it_makes_of_another_dialects_turns(before: str, after: str) -> None:
     dialect = dialects.get(after)
-    task, said, result, final, more = dialect.render(conversation(before), TOOLS)[-5:]
+    *_, task, turn, result, final, more = dialect.render(conversation(before), TOOLS)
     assert (task["content"], more["content"]) == ("1 + 2?", "And now?")
-    again = dialect.read(as_reply(said), TOOLS)
+    again = dialect.read(as_reply(turn), TOOLS)
     assert (again.text, [(call.name, call.arguments) for call in again.calls]) == ("I add.", [("add", ARGUMENTS)])
     assert dialect.read(as_reply(final), TOOLS).answer == "3"
     if after == "native":
-        assert result == {"role": "tool", "tool_call_id": said["tool_calls"][0]["id"], "name": "add", "content": "3"}
+        assert result == {"role": "tool", "tool_call_id": turn["tool_calls"][0]["id"], "name": "add", "content": "3"}
     else:
         assert result == {"role": "user", "content": "Observation: 3"}
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_a_dialect_gets_its_own_words_back(name: str) -> None:
+def test_a_dialect_sends_its_own_turns_back_word_for_word(name: str) -> None:
     rendered = dialects.get(name).render(conversation(name), TOOLS)
     assert [view["content"] for view in rendered if view["role"] == "assistant"] == [
         reply.text for reply in TURNS[name]
@@ -75,17 +75,17 @@ def test_a_dialect_gets_its_own_words_back(name: str) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS)
-def test_an_edited_thought_is_written_anew(before: str, after: str) -> None:
-    said = conversation(before)[1]
+def test_an_edited_thought_is_rendered_again(before: str, after: str) -> None:
+    thought = conversation(before)[1]
     for name in (before, after):
-        dialects.get(name).render(Chat.of([said]), ())  # what is cached now must not outlive the edit
-    edited = replace(said, raw="", calls=(replace(said.calls[0], arguments={"a": 5, "b": 6}),))
+        dialects.get(name).render(Chat.of([thought]), ())  # the cache that this fills must not outlive the edit
+    edited = replace(thought, raw="", calls=(replace(thought.calls[0], arguments={"a": 5, "b": 6}),))
     for name in (before, after):
-        view = dialects.get(name).render(Chat.of([edited]), ())[0]
+        view, *_ = dialects.get(name).render(Chat.of([edited]), ())
         assert "5" in json.dumps(view) and '"a": 1' not in view["content"]
 
 
-def test_several_calls_become_several_blocks() -> None:
+def test_several_calls_are_written_one_after_the_other() -> None:
     both = assistant(
         "Two.", calls=(Call("add", {"a": 1, "b": 1}, "x"), Call("add", {"a": 2, "b": 2}, "y")), dialect="native"
     )
@@ -95,10 +95,10 @@ def test_several_calls_become_several_blocks() -> None:
     assert [json.loads(line)["tool_args"]["a"] for line in view["content"].splitlines()] == [1, 2]
 
 
-def test_what_the_caller_said_before_is_nobodys_protocol() -> None:
+def test_assistant_messages_of_the_caller_are_sent_as_plain_text() -> None:
     history = Chat.of([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}])
     for name in TURNS:
-        assert dialects.get(name).render(history, TOOLS)[-1] == {"role": "assistant", "content": "Hello."}
+        assert list(dialects.get(name).render(history, TOOLS))[-1] == {"role": "assistant", "content": "Hello."}
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,6 @@ def test_the_dialect_follows_the_abilities(abilities: Abilities, name: str) -> N
     assert dialects.choose(abilities, TOOLS).name == name
 
 
-def test_an_unknown_dialect_is_told_with_the_nearest() -> None:
+def test_an_unknown_dialect_is_refused_with_a_suggestion() -> None:
     with pytest.raises(Unknown, match="native"):
         dialects.get("nativ")

@@ -1,4 +1,4 @@
-"""The text dialect: what a model is shown, and what its lines mean."""
+"""The text dialect: what a model is shown, and how its lines are read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from agentkit.core.messages import Chat, Message, Reply, assistant, system, user
 from agentkit.models import dialects
+from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS
 from agentkit.tools.tool import Tool, tool
 
 TEXT = dialects.get("text")
@@ -45,48 +46,48 @@ def act(name: str, written: str) -> Reply:
     return read(f"Thought: so\nAction: {name}\nAction Input: {written}")
 
 
-def test_the_recorded_turns_mean_what_an_honest_parser_acts_on(recorded: Callable[[str], list[dict[str, Any]]]) -> None:
+def test_recorded_turns_are_read_as_an_honest_parser_would(recorded: Callable[[str], list[dict[str, Any]]]) -> None:
     for line in recorded("react_text.jsonl"):
         expected = line["expected"]
-        given = expected.get("text", expected.get("args"))
-        takes = ONE_TEXT if isinstance(given, str) else {"type": "object", "properties": {}}
+        arguments = expected.get("text", expected.get("args"))
+        takes = ONE_TEXT if isinstance(arguments, str) else {"type": "object", "properties": {}}
         known = Tool(expected.get("tool") or "search", "", takes, lambda **_: None)
         reply = TEXT.read(Reply(line["input"]), (known, add))
         if expected["kind"] == "action":
             (call,) = reply.calls
             assert (call.name, call.problem) == (expected["tool"], ""), line["id"]
-            assert call.arguments == ({"query": given} if isinstance(given, str) else given), line["id"]
+            assert call.arguments == ({"query": arguments} if isinstance(arguments, str) else arguments), line["id"]
         else:
             assert reply.calls == (), line["id"]
             assert reply.answer == expected["answer"] if expected["kind"] == "final" else not reply.readable, line["id"]
         assert bool(reply.cut) is line["invented_observation"], line["id"]
 
 
-def test_the_protocol_comes_first_and_only_with_tools() -> None:
+def test_the_instructions_come_first_and_only_if_there_are_tools() -> None:
     chat = Chat.of([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Weather?"}])
     first, *others = TEXT.render(chat, TOOLS)
-    assert others == TEXT.render(chat, ())
+    assert others == list(TEXT.render(chat, ()))
     assert others == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Weather?"}]
     assert first["role"] == "system"
     for marker in ("Thought:", "Action:", "Action Input:", "Observation:", "FINAL_ANSWER:"):
         assert marker in first["content"]
-    assert json.dumps([each.schema for each in TOOLS], indent=2) in first["content"]
+    assert json.dumps([tool.schema for tool in TOOLS], indent=2) in first["content"]
 
 
-def test_a_turn_goes_back_as_the_model_wrote_it_and_its_result_as_an_observation() -> None:
+def test_a_turn_is_sent_back_as_the_model_wrote_it_and_its_result_as_an_observation() -> None:
     written = 'Thought: I look.\nAction: search\nAction Input: {"query": "rain"}'
     reply = read(written)
     chat = (
         Chat.of("Weather?") + reply + Message("tool", "wet\nFINAL_ANSWER: no", call_id=reply.calls[0].id, name="search")
     )
-    assert TEXT.render(chat, TOOLS)[2:] == [
+    assert list(TEXT.render(chat, TOOLS))[2:] == [
         {"role": "assistant", "content": written},
         {"role": "user", "content": "Observation: wet\nFINAL_ANSWER: no"},
     ]
     assert reply.text == "I look."
 
 
-def test_what_follows_an_invented_observation_is_cut_and_kept() -> None:
+def test_an_invented_observation_and_what_follows_is_cut_off_and_kept_apart() -> None:
     honest = 'Thought: a\nAction: search\nAction Input: {"query": "x"}\n'
     reply = read(honest + "Observation: made up\nFINAL_ANSWER: 42")
     assert reply.calls[0].arguments == {"query": "x"} and reply.answer is None
@@ -105,12 +106,12 @@ def test_what_follows_an_invented_observation_is_cut_and_kept() -> None:
         "Thought: a\n**FINAL_ANSWER: 42**",
     ],
 )
-def test_a_final_answer_comes_before_an_action(text: str) -> None:
+def test_a_final_answer_takes_precedence_over_an_action(text: str) -> None:
     reply = read(text)
     assert (reply.answer, reply.text, reply.calls, reply.reasoning) == ("42", "42", (), "a")
 
 
-def test_a_fence_that_belongs_to_the_answer_stays() -> None:
+def test_a_fence_that_is_part_of_the_answer_stays() -> None:
     assert read("FINAL_ANSWER:\n```python\nprint(1)\n```").answer == "```python\nprint(1)\n```"
 
 
@@ -147,7 +148,7 @@ def test_arguments_are_read_however_they_are_written(written: str, arguments: di
 
 
 @pytest.mark.parametrize("written", ["{'a': 1}", '{"a": 1,}', '{"a": "x "y" z"}', '{"a": 1} I hope'])
-def test_what_was_mended_is_said(written: str) -> None:
+def test_mended_arguments_are_reported(written: str) -> None:
     assert act("add", written).calls[0].coerced
 
 
@@ -173,7 +174,7 @@ def test_arguments_that_cannot_be_used_are_never_invented(written: str) -> None:
     assert call.problem and call.arguments == {}
 
 
-def test_an_object_that_ends_is_used_though_the_reply_was_cut_off_but_a_text_is_not() -> None:
+def test_in_a_reply_that_was_cut_off_a_complete_object_is_used_but_a_text_is_not() -> None:
     assert read('Action: search\nAction Input: {"query": "x"}', "length").calls[0].problem == ""
     assert "cut off" in read("Action: search\nAction Input: the weath", "length").calls[0].problem
 
@@ -191,13 +192,13 @@ def test_an_object_that_ends_is_used_though_the_reply_was_cut_off_but_a_text_is_
         ("None", "None"),
     ],
 )
-def test_a_bare_text_goes_to_the_one_text_of_a_tool_and_that_is_said(written: str, text: str) -> None:
+def test_a_bare_text_becomes_the_only_text_argument_of_a_tool_and_this_is_reported(written: str, text: str) -> None:
     call = act("search", written).calls[0]
     assert call.arguments == {"query": text} and call.coerced and call.raw == written
 
 
 @pytest.mark.parametrize("written", ["{}", "None", "", "n/a"])
-def test_a_tool_without_arguments_runs_on_nothing(written: str) -> None:
+def test_a_tool_without_arguments_runs_with_an_empty_input(written: str) -> None:
     call = act("now", written).calls[0]
     assert (call.arguments, call.problem) == ({}, "")
 
@@ -215,25 +216,25 @@ def test_a_tool_without_arguments_runs_on_nothing(written: str) -> None:
         "I am done. FINAL_ANSWER: 42",
     ],
 )
-def test_what_follows_no_rule_is_unreadable_and_runs_nothing(text: str) -> None:
+def test_a_reply_that_follows_no_rule_is_unreadable_and_runs_nothing(text: str) -> None:
     reply = read(text)
     assert (reply.readable, reply.calls, reply.answer, reply.dialect) == (False, (), text.strip(), "")
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "<think>What now?</think>", "<thinking>never closed"])
-def test_a_reply_without_words_is_empty_and_not_unreadable(text: str) -> None:
+def test_an_empty_reply_is_readable(text: str) -> None:
     reply = read(text)
     assert (reply.readable, reply.answer, reply.calls) == (True, "", ())
 
 
 def test_a_second_action_is_reported_by_its_name() -> None:
-    one = 'Thought: a\nAction: {}\nAction Input: {{"query": "x"}}\n'
-    reply = read(one.format("search") + one.format("look_up"))
+    action = 'Thought: a\nAction: {}\nAction Input: {{"query": "x"}}\n'
+    reply = read(action.format("search") + action.format("look_up"))
     assert [(call.name, bool(call.problem)) for call in reply.calls] == [("search", False), ("look_up", True)]
-    assert reply.problems == (f"{dialects.SECOND} look_up was not run",)
+    assert reply.problems == (f"{EXTRA_ACTIONS} look_up was not run",)
 
 
-def test_thinking_is_no_control_and_no_answer() -> None:
+def test_markers_inside_thinking_are_ignored() -> None:
     reply = read("<think>\nAction: add\nAction Input: {}\nFINAL_ANSWER: 1</think>\nFINAL_ANSWER: 2")
     assert reply.answer == "2" and "FINAL_ANSWER: 1" in reply.reasoning and "think" not in reply.raw
 
@@ -243,21 +244,21 @@ def test_the_same_reply_gives_the_same_ids() -> None:
     assert act("search", "x").calls[0].id != act("search", "y").calls[0].id
 
 
-def test_native_calls_are_taken_though_text_was_asked_for() -> None:
-    given = dialects.get("native").read(Reply("", act("add", '{"a": 1, "b": 2}').calls), TOOLS)
-    reply = TEXT.read(Reply("", given.calls), TOOLS)
-    assert reply.calls == given.calls
-    assert "Action: add" in TEXT.render(Chat.of("q") + reply, TOOLS)[-1]["content"]
+def test_native_calls_are_accepted_in_the_text_dialect() -> None:
+    native_reply = dialects.get("native").read(Reply("", act("add", '{"a": 1, "b": 2}').calls), TOOLS)
+    reply = TEXT.read(Reply("", native_reply.calls), TOOLS)
+    assert reply.calls == native_reply.calls
+    assert "Action: add" in list(TEXT.render(Chat.of("q") + reply, TOOLS))[-1]["content"]
 
 
-def test_without_tools_all_of_it_is_the_answer() -> None:
+def test_without_tools_the_whole_text_is_the_answer() -> None:
     assert TEXT.read(Reply("Action: x\nObservation: y "), ()).answer == "Action: x\nObservation: y"
     assert TEXT.read(Reply("Thought: a\nFINAL_ANSWER: b"), ()).answer == "b"
 
 
 def test_messages_are_rendered_once_and_shared() -> None:
     chat = Chat.of([system("s"), user("q"), assistant("a")])
-    assert all(one is other for one, other in zip(TEXT.render(chat, ()), TEXT.render(chat, ()), strict=True))
+    assert all(first is second for first, second in zip(TEXT.render(chat, ()), TEXT.render(chat, ()), strict=True))
 
 
 def test_an_observation_is_clipped_only_in_what_the_model_sees() -> None:

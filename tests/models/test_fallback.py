@@ -1,4 +1,4 @@
-"""One model, and where it fails the next."""
+"""One model, and if it fails the next."""
 
 from __future__ import annotations
 
@@ -23,57 +23,64 @@ def fire(n: int) -> str:
     return f"fired {n}"
 
 
-@pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])
-def test_where_the_first_fails_for_good_the_next_answers_and_the_trace_says_so(background: bool) -> None:
-    with Loopback([DENIED]) as one, Loopback([answer(completion("from two"))]) as two:
-        model = Fallback([OpenAI("a", base_url=one.url, name="first"), OpenAI("b", base_url=two.url, name="second")])
+@pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
+def test_if_the_first_model_fails_for_good_the_next_answers_and_the_trace_says_so(background: bool) -> None:
+    with Loopback([DENIED]) as first_host, Loopback([answer(completion("from two"))]) as second_host:
+        model = Fallback(
+            [OpenAI("a", base_url=first_host.url, name="first"), OpenAI("b", base_url=second_host.url, name="second")]
+        )
         agent = Agent(model, journal=None)
         result = agent.start("q").wait() if background else agent.run("q")
     thought = result.run.entries[1]
-    assert (result.answer, thought.model, len(one.got)) == ("from two", "second", 1)
+    assert (result.answer, thought.model, len(first_host.got)) == ("from two", "second", 1)
     assert len(thought.result.problems) == 1 and "no key" in thought.result.problems[0]
-    assert result.run.request(1) == two.got[0].json
+    assert result.run.request(1) == second_host.got[0].json
     assert model.name == "first, else second"
 
 
-def test_what_the_first_had_begun_to_say_counts_for_nothing() -> None:
+def test_the_beginning_of_a_reply_from_a_model_that_failed_is_discarded() -> None:
     begun = {"index": 0, "id": "x", "function": {"name": "fire", "arguments": '{"n"'}}
     half = parts([sse(delta(content="half", tool_calls=[begun]))])
-    heard: list[Any] = []
-    with Loopback([half]) as one, Loopback([answer(calling("fire", '{"n": 7}')), answer(completion("done"))]) as two:
-        model = Fallback([OpenAI("a", base_url=one.url, retries=0), OpenAI("b", base_url=two.url)])
-        result = Agent(model, [fire], journal=None, on_event=heard.append, engine=Loop("react", max_iterations=1)).run(
+    events: list[Any] = []
+    with (
+        Loopback([half]) as first_host,
+        Loopback([answer(calling("fire", '{"n": 7}')), answer(completion("done"))]) as second_host,
+    ):
+        model = Fallback([OpenAI("a", base_url=first_host.url, retries=0), OpenAI("b", base_url=second_host.url)])
+        result = Agent(model, [fire], journal=None, on_event=events.append, engine=Loop("react", max_iterations=1)).run(
             "q"
         )
     calls = result.run.entries[1].result.calls
     assert [(call.name, call.arguments) for call in calls] == [("fire", {"n": 7})]
-    assert any(event.data["again"] for event in heard if event.kind == "model_chunk")
+    assert any(event.data["again"] for event in events if event.kind == "model_chunk")
 
 
-def test_where_all_fail_the_error_names_all() -> None:
-    with Loopback([DENIED]) as one, Loopback([fault("503 Unavailable", "down")]) as two:
-        model = Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url, retries=0)])
+def test_if_all_models_fail_the_error_names_all_of_them() -> None:
+    with Loopback([DENIED]) as first_host, Loopback([fault("503 Unavailable", "down")]) as second_host:
+        model = Fallback([OpenAI("a", base_url=first_host.url), OpenAI("b", base_url=second_host.url, retries=0)])
         error = Agent(model, journal=None).run("q").error
     assert (
         type(error) is ModelBusy
-        and one.host in str(error)
-        and two.host in str(error)
+        and first_host.host in str(error)
+        and second_host.host in str(error)
         and "no model answered" in str(error)
     )
 
 
-def test_a_chat_that_is_too_long_is_shortened_and_not_passed_on() -> None:
+def test_a_chat_that_is_too_long_is_not_passed_on_to_the_next_model() -> None:
     with (
-        Loopback([fault("400 Bad Request", "context_length_exceeded")]) as one,
-        Loopback([answer(completion("no"))]) as two,
+        Loopback([fault("400 Bad Request", "context_length_exceeded")]) as first_host,
+        Loopback([answer(completion("no"))]) as second_host,
     ):
         error = (
-            Agent(Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url)]), journal=None).run("q").error
+            Agent(Fallback([OpenAI("a", base_url=first_host.url), OpenAI("b", base_url=second_host.url)]), journal=None)
+            .run("q")
+            .error
         )
-    assert type(error) is ContextOverflow and two.got == []
+    assert type(error) is ContextOverflow and second_host.got == []
 
 
-def test_blocking_models_fall_back_too_and_mixed_ones() -> None:
+def test_blocking_models_and_mixtures_fall_back_too() -> None:
     permanent = ModelDenied("no")
     assert (
         Agent(Fallback([Scripted([permanent]), Scripted(["FINAL_ANSWER: two"])]), journal=None).run("q").answer == "two"
@@ -93,26 +100,28 @@ def test_blocking_models_fall_back_too_and_mixed_ones() -> None:
     assert Agent(back, journal=None).run("q").answer == Agent(back, journal=None).start("q").wait().answer == "local"
 
 
-def test_its_abilities_are_those_that_all_have() -> None:
-    one = Scripted([], abilities=Abilities(tools=True, json=True))
-    assert Fallback([one, Scripted([], abilities=Abilities(json=True))]).abilities == Abilities(json=True)
+def test_a_fallback_has_the_abilities_that_all_its_models_have() -> None:
+    model = Scripted([], abilities=Abilities(tools=True, json=True))
+    assert Fallback([model, Scripted([], abilities=Abilities(json=True))]).abilities == Abilities(json=True)
     with pytest.raises(UsageError, match="at least one"):
         Fallback([])
 
 
-def test_stop_closes_the_socket_of_whichever_is_asked() -> None:
+def test_stop_closes_the_socket_of_the_model_that_is_being_asked() -> None:
     import time
 
-    with Loopback([DENIED]) as one, Loopback([stall([])]) as two:
-        run = Agent(Fallback([OpenAI("a", base_url=one.url), OpenAI("b", base_url=two.url)]), journal=None).start("q")
+    with Loopback([DENIED]) as first_host, Loopback([stall([])]) as second_host:
+        run = Agent(
+            Fallback([OpenAI("a", base_url=first_host.url), OpenAI("b", base_url=second_host.url)]), journal=None
+        ).start("q")
         end = time.monotonic() + 3
-        while not two.got and time.monotonic() < end:
+        while not second_host.got and time.monotonic() < end:
             time.sleep(0.005)
         run.stop()
-        assert two.wait_closed() and run.wait().error is None and run.status == "stopped"
+        assert second_host.wait_closed() and run.wait().error is None and run.status == "stopped"
 
 
-def test_an_error_of_the_last_can_be_retried() -> None:
+def test_a_failure_of_the_last_model_can_be_tried_again() -> None:
     with Loopback([fault("503 Unavailable", "down"), answer(completion("ok"))]) as host:
         run = Agent(
             Fallback([Scripted([ModelError("x"), ModelError("y")]), OpenAI("b", base_url=host.url, retries=0)]),

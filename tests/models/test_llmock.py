@@ -1,4 +1,4 @@
-"""Graded by somebody else's server: llmock breaks calls on purpose and says how the client took it."""
+"""Graded by a third-party server: llmock breaks calls on purpose and judges how the client reacts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from agentkit.errors import ContextOverflow, ModelDenied, ModelError, ModelTimeo
 from agentkit.models.anthropic import Anthropic
 from agentkit.models.openai import OpenAI
 from agentkit.models.remote import Remote
-from agentkit.models.wire.retries import Retries
+from agentkit.models.transport.retries import Retries
 
-QUICK = Retries(2, first=0.4)  # long enough for the server to see that a connection was closed
+QUICK = Retries(2, first=0.4)  # long enough for the server to notice a closed connection
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 WAYS = pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])
 
@@ -32,7 +32,9 @@ def drive(agent: Agent, task: str, background: bool = False) -> Any:
 @BOTH
 @WAYS
 @pytest.mark.parametrize("trouble", ["rate_limit", "outage", "disconnect", "truncate", "corrupt", "slow"])
-def test_what_passes_is_outlived_without_a_reproach(llmock: Any, provider: str, background: bool, trouble: str) -> None:
+def test_a_passing_trouble_is_survived_and_the_client_graded_well(
+    llmock: Any, provider: str, background: bool, trouble: str
+) -> None:
     if trouble == "rate_limit":
         llmock.rate_limit(times=2, retry_after=0.3, provider=provider)
     elif trouble == "outage":
@@ -41,18 +43,18 @@ def test_what_passes_is_outlived_without_a_reproach(llmock: Any, provider: str, 
         llmock.slow_first_token(0.2)
     else:
         getattr(llmock, trouble)(after_chunks=1, provider=provider)
-    said = "all is well" + " and good" * 20
-    llmock.reply(said, times=None)
+    text = "all is well" + " and good" * 20
+    llmock.reply(text, times=None)
     if trouble == "corrupt":
-        llmock.pace(10)  # the server still sends when the client leaves, and so sees it
+        llmock.pace(10)  # the server is still sending when the client leaves, and so notices it
     result = drive(Agent(model(llmock, provider), journal=None), "say it", background)
-    assert result.error is None and result.answer == said
+    assert result.error is None and result.answer == text
     llmock.assert_resilient(strict=True)
 
 
 @BOTH
 @pytest.mark.parametrize("trouble", ["outage", "denied", "overflow", "stall", "truncate"])
-def test_what_does_not_pass_ends_in_an_error_that_is_typed(llmock: Any, provider: str, trouble: str) -> None:
+def test_a_lasting_trouble_ends_in_a_typed_error(llmock: Any, provider: str, trouble: str) -> None:
     asked: dict[str, Any] = {}
     if trouble == "outage":
         llmock.outage(provider=provider)
@@ -71,7 +73,7 @@ def test_what_does_not_pass_ends_in_an_error_that_is_typed(llmock: Any, provider
     assert result.run.status == "failed" and len(result.run.pending) == 1
     verdict = llmock.verdict()
     assert not [f for f in verdict.findings if f.code != "truncated_stream_accepted"], verdict.render()
-    if trouble == "truncate":  # given up after three attempts, with an error, which the server cannot see
+    if trouble == "truncate":  # the client gives up with an error after three attempts, which the server cannot see
         assert verdict.attempts == 3
 
 
@@ -81,7 +83,7 @@ def test_real_tools_run_with_the_arguments_that_were_sent(llmock: Any, provider:
 
     @tool(effect="pure")
     def weather(city: str) -> str:
-        """Tell the weather."""
+        """Return the weather."""
         ran.append(city)
         return "21 C"
 
@@ -94,12 +96,12 @@ def test_real_tools_run_with_the_arguments_that_were_sent(llmock: Any, provider:
 
 @BOTH
 @pytest.mark.parametrize("kind", ["malformed_arguments", "unknown_tool"])
-def test_a_broken_call_runs_nothing_and_the_model_is_told(llmock: Any, provider: str, kind: str) -> None:
+def test_a_broken_call_runs_nothing_and_the_model_learns_of_it(llmock: Any, provider: str, kind: str) -> None:
     ran: list[str] = []
 
     @tool
     def weather(city: str) -> str:
-        """Tell the weather."""
+        """Return the weather."""
         ran.append(city)
         return "21 C"
 

@@ -1,4 +1,4 @@
-"""What is sent and what is kept, on all three wires."""
+"""What is sent and what is kept, with all three APIs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ DIALECTS = pytest.mark.parametrize("dialect", ["native", "json", "text"])
 
 
 @WIRES
-def test_a_tool_runs_and_the_request_is_what_was_sent_byte_for_byte(wire: str) -> None:
+def test_a_tool_runs_and_the_shown_request_is_what_was_sent_byte_for_byte(wire: str) -> None:
     with Loopback(list(SCRIPTS[wire])) as host:
         made = model(host, wire)
         run = Agent(made, [add], instructions="Sei höflich 😀", journal="memory", settings={"temperature": 0}).start(
@@ -79,8 +79,8 @@ def test_a_tool_runs_and_the_request_is_what_was_sent_byte_for_byte(wire: str) -
 
 @WIRES
 @DIALECTS
-def test_every_dialect_travels_on_every_wire(wire: str, dialect: str) -> None:
-    said = {
+def test_every_dialect_works_with_every_api(wire: str, dialect: str) -> None:
+    texts = {
         "json": [
             '{"type": "tool_call", "tool_name": "add", "tool_args": {"a": 1, "b": 2}}',
             '{"type": "final_answer", "answer": "three"}',
@@ -92,7 +92,7 @@ def test_every_dialect_travels_on_every_wire(wire: str, dialect: str) -> None:
         "ollama": ollama_text,
         "anthropic": lambda text: message({"type": "text", "text": text}),
     }
-    with Loopback([answer(speak[wire](text)) for text in said] if said else list(SCRIPTS[wire])) as host:
+    with Loopback([answer(speak[wire](text)) for text in texts] if texts else list(SCRIPTS[wire])) as host:
         result = Agent(model(host, wire), [add], journal=None, dialect=dialect).run("1+2?")
         assert (result.answer, result.tool_calls_count) == ("three", 1)
         first, second = (got.json for got in host.got)
@@ -102,13 +102,13 @@ def test_every_dialect_travels_on_every_wire(wire: str, dialect: str) -> None:
 
 
 @WIRES
-def test_half_a_character_and_odd_values_can_be_sent(wire: str) -> None:
+def test_half_of_a_character_can_be_sent(wire: str) -> None:
     with Loopback([SCRIPTS[wire][1]]) as host:
         result = Agent(model(host, wire), journal=None, settings={"seed": 3}).run("half \ud83d a character")
         assert result.answer == "three" and b"half ? a character" in host.got[0].body
 
 
-def test_anthropics_turns_alternate_and_results_come_first() -> None:
+def test_turns_for_anthropic_alternate_and_results_come_first() -> None:
     uses = [{"type": "tool_use", "id": f"t{n}", "name": "add", "input": {"a": n, "b": 1}} for n in range(2)]
     with Loopback([answer(message(*uses, stop="tool_use")), answer(message({"type": "text", "text": "ok"}))]) as host:
         run = Agent(model(host, "anthropic"), [add], instructions="Be brief.", journal=None).start("go", paused=True)
@@ -120,35 +120,39 @@ def test_anthropics_turns_alternate_and_results_come_first() -> None:
     assert second["messages"][1]["content"] == uses
 
 
-# -- thinking ------------------------------------------------------------------------------------------------------------
+# -- thinking ----------------------------------------------------------------------------------------------------------
 
 THINKING = {"type": "thinking", "thinking": "first this, then that", "signature": "c2lnbmVkIGJ5IHRoZW0="}
 REDACTED = {"type": "redacted_thinking", "data": "ZW5jcnlwdGVk"}
 USE = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1, "b": 2}}
 
 
-def test_signed_thinking_goes_back_unchanged_to_its_own_host_alone() -> None:
+def test_signed_thinking_goes_back_unchanged_to_its_own_host_only() -> None:
     first = answer(message(THINKING, REDACTED, {"type": "text", "text": "I add."}, USE, stop="tool_use"))
     end = answer(message({"type": "text", "text": "three"}))
-    with Loopback([first, end]) as one, Loopback([end]) as other, Loopback([answer(completion("three"))]) as third:
-        run = Agent(model(one, "anthropic"), [add], journal="memory").start("1+2?", paused=True)
+    with (
+        Loopback([first, end]) as first_host,
+        Loopback([end]) as second_host,
+        Loopback([answer(completion("three"))]) as third_host,
+    ):
+        run = Agent(model(first_host, "anthropic"), [add], journal="memory").start("1+2?", paused=True)
         thought = next(run)
         assert thought.result.reasoning == THINKING["thinking"] and thought.result.text == "I add."
         next(run)
-        elsewhere = run.fork(2, model=model(other, "anthropic"))
-        openai = run.fork(2, model=model(third, "openai"))
+        elsewhere = run.fork(2, model=model(second_host, "anthropic"))
+        openai = run.fork(2, model=model(third_host, "openai"))
         assert [each.drive().answer for each in (run, elsewhere, openai)] == ["three"] * 3
-        assert one.got[1].json["messages"][1]["content"] == [
+        assert first_host.got[1].json["messages"][1]["content"] == [
             THINKING,
             REDACTED,
             {"type": "text", "text": "I add."},
             USE,
         ]
-        assert other.got[0].json["messages"][1]["content"] == [{"type": "text", "text": "I add."}, USE]
-        assert b"signature" not in third.got[0].body and b"opaque" not in third.got[0].body
+        assert second_host.got[0].json["messages"][1]["content"] == [{"type": "text", "text": "I add."}, USE]
+        assert b"signature" not in third_host.got[0].body and b"opaque" not in third_host.got[0].body
 
 
-def test_signed_thinking_outlives_the_kernel(tmp_path: Any) -> None:
+def test_signed_thinking_survives_a_restart(tmp_path: Any) -> None:
     first = answer(message(THINKING, USE, stop="tool_use"))
     with Loopback([first, answer(message({"type": "text", "text": "three"}))]) as host:
         agent = Agent(model(host, "anthropic"), [add], journal=str(tmp_path / "runs.db"))
@@ -159,7 +163,7 @@ def test_signed_thinking_outlives_the_kernel(tmp_path: Any) -> None:
         assert host.got[1].json["messages"][1]["content"] == [THINKING, USE]
 
 
-def test_thinking_that_a_person_edited_away_is_not_sent_back() -> None:
+def test_signed_thinking_is_not_sent_back_after_an_edit() -> None:
     with Loopback(
         [answer(message(THINKING, USE, stop="tool_use")), answer(message({"type": "text", "text": "ok"}))]
     ) as host:
@@ -172,27 +176,27 @@ def test_thinking_that_a_person_edited_away_is_not_sent_back() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1000])
-def test_thinking_in_tags_is_told_as_thought_wherever_it_is_cut(size: int) -> None:
+def test_thinking_in_tags_is_shown_as_thought_wherever_the_stream_is_cut(size: int) -> None:
     text = "<think>is 5 < 6 and </thin> no tag?\nyes</think>\n\nThe answer: a <b> c, `<think>` is a tag"
     pieces = [delta(content=piece.decode()) for piece in cut(text.encode(), size)]
-    heard: list[Any] = []
+    events: list[Any] = []
     with Loopback([answer(sse(*pieces, delta("stop"), b"[DONE]"))]) as host:
-        result = Agent(model(host, "openai"), journal=None, on_event=heard.append).run("q")
-    told = [event.data for event in heard if event.kind == "model_chunk"]
+        result = Agent(model(host, "openai"), journal=None, on_event=events.append).run("q")
+    chunks = [event.data for event in events if event.kind == "model_chunk"]
     assert result.answer == "The answer: a <b> c, `<think>` is a tag"
-    assert "".join(piece["text"] for piece in told) == result.answer
-    assert "".join(piece["reasoning"] for piece in told) == "is 5 < 6 and </thin> no tag?\nyes"
+    assert "".join(piece["text"] for piece in chunks) == result.answer
+    assert "".join(piece["reasoning"] for piece in chunks) == "is 5 < 6 and </thin> no tag?\nyes"
     assert result.run.entries[1].result.reasoning == "is 5 < 6 and </thin> no tag?\nyes"
 
 
-def test_thinking_alone_is_no_answer_and_reasoning_content_is_none() -> None:
+def test_thinking_alone_is_not_an_answer() -> None:
     alone = sse(delta(reasoning_content="hm, "), delta(reasoning_content="so"), delta("stop"), b"[DONE]")
     with Loopback([answer(alone), answer(completion("said"))]) as host:
         result = Agent(model(host, "openai"), [add], journal=None).run("q")
     assert result.answer == "said" and result.run.entries[1].result.reasoning == "hm, so"
 
 
-def test_signed_details_of_a_gateway_go_back_to_it_alone() -> None:
+def test_signed_reasoning_details_go_back_to_their_own_gateway_only() -> None:
     details = [
         {"type": "reasoning.text", "index": 0, "text": "hm, "},
         {"type": "reasoning.text", "index": 0, "text": "so", "signature": "c2lnbmVk"},
@@ -204,20 +208,20 @@ def test_signed_details_of_a_gateway_go_back_to_it_alone() -> None:
     ]
     first = answer(sse(*pieces, delta(tool_calls=[call]), delta("tool_calls"), b"[DONE]"))
     end = answer(completion("three"))
-    with Loopback([first, end]) as one, Loopback([end]) as other:
-        run = Agent(model(one, "openai"), [add], journal="memory").start("1+2?", paused=True)
+    with Loopback([first, end]) as first_host, Loopback([end]) as second_host:
+        run = Agent(model(first_host, "openai"), [add], journal="memory").start("1+2?", paused=True)
         assert next(run).result.reasoning == "hm, so" and next(run)
-        elsewhere = run.fork(2, model=model(other, "openai"))
+        elsewhere = run.fork(2, model=model(second_host, "openai"))
         assert (run.drive().answer, elsewhere.drive().answer) == ("three", "three")
-        kept = one.got[1].json["messages"][1]["reasoning_details"]
+        kept = first_host.got[1].json["messages"][1]["reasoning_details"]
     assert kept == [{"type": "reasoning.text", "index": 0, "text": "hm, so", "signature": "c2lnbmVk"}]
-    assert "reasoning_details" not in other.got[0].json["messages"][1]
+    assert "reasoning_details" not in second_host.got[0].json["messages"][1]
 
 
-# -- money ---------------------------------------------------------------------------------------------------------------
+# -- cost --------------------------------------------------------------------------------------------------------------
 
 
-def test_tokens_and_money_are_counted_and_the_prices_can_be_set(monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
+def test_tokens_and_cost_are_counted_and_prices_can_be_set(monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400}}
     acts = [answer(completion("a", usage=usage)), answer(completion("b", usage={**usage, "cost": 0.5}))]
     with Loopback(acts) as host:
@@ -234,22 +238,22 @@ def test_tokens_and_money_are_counted_and_the_prices_can_be_set(monkeypatch: pyt
         price_of("gpt-5")
 
 
-def test_what_the_host_itself_has_done_is_not_done_twice() -> None:
+def test_a_reply_in_which_the_host_ran_a_tool_is_not_asked_for_again() -> None:
     search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     begun = message({"type": "text", "text": "I search."}, search, ends=False)
     with Loopback([parts([begun]), answer(message({"type": "text", "text": "again"}))]) as host:
         result = Agent(model(host, "anthropic"), journal=None).run("q")
-        assert "broke its reply off" in str(result.error) and len(host.got) == 1
+        assert "cut off its reply" in str(result.error) and len(host.got) == 1
 
 
-def test_what_a_broken_reply_has_cost_counts_too() -> None:
-    said = message({"type": "text", "text": "hello"})
-    with Loopback([parts([said[:400]]), answer(said)]) as host:
+def test_the_cost_of_a_broken_reply_counts_too() -> None:
+    stream = message({"type": "text", "text": "hello"})
+    with Loopback([parts([stream[:400]]), answer(stream)]) as host:
         result = Agent(model(host, "anthropic", retries=1), journal=None).run("q")
     assert (result.answer, result.usage.input, result.usage.output) == ("hello", 18, 8)
 
 
-def test_what_a_call_has_cost_that_failed_for_good_counts_too() -> None:
+def test_the_cost_of_a_call_that_failed_for_good_counts_too() -> None:
     broken, whole = (
         parts([message({"type": "text", "text": "hello"})[:400]]),
         answer(message({"type": "text", "text": "hello"})),
@@ -266,16 +270,16 @@ def test_what_a_call_has_cost_that_failed_for_good_counts_too() -> None:
     assert (result.answer, result.usage.input, again.usage.input) == ("hello", 18, 18)
 
 
-# -- keys ----------------------------------------------------------------------------------------------------------------
+# -- keys --------------------------------------------------------------------------------------------------------------
 
 
 @WIRES
 def test_a_key_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
     echo = fault("401 Unauthorized", f"Incorrect API key provided: {KEY}")
-    heard: list[Any] = []
+    events: list[Any] = []
     with Loopback([*SCRIPTS[wire], echo]) as host:
         made = model(host, wire, api_key=KEY)
-        agent = Agent(made, [add], journal=str(tmp_path / "runs.db"), on_event=heard.append)
+        agent = Agent(made, [add], journal=str(tmp_path / "runs.db"), on_event=events.append)
         run, failed = agent.run("1+2?").run, agent.run("again")
         assert KEY in str(host.got[0].headers)
     shown = [
@@ -290,17 +294,17 @@ def test_a_key_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
     shown += [
         str(failed.error),
         repr(failed.error),
-        repr(heard),
+        repr(events),
         repr(failed.run),
         json.dumps(run.request(1), default=str),
     ]
     assert not [text for text in shown if KEY in text]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     with pytest.raises(TypeError, match="not pickled"):
-        pickle.dumps(made._given)
+        pickle.dumps(made._key)
 
 
-def test_headers_and_a_query_of_ones_own_are_sent_and_hidden() -> None:
+def test_custom_headers_and_a_query_are_sent_and_hidden() -> None:
     with Loopback([answer(completion("ok"))]) as host:
         made = OpenAI("m", base_url=f"{host.url}/openai?api-version=7", headers={"Api-Key": KEY, "X-Team": "blue team"})
         assert Agent(made, journal=None).run("q").answer == "ok"
@@ -314,17 +318,17 @@ def test_headers_and_a_query_of_ones_own_are_sent_and_hidden() -> None:
 
 @WIRES
 def test_a_key_in_the_query_is_shown_nowhere(wire: str, tmp_path: Any) -> None:
-    key, ends, heard = "plain4words-in2a5query", {"openai": "v1", "anthropic": "v1/messages", "ollama": "api"}, []
+    key, ends, events = "plain4words-in2a5query", {"openai": "v1", "anthropic": "v1/messages", "ollama": "api"}, []
     with Loopback([fault("404 Not Found", f"no such page for {key}")]) as host:
         make, base = (
             {"openai": OpenAI, "anthropic": Anthropic, "ollama": Ollama}[wire],
             f"{host.url}/{ends[wire]}?key={key}",
         )
         made = make("m", base_url=base)
-        result = Agent(made, journal=str(tmp_path / "runs.db"), on_event=heard.append).run("q")
+        result = Agent(made, journal=str(tmp_path / "runs.db"), on_event=events.append).run("q")
         assert host.got[0].line.count("/v1") == (wire != "ollama") and f"?key={key}" in host.got[0].line
         assert "no such page" in str(result.error)
-    shown = [repr(made), repr(result.error), repr(heard), repr(result.run), json.dumps(result.run.to_json())]
+    shown = [repr(made), repr(result.error), repr(events), repr(result.run), json.dumps(result.run.to_json())]
     assert not [text for text in shown if key in text]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
 
@@ -343,7 +347,7 @@ def test_a_key_can_stay_in_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
     assert OpenAI("m").headers()["authorization"] == "Bearer from-the-environment-1"
 
 
-def test_a_keyring_that_waits_for_a_person_holds_no_other_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_keyring_that_waits_for_a_person_does_not_delay_other_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = threading.Event()
 
     def get_password(service: str, name: str) -> str:
@@ -360,7 +364,7 @@ def test_a_keyring_that_waits_for_a_person_holds_no_other_run_up(monkeypatch: py
         assert run.wait(10).answer == "at last"
 
 
-def test_the_usual_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("GATEWAY_KEY", "gateway-key-0001")
     with Loopback([answer(completion("ok"))]) as host:
@@ -374,7 +378,7 @@ def test_the_usual_key_is_sent_to_no_other_host(monkeypatch: pytest.MonkeyPatch)
     assert sent == [None, "Bearer gateway-key-0001", f"Bearer {KEY}", f"Bearer {KEY}"]
 
 
-# -- what it can -------------------------------------------------------------------------------------------------------------
+# -- abilities and settings --------------------------------------------------------------------------------------------
 
 
 def test_abilities_can_be_set_and_choose_the_dialect() -> None:
@@ -387,17 +391,17 @@ def test_abilities_can_be_set_and_choose_the_dialect() -> None:
     assert "stop" in OpenAI("gpt-5-mini").without and "stop" not in OpenAI("gpt-4o").without
 
 
-def test_roles_are_asked_of_their_own_models() -> None:
+def test_each_role_asks_its_own_model() -> None:
     with (
-        Loopback([answer(completion("from the one"))]) as one,
-        Loopback([answer(completion("from the other"))]) as other,
+        Loopback([answer(completion("from the one"))]) as main_host,
+        Loopback([answer(completion("from the other"))]) as role_host,
     ):
-        agent = Agent(model(one, "openai"), journal=None, roles={"thought": model(other, "openai")})
-        assert agent.run("q").answer == "from the other" and one.got == []
+        agent = Agent(model(main_host, "openai"), journal=None, roles={"thought": model(role_host, "openai")})
+        assert agent.run("q").answer == "from the other" and main_host.got == []
 
 
-def test_a_reply_of_anthropic_may_be_longer_than_its_thinking() -> None:
-    """Its API refuses a request whose limit is not above the budget."""
+def test_a_reply_of_anthropic_can_be_longer_than_its_thinking() -> None:
+    """The API refuses a request whose limit is not above the thinking budget."""
     limits = []
     for more in ({"budget_tokens": 4_000}, {"budget_tokens": 10_000}, {"budget_tokens": 10_000, "most": 12_000}):
         own = {"max_tokens": more.pop("most")} if "most" in more else {}
@@ -408,7 +412,7 @@ def test_a_reply_of_anthropic_may_be_longer_than_its_thinking() -> None:
     assert limits == [8192, 18192, 12_000]
 
 
-def test_ollamas_options_and_counts() -> None:
+def test_options_and_token_counts_of_ollama() -> None:
     with Loopback([answer(ollama_text("hi", prompt_eval_count=11, eval_count=3))]) as host:
         made = Ollama("m", base_url=host.url, settings={"num_ctx": 8192, "keep_alive": "5m", "think": True})
         result = Agent(made, journal=None, settings={"temperature": 0}).run("q")
@@ -420,9 +424,7 @@ def test_ollamas_options_and_counts() -> None:
     assert (result.answer, result.usage.input, result.usage.output) == ("hi", 11, 3)
     broken = lines({"message": {"role": "assistant", "content": "hal"}, "done": False})
     with Loopback([parts([broken])]) as host:
-        assert "broke its reply off" in str(
-            Agent(Ollama("m", base_url=host.url, retries=0), journal=None).run("q").error
-        )
+        assert "cut off its reply" in str(Agent(Ollama("m", base_url=host.url, retries=0), journal=None).run("q").error)
     with Loopback([answer(broken + b'{"error": "out of memory"}\n')]) as host:
         assert "out of memory" in str(Agent(Ollama("m", base_url=host.url, retries=0), journal=None).run("q").error)
 
@@ -430,7 +432,7 @@ def test_ollamas_options_and_counts() -> None:
 @pytest.mark.parametrize(
     "url", ["localhost:8000", "ftp://x/v1", "http://", "http://[half", "http://h:port/", "http://u:p@h/"]
 )
-def test_a_base_url_that_is_none_is_refused_at_once(url: str) -> None:
+def test_an_unusable_base_url_is_refused_at_once(url: str) -> None:
     with pytest.raises(UsageError):
         OpenAI("m", base_url=url)
 
@@ -443,13 +445,13 @@ def test_a_base_url_that_is_none_is_refused_at_once(url: str) -> None:
         ("/v1", {"Cookie": "sid=Quiet77CompanyWord; v=1"}),
     ],
 )
-def test_a_signature_in_the_url_and_a_cookie_are_secrets_when_a_host_repeats_them(
+def test_a_signature_in_the_url_and_a_cookie_are_masked_when_a_host_repeats_them(
     tail: str, headers: dict[str, str]
 ) -> None:
     with Loopback(
         [fault("400 Bad", "what is Quiet77CompanyWord?"), answer(completion("it is Quiet77CompanyWord"))]
     ) as host:
         run = Agent(OpenAI("m", base_url=host.url + tail, headers=headers), journal="memory").start("q", paused=True)
-        refused, said = str(run.drive().error), run.drive().answer
-    assert "what is [secret" in refused and "it is [secret" in str(said)
-    assert "Quiet77" not in f"{refused} {said} {json.dumps(run.to_json(), default=str)}"
+        refused, reply = str(run.drive().error), run.drive().answer
+    assert "what is [secret" in refused and "it is [secret" in str(reply)
+    assert "Quiet77" not in f"{refused} {reply} {json.dumps(run.to_json(), default=str)}"

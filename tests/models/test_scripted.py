@@ -1,4 +1,4 @@
-"""The scripted model: what it gives, what it keeps, and how it ends."""
+"""The scripted model: what it returns, what it keeps, and how it ends."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import pytest
 from agentkit.core.messages import Call, Chat, Reply, Usage
 from agentkit.errors import NotRecorded
 from agentkit.models import dialects
-from agentkit.models.adapt import collect
 from agentkit.models.base import Abilities, Chunk, Request
+from agentkit.models.dialects.rendering import Rendering
+from agentkit.models.dialects.text import Text
 from agentkit.models.scripted import Echo, Scripted
-from agentkit.tools.tool import tool
+from agentkit.models.stream_collector import collect
+from agentkit.tools.tool import Tool, tool
 
 
 @tool
 def now() -> str:
-    """Tell the time."""
+    """Return the time."""
     return "noon"
 
 
@@ -27,7 +29,7 @@ def request(text: str = "q", dialect: str = "text") -> Request:
     return Request(Chat.of(text), dialects.get(dialect), (now,))
 
 
-def test_the_script_is_followed_and_every_request_kept_as_it_would_be_sent() -> None:
+def test_the_script_is_followed_and_every_request_is_kept_as_it_would_be_sent() -> None:
     model = Scripted(["one", Reply("two"), lambda asked: asked.chat.last.text.upper()], usage=Usage(3, 1))
     replies: list[Any] = [model(request(text)) for text in ("a", "b", "c")]
     assert [reply.text for reply in replies] == ["one", "two", "C"]
@@ -37,6 +39,29 @@ def test_the_script_is_followed_and_every_request_kept_as_it_would_be_sent() -> 
     assert [asked.chat.last.text for asked in model.raw_requests] == ["a", "b", "c"]  # type: ignore[union-attr]
 
 
+class CountingText(Text):
+    """The text dialect, which counts how often a chat is rendered."""
+
+    rendered = 0
+
+    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> Rendering:
+        self.rendered += 1
+        return super().render(chat, tools)
+
+
+def test_requests_are_rendered_only_when_they_are_looked_at() -> None:
+    model, dialect = Scripted(["one", "two"]), CountingText()
+    sent = [Request(Chat.of(text), dialect, (now,)) for text in ("a", "b")]
+    expected = [request.to_dict() for request in sent]
+    dialect.rendered = 0
+    for request in sent:
+        model(request)
+    assert dialect.rendered == 0 and len(model.requests) == model.calls == 2
+    assert model.requests[-1] == expected[-1] and dialect.rendered == 1
+    assert model.requests == expected == list(model.requests) and model.requests[:1] == expected[:1]
+    assert [] != model.requests != expected[:1] and repr(model.requests) == repr(expected)
+
+
 def test_an_error_in_the_script_is_raised_and_the_script_goes_on() -> None:
     model = Scripted([OSError("down"), "up"])
     with pytest.raises(OSError, match="down"):
@@ -44,7 +69,7 @@ def test_an_error_in_the_script_is_raised_and_the_script_goes_on() -> None:
     assert model(request()).text == "up"  # type: ignore[union-attr]
 
 
-def test_the_end_of_the_script_says_how_long_it_was_and_what_was_asked() -> None:
+def test_the_error_at_the_end_of_the_script_names_its_length_and_the_request() -> None:
     model = Scripted(["one"])
     model(request())
     with pytest.raises(NotRecorded, match=r"had 1 replies.*'what now\?'"):
@@ -57,14 +82,14 @@ def test_a_script_may_be_endless() -> None:
     assert [model(request()).text for _ in range(3)] == ["reply 0", "reply 1", "reply 2"]  # type: ignore[union-attr]
 
 
-def test_a_single_reply_is_no_script() -> None:
+def test_a_single_reply_is_refused_as_a_script() -> None:
     with pytest.raises(TypeError, match="list"):
         Scripted("hello")
 
 
-def test_a_reply_may_come_in_pieces() -> None:
-    whole = Reply("hello there", (Call("now", {"a": "ü"}, "c1"),), reasoning="because", usage=Usage(1, 2))
-    model = Scripted([whole], abilities=Abilities(tools=True, stream=True), chunks=3)
+def test_a_reply_can_be_streamed_in_pieces() -> None:
+    reply_in_full = Reply("hello there", (Call("now", {"a": "ü"}, "c1"),), reasoning="because", usage=Usage(1, 2))
+    model = Scripted([reply_in_full], abilities=Abilities(tools=True, stream=True), chunks=3)
     seen: list[Chunk] = []
     reply = collect(model(request()), seen.append)
     assert (reply.text, reply.reasoning, reply.usage, reply.finish) == (
@@ -93,6 +118,6 @@ def test_threads_share_one_script_without_losing_a_line() -> None:
     assert sorted(got, key=int) == list(map(str, range(200))) and len(model.requests) == 200
 
 
-def test_echo_answers_with_what_was_said_last() -> None:
+def test_echo_answers_with_the_last_user_message() -> None:
     reply = Echo()(request("hi"))
     assert dialects.get("text").read(reply, (now,)).answer == "hi"

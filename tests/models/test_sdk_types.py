@@ -1,4 +1,4 @@
-"""The official SDKs as judges: what agentkit sends, and what its own test host says, fit their types, strictly."""
+"""The official SDKs as judges: what agentkit sends, and what its own test host replies, fits their types strictly."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def add(a: int, b: int) -> int:
 
 
 def events(stream: bytes) -> list[Any]:
-    found = [line.removeprefix(b"data: ") for line in stream.split(b"\n") if line.startswith(b"data: ")]
-    return [json.loads(each) for each in found if each != b"[DONE]"]
+    data = [line.removeprefix(b"data: ") for line in stream.split(b"\n") if line.startswith(b"data: ")]
+    return [json.loads(line) for line in data if line != b"[DONE]"]
 
 
 def extras(model: Any) -> list[Any]:
-    """Everything in a pydantic object that its type does not know, however deep."""
+    """Return everything in a pydantic object that its type does not know, at any depth."""
     if isinstance(model, list):
-        return [extra for each in model for extra in extras(each)]
+        return [extra for item in model for extra in extras(item)]
     if not hasattr(model, "model_fields_set"):
         return []
     own = list((model.model_extra or {}).items())
     return own + [extra for name in type(model).model_fields for extra in extras(getattr(model, name))]
 
 
-def test_our_host_speaks_as_openai_does() -> None:
+def test_the_test_host_speaks_like_openai() -> None:
     for stream in (
         completion("hi", usage={"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}),
         calling("add", "{}"),
@@ -56,7 +56,7 @@ def test_our_host_speaks_as_openai_does() -> None:
         assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == "hi"
 
 
-def test_every_tape_of_this_repository_speaks_as_openai_does() -> None:
+def test_every_tape_of_this_repository_speaks_like_openai() -> None:
     tapes = sorted((Path(__file__).parents[2] / "notebooks" / "tapes").glob("*.json"))
     assert tapes
     for tape in tapes:
@@ -66,7 +66,7 @@ def test_every_tape_of_this_repository_speaks_as_openai_does() -> None:
                 assert extras(ChatCompletionChunk.model_validate(event, strict=True)) == []
 
 
-def test_our_host_speaks_as_anthropic_does() -> None:
+def test_the_test_host_speaks_like_anthropic() -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(RawMessageStreamEvent)
     stream = message({"type": "text", "text": "hi"}, {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}})
     for event in events(stream):
@@ -86,7 +86,7 @@ def talk(model: Remote) -> None:
 
 
 def check(kind: Any, body: bytes) -> None:
-    """See that a body fits the type of its parameters, and that the type knows all of its names."""
+    """Check that a body fits the type of its parameters, and that the type knows all of its names."""
     sent = json.loads(body)
     TypeAdapter(kind).validate_python(sent)
     assert set(sent) <= set(kind.__annotations__) | {
@@ -94,18 +94,18 @@ def check(kind: Any, body: bytes) -> None:
     }
 
 
-def test_what_is_sent_to_openai_fits_its_types() -> None:
+def test_requests_to_openai_fit_its_types() -> None:
     with Loopback([answer(calling("add", '{"a": 1, "b": 2}')), answer(completion("three"))]) as host:
         talk(OpenAI("gpt-5-mini", base_url=host.url, api_key="k"))
         for got in host.got:
             check(CompletionCreateParamsStreaming, got.body)
 
 
-def test_what_is_sent_to_anthropic_fits_its_types() -> None:
+def test_requests_to_anthropic_fit_its_types() -> None:
     thinking = {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}
     use = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1, "b": 2}}
-    said = {"type": "text", "text": "three"}
-    with Loopback([answer(message(thinking, use, stop="tool_use")), answer(message(said))]) as host:
+    text_block = {"type": "text", "text": "three"}
+    with Loopback([answer(message(thinking, use, stop="tool_use")), answer(message(text_block))]) as host:
         talk(Anthropic("claude-sonnet-4-5", base_url=host.url, api_key="k"))
         for got in host.got:
             check(MessageCreateParamsStreaming, got.body)

@@ -1,4 +1,4 @@
-"""Exchanges that are recorded once and played for ever: the same bytes, no network, no secret."""
+"""Exchanges that are recorded once and played any number of times: the same bytes, no network, no secrets."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from loopback import Loopback, answer, calling, completion, cut, delta, fault, l
 
 from agentkit import Agent, tool
 from agentkit.errors import ModelTimeout, ModelUnreachable, NotRecorded, UsageError
-from agentkit.models import local
+from agentkit.models import local_servers
 from agentkit.models.openai import OpenAI
 from agentkit.models.tape import Tape, pieces_of
-from agentkit.models.wire.retries import Retries
+from agentkit.models.transport.retries import Retries
 
 KEY = "sk-proj-abcdefghij0123456789abcdefghij"
 QUICK = Retries(2, first=0.01)
@@ -39,8 +39,8 @@ def drive(made: Agent, background: bool) -> Any:
     return made.start("2+3?").wait() if background else made.run("2+3?")
 
 
-@pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])
-def test_a_run_is_played_from_its_tape_without_host_and_key(tmp_path: Path, background: bool) -> None:
+@pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
+def test_a_run_is_played_from_its_tape_without_a_host_or_a_key(tmp_path: Path, background: bool) -> None:
     path = tmp_path / "deep" / "tape.json"
     acts = [fault("429 Too Many Requests", "slow", retry_after="0"), answer(calling("add", '{"a": 2, "b": 3}'))]
     with Loopback([*acts, parts(cut(completion("five 5️⃣"), 7))]) as host, Tape(path, "record"):
@@ -52,7 +52,7 @@ def test_a_run_is_played_from_its_tape_without_host_and_key(tmp_path: Path, back
     assert [repr(entry) for entry in again.run.entries[1:]] != [] and again.tool_calls_count == 1
 
 
-def test_nobody_is_waited_for_who_is_not_there(tmp_path: Path) -> None:
+def test_a_replay_waits_neither_for_retry_after_nor_for_a_rate_limit(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     busy = fault("429 Too Many Requests", "slow", retry_after="0")
     with Loopback([busy, busy, answer(completion("at last"))]) as host, Tape(path, "record"):
@@ -66,7 +66,7 @@ def test_nobody_is_waited_for_who_is_not_there(tmp_path: Path) -> None:
     assert [result.answer for result in runs] == ["at last"] * 2
 
 
-def test_the_same_bytes_come_in_the_same_pieces(tmp_path: Path) -> None:
+def test_the_same_bytes_are_played_in_the_same_pieces(tmp_path: Path) -> None:
     path, pieces = tmp_path / "tape.json", cut(completion("naïve 😀" * 20), 33)
     with Loopback([parts(pieces, pause=0.002)]) as host, Tape(path, "record") as tape:
         agent(host.url).run("q")
@@ -75,7 +75,7 @@ def test_the_same_bytes_come_in_the_same_pieces(tmp_path: Path) -> None:
     assert b"".join(played) == b"".join(pieces) and len(played) > 10
 
 
-def test_what_is_no_text_and_what_broke_is_played_as_it_was(tmp_path: Path) -> None:
+def test_binary_data_and_broken_connections_are_played_as_they_were(tmp_path: Path) -> None:
     noise, path = bytes(range(256)) * 3, tmp_path / "tape.json"
     with Loopback([answer(noise), parts([sse(delta(content="half"))], whole=False)]) as host, Tape(path, "record"):
         model = OpenAI("m", base_url=host.url, retries=1)
@@ -88,9 +88,9 @@ def test_what_is_no_text_and_what_broke_is_played_as_it_was(tmp_path: Path) -> N
 
 def test_no_secret_reaches_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_PASSWORD", "correct-horse-battery")
-    said = completion(f"the key is {KEY} and correct-horse-battery")
+    stream = completion(f"the key is {KEY} and correct-horse-battery")
     path = tmp_path / "tape.json"
-    with Loopback([answer(said, set_cookie="session=abcdef123456")]) as host, Tape(path, "record"):
+    with Loopback([answer(stream, set_cookie="session=abcdef123456")]) as host, Tape(path, "record"):
         agent(host.url).run(f"keep {KEY}")
     kept = path.read_text(encoding="utf-8")
     for secret in (KEY, "correct-horse", "session=", "authorization", "Bearer"):
@@ -99,7 +99,7 @@ def test_no_secret_reaches_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "[secret" in agent("http://127.0.0.1:9").run(f"keep {KEY}").answer
 
 
-def test_no_secret_reaches_the_tape_in_an_address(tmp_path: Path) -> None:
+def test_no_secret_reaches_the_tape_in_a_url(tmp_path: Path) -> None:
     path, key = tmp_path / "tape.json", "plain4words-in2a5query"
     elsewhere = answer("", "302 Found", location=f"https://login.example/{KEY}")
     with Loopback([elsewhere]) as host, Tape(path, "record"):
@@ -109,17 +109,17 @@ def test_no_secret_reaches_the_tape_in_an_address(tmp_path: Path) -> None:
     assert "login.example" in kept and KEY not in kept and key not in kept
 
 
-def test_no_secret_reaches_the_tape_among_bytes_that_are_no_text(tmp_path: Path) -> None:
+def test_no_secret_reaches_the_tape_in_binary_data(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     with Loopback([answer(b"\xff\xfe " + KEY.encode())]) as host, Tape(path, "record") as tape:
         agent(host.url).run("q")
     assert b"[secret" in (kept := b"".join(pieces_of(tape.exchanges[0]["response"]))) and KEY.encode() not in kept
 
 
-def test_no_secret_reaches_the_tape_in_a_packed_answer(tmp_path: Path) -> None:
+def test_no_secret_reaches_the_tape_in_a_compressed_response(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
-    packed = [gzip.compress(completion(said)) for said in (f"it is {KEY}, really", "nothing to hide")]
-    with Loopback([answer(each, content_encoding="gzip") for each in packed]) as host, Tape(path, "record") as tape:
+    packed = [gzip.compress(completion(text)) for text in (f"it is {KEY}, really", "nothing to hide")]
+    with Loopback([answer(body, content_encoding="gzip") for body in packed]) as host, Tape(path, "record") as tape:
         first = [agent(host.url).run(task).answer for task in "ab"]
         kept = [b"".join(pieces_of(exchange["response"])) for exchange in tape.exchanges]
     assert KEY.encode() not in kept[0] and b"[secret" in kept[0] and kept[1] == packed[1]
@@ -127,7 +127,7 @@ def test_no_secret_reaches_the_tape_in_a_packed_answer(tmp_path: Path) -> None:
         assert [agent("http://127.0.0.1:9").run(task).answer for task in "ab"] == first
 
 
-def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
+def test_a_missing_request_raises_and_shows_the_closest_recording(tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     with Loopback([answer(completion("ok"))]) as host, Tape(path, "record"):
         agent(host.url).run("the weather in Oslo")
@@ -136,7 +136,7 @@ def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
     assert isinstance(result.error, NotRecorded) and "Oslo" in str(result.error) and "Rome" in str(result.error)
     with pytest.raises(NotRecorded, match="record it first"):
         Tape(tmp_path / "none.json")
-    with pytest.raises(UsageError, match="is one of"):
+    with pytest.raises(UsageError, match="must be one of"):
         Tape(path, "rewind")  # type: ignore[arg-type]
 
 
@@ -150,14 +150,14 @@ def test_a_miss_is_loud_and_shows_the_nearest(tmp_path: Path) -> None:
         {"response": {"status": 1, "sizes": "x"}},
     ],
 )
-def test_a_tape_that_was_damaged_by_hand_says_where(changed: dict[str, Any], tmp_path: Path) -> None:
+def test_the_error_for_a_damaged_tape_names_the_exchange(changed: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "tape.json"
     with Loopback([answer(completion("ok"))]) as host, Tape(path, "record") as tape:
         agent(host.url).run("q")
         good = tape.exchanges[0]
     damaged = {**good, **changed} if changed else {}
     path.write_text(json.dumps({"agentkit_tape": 1, "exchanges": [good, damaged]}), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"tape\.json is no tape: its exchange 2 cannot be read"):
+    with pytest.raises(UsageError, match=r"tape\.json is not a tape: its exchange 2 cannot be read"):
         Tape(path)
 
 
@@ -170,7 +170,7 @@ def test_auto_asks_only_for_what_is_missing(tmp_path: Path) -> None:
         assert len(host.got) == 2
 
 
-def test_what_was_stopped_is_not_kept(tmp_path: Path) -> None:
+def test_a_response_that_was_stopped_is_not_recorded(tmp_path: Path) -> None:
     path, begun = tmp_path / "tape.json", threading.Event()
     with Loopback([stall([sse(delta(content="half a "))])]) as host, Tape(path, "record") as tape:
         run = agent(host.url).start("q", paused=True)
@@ -191,7 +191,7 @@ def open_after(data: bytes) -> Any:
     return act
 
 
-def test_what_a_host_was_left_for_is_kept(tmp_path: Path) -> None:
+def test_a_response_that_was_whole_or_timed_out_is_recorded(tmp_path: Path) -> None:
     path, whole = tmp_path / "tape.json", completion("whole").removesuffix(b"data: [DONE]\n\n")
     with Loopback([open_after(whole), open_after(sse(delta(content="half")))]) as host, Tape(path, "record"):
         assert agent(host.url).run("a").answer == "whole"
@@ -202,21 +202,23 @@ def test_what_a_host_was_left_for_is_kept(tmp_path: Path) -> None:
         assert "half" in tape.exchanges[1]["response"]["text"]
 
 
-def said_as_json(**data: Any) -> bytes:
+def json_answer(**data: Any) -> bytes:
     return answer(json.dumps(data), kind="application/json")
 
 
-def test_what_a_server_says_of_its_models_is_played_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the model is asked in another way than it was recorded, or is not found at all."""
+def test_the_answers_of_local_servers_about_their_models_are_played_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the model would be asked in another dialect than it was recorded in, or not be found at all."""
     ollama, other = tmp_path / "ollama.json", tmp_path / "other.json"
-    plain, final = (
-        said_as_json(capabilities=["completion"]),
+    no_tools, final = (
+        json_answer(capabilities=["completion"]),
         lines({"message": {"content": "FINAL_ANSWER: 5"}, "done": True}),
     )
-    with Loopback([plain, answer(final)]) as host, Tape(ollama, "record"):
+    with Loopback([no_tools, answer(final)]) as host, Tape(ollama, "record"):
         monkeypatch.setenv("OLLAMA_HOST", host.host)
         assert Agent("ollama:tiny", [add], journal=None).run("2+3?").answer == "5"
-    with Loopback([said_as_json(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(other, "record"):
+    with Loopback([json_answer(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(other, "record"):
         assert Agent(host.url, journal=None).run("2+3?").answer == "five"
     with Tape(ollama):
         assert Agent("ollama:tiny", [add], journal=None).run("2+3?").answer == "5"
@@ -224,31 +226,36 @@ def test_what_a_server_says_of_its_models_is_played_too(tmp_path: Path, monkeypa
         assert Agent(host.url, journal=None).run("2+3?").answer == "five"
 
 
-def test_the_server_that_was_found_is_found_on_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_was_found_is_found_again_on_the_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "tape.json"
-    with Loopback([said_as_json(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(path, "record"):
+    with Loopback([json_answer(data=[{"id": "qwen3"}]), answer(completion("five"))]) as host, Tape(path, "record"):
         monkeypatch.setenv("AGENTKIT_LOCAL", f"{host.url}/v1")
-        (name,) = local.models_at(f"{host.url}/v1", 20)
+        (name,) = local_servers.models_at(f"{host.url}/v1", 20)
         assert Agent(f"{host.url}/v1#{name}", journal=None).run("2+3?").answer == "five"
     with Tape(path):
-        found = Agent(journal=None)
-        assert found.model.name == f"{host.url}/v1#qwen3" and found.run("2+3?").answer == "five"
+        agent_without_model = Agent(journal=None)
+        assert (
+            agent_without_model.model.name == f"{host.url}/v1#qwen3"
+            and agent_without_model.run("2+3?").answer == "five"
+        )
     assert Agent(journal=None).model.name == "offline"
 
 
-def test_each_of_several_servers_gives_its_own_answers_on_the_tape(
+def test_each_of_several_servers_has_its_own_answers_on_the_tape(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, listed = tmp_path / "tape.json", [said_as_json(data=[{"id": name}]) for name in ("qwen3", "llama3")]
-    with Loopback(listed[:1]) as one, Loopback(listed[1:]) as other, Tape(path, "record"):
-        urls = [f"{host.url}/v1" for host in (one, other)]
-        recorded = [local.models_at(url, 20) for url in urls]
+    path, listed = tmp_path / "tape.json", [json_answer(data=[{"id": name}]) for name in ("qwen3", "llama3")]
+    with Loopback(listed[:1]) as first_host, Loopback(listed[1:]) as second_host, Tape(path, "record"):
+        urls = [f"{host.url}/v1" for host in (first_host, second_host)]
+        recorded = [local_servers.models_at(url, 20) for url in urls]
     monkeypatch.setenv("AGENTKIT_LOCAL", ",".join(["http://127.0.0.1:9/v1", *reversed(urls)]))
     with Tape(path):
-        assert [(found.address, found.models) for found in local.servers()] == list(zip(urls, recorded, strict=True))[
-            ::-1
-        ]
-        assert local.models_at("http://127.0.0.1:9/v1", 20) == recorded[0]  # a host that moved is known by its path
+        assert [(server.address, server.models) for server in local_servers.servers()] == list(
+            zip(urls, recorded, strict=True)
+        )[::-1]
+        assert (
+            local_servers.models_at("http://127.0.0.1:9/v1", 20) == recorded[0]
+        )  # a host that moved is recognized by its path
 
 
 TEST = """
@@ -269,7 +276,7 @@ class TestMore:
 """
 
 
-def test_the_fixture_records_once_and_plays_then(tmp_path: Path) -> None:
+def test_the_fixture_records_once_and_then_plays(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(TEST)
 
     def run(*more: str, **env: str) -> str:

@@ -223,7 +223,7 @@ def test_engines_shows_which_engine_fits_and_which_are_here(notebook: Any) -> No
 
 def test_models_says_which_one_is_used_and_why(notebook: Any) -> None:
     text = notebook.run("%agent models").text
-    assert "* offline answers when no -m is given: no other was named" in text and "<Scripted 'scripted'" in text
+    assert "* offline answers when no -m is given: no model was named" in text and "<Scripted 'scripted'" in text
     notebook.run("os = __import__('os'); os.environ['AGENTKIT_MODEL'] = 'echo'")
     try:
         assert "* echo answers when no -m is given: the environment variable" in notebook.run("%agent models").text

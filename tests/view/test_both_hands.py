@@ -15,7 +15,7 @@ from agentkit import Act, Agent, Answer, Call, Chat, Reply, Run, Think, tool
 from agentkit.core.messages import user
 from agentkit.errors import UsageError
 from agentkit.models.base import Abilities, Chunk
-from agentkit.models.scripted import pieces
+from agentkit.models.scripted import in_pieces as pieces
 
 View = Callable[..., Viewed]
 BOTH = Reply("Both.", (Call("price", {"item": "a"}, "1"), Call("price", {"item": "bb"}, "2")))

@@ -1,36 +1,26 @@
-"""What a dialect is: how a model is asked to act, and how its reply is read."""
+"""What a dialect is: a way to ask a model for actions, and to read them in its reply."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from agentkit.core.messages import Chat, Reply
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
-
-SECOND = "more than one action:"
-"""How the problem begins that names the actions of a reply which were not performed, because one came before them."""
-
-ONE_ACTION = "Only one action is taken per turn, and another one came before it."
-"""What the model is told about each of them, in the place of a result."""
-
-MOST_REFUSED = 5
-"""So many of them are answered one by one; a reply of a thousand actions makes no trace of a thousand entries."""
+from agentkit.core.steps import Tools
+from agentkit.models.dialects.rendering import Rendering
 
 
 class Dialect(Protocol):
-    """A way to write a chat for a model and to read what comes back. Pure functions; safe to share."""
+    """A way to write a chat for a model and to read its reply. A value of pure functions; safe to share."""
 
     name: str
     stop: tuple[str, ...]
     json_mode: bool
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
-        """Write the chat as messages for the wire. What each message becomes is cached on the message."""
+    def render(self, chat: Chat, tools: Tools) -> Rendering:
+        """Return the chat as messages for the model. What was rendered before is cached on the chat."""
 
-    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
-        """Give the schemas for the wire's `tools`, or nothing."""
+    def schemas(self, tools: Tools) -> list[dict[str, Any]]:
+        """Return the tool schemas for the request; an empty list if the dialect describes the tools in a message."""
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
-        """Read a reply: calls to perform, or an answer, and what was wrong with it."""
+    def read(self, reply: Reply, tools: Tools) -> Reply:
+        """Return the reply with the calls or the answer that it contains, and what was wrong with it."""

@@ -1,23 +1,29 @@
-"""The json dialect: a model with a JSON mode answers with one object per turn, a tool call or the final answer."""
+"""The json dialect: for a model with a JSON mode. It answers with one object per turn, a tool call or the final answer."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.messages import Chat, Message, Reply
-from agentkit.models.dialects import loose_json, native, protocol, spelled, thinking
-from agentkit.models.dialects.base import SECOND
-from agentkit.models.dialects.calls import ARGUMENT_KEYS, find, from_object, refused
-from agentkit.models.dialects.protocol import Reading
-from agentkit.models.dialects.text import prompt
-from agentkit.models.dialects.views import View, arguments_of, first_only, observed, plain, settled, spoken, view
+from agentkit.core.steps import Tools
+from agentkit.models.dialects import calls_in_text, loose_json, native, text_protocol, thinking_tags
+from agentkit.models.dialects.call_parsing import ARGUMENT_KEYS, call_from_object, find_tool
+from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, first_call_only, refused, some_names
+from agentkit.models.dialects.reading import Reading, completed
+from agentkit.models.dialects.rendering import (
+    Rendering,
+    View,
+    each_by_itself,
+    observation_view,
+    plain_view,
+    rendered,
+    shown_arguments,
+)
+from agentkit.models.dialects.text import instructions
 from agentkit.tools.observations import clip
 
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
-
-PROMPT = """\
+INSTRUCTIONS = """\
 You can use tools. Every message of yours is one JSON object and nothing else, in one of two shapes.
 
 To use a tool:
@@ -27,8 +33,8 @@ To finish, as soon as you know enough:
 {"type": "final_answer", "reasoning": "why nothing more is needed", "answer": "the answer, for the person who asked"}
 
 One tool per turn. Its result comes to you as a message that begins with Observation: and you never write that yourself.
-The keys and types in tool_args follow the tool's argument_schema. If an observation reports an error, mend the arguments
-or try another way.
+The keys and types in tool_args follow the tool's argument_schema. If an observation reports an error, correct the
+arguments or try another way.
 
 The tools:
 """
@@ -41,55 +47,57 @@ class Json:
     stop: tuple[str, ...] = ()
     json_mode = True
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> list[View]:
-        """Write the chat; the two shapes and the tools come first, and only if there are tools."""
-        head = [{"role": "system", "content": prompt(PROMPT, tools)}] if tools else []
-        return head + [view(message, "json", _write) for message in chat]
+    def render(self, chat: Chat, tools: Tools) -> Rendering:
+        """Return the chat; the two shapes and the tools come first, if there are tools."""
+        return Rendering(instructions(INSTRUCTIONS, tools) if tools else None, rendered(chat, "json", _extend).last)
 
-    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
-        """Give nothing: the tools stand in the first message."""
+    def schemas(self, tools: Tools) -> list[dict[str, Any]]:
+        """Return nothing: the instructions describe the tools."""
         return []
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
-        """Read the first object that is an action or an answer; where there is none, what the other dialects would read."""
+    def read(self, reply: Reply, tools: Tools) -> Reply:
+        """Read the first object that is an action or an answer; if there is none, what the other dialects would read."""
         if reply.calls:
             return native.Native().read(reply, tools)
         if not tools:
-            return plain(reply, self.name)
-        said, thought = thinking.split(reply.text)
-        raw, cut = protocol.before_observation(said)
+            return text_protocol.read_answer(reply, self.name)
+        text, thought = thinking_tags.split(reply.text)
+        raw, cut = text_protocol.before_observation(text)
         reading = _read(raw, tools, reply.finish)
         if reading.calls and not reading.thought:
             reading = reading._replace(thought=reply.reasoning or thought)
-        return settled(reply, self.name, raw, thought, reading, cut)
+        return completed(reply, self.name, raw, thought, reading, cut)
 
 
-def _read(text: str, tools: tuple[Tool, ...], finish: str) -> Reading:
-    readings = [_object(found, text, tools) for _, found in loose_json.objects(text)]
+def _read(text: str, tools: Tools, finish: str) -> Reading:
+    readings = [_read_object(parsed, text, tools) for _, parsed in loose_json.objects(text)]
     known = [reading for reading in readings if reading]
     if not known:
-        reading = protocol.read(text, tools, finish)
-        reading = reading if reading.readable else spelled.read(text, tools)
-        return first_only(reading) if reading.calls else reading
-    later = [call.name for reading in known[1:] for call in reading.calls]
-    later += ["the final answer"] * any(reading.answer is not None for reading in known[1:] if known[0].calls)
-    problems = (f"{SECOND} {', '.join(later[:5])} was not used",) if later else ()
-    others = [call for reading in known[1:] for call in reading.calls] if known[0].calls else []
-    return known[0]._replace(calls=known[0].calls + refused(others), problems=known[0].problems + problems)
+        reading = text_protocol.read(text, tools, finish)
+        reading = reading if reading.readable else calls_in_text.read(text, tools)
+        return first_call_only(reading) if reading.calls else reading
+    first, *later = known
+    extra_calls = [call for reading in later for call in reading.calls]
+    not_used = [call.name for call in extra_calls]
+    if first.calls and any(reading.answer is not None for reading in later):
+        not_used.append("the final answer")
+    problems = (f"{EXTRA_ACTIONS} {some_names(not_used)} was not used",) if not_used else ()
+    calls = first.calls + refused(extra_calls) if first.calls else ()
+    return first._replace(calls=calls, problems=first.problems + problems)
 
 
-def _object(found: loose_json.Found, text: str, tools: tuple[Tool, ...]) -> Reading | None:
-    """Read one object; None when it is neither an action nor an answer."""
-    data = found.value
+def _read_object(parsed: loose_json.Parsed, text: str, tools: Tools) -> Reading | None:
+    """Read one object; None if it is neither an action nor an answer."""
+    data = parsed.value
     thought = data.get("reasoning") or data.get("thought") or ""
     thought = thought if isinstance(thought, str) else json.dumps(thought, ensure_ascii=False)
-    typed = data.get("type") in ("tool_call", "function")
-    asks = typed or ("type" not in data and "answer" not in data)
-    if asks and (call := from_object(data, tools, mended=found.mended)):
-        named = "tool_name" in data or any(key in data for key in ARGUMENT_KEYS)
-        if typed or (named and find(call.name, tools)[1]):
+    has_type = data.get("type") in ("tool_call", "function")
+    may_be_call = has_type or ("type" not in data and "answer" not in data)
+    if may_be_call and (call := call_from_object(data, tools, mended=parsed.mended)):
+        has_usual_keys = "tool_name" in data or any(key in data for key in ARGUMENT_KEYS)
+        if has_type or (has_usual_keys and find_tool(call.name, tools)[1]):
             return Reading(thought, (call,))
-    elif not asks:
+    elif not may_be_call:
         answer = data.get("answer", text.strip())
         return Reading(thought, (), answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
     return None
@@ -97,16 +105,20 @@ def _object(found: loose_json.Found, text: str, tools: tuple[Tool, ...]) -> Read
 
 def _write(message: Message) -> View:
     if message.role == "tool":
-        return observed(message)
+        return observation_view(message)
     if message.role != "assistant":
-        return spoken(message)
+        return plain_view(message)
     if message.dialect == "json" and message.raw:
         return {"role": "assistant", "content": clip(message.raw)}
     if not message.calls and not message.dialect:
-        return spoken(message)
+        return plain_view(message)
     reasoning = message.text if message.calls else message.reasoning
-    shapes: list[dict[str, Any]] = [
-        {"type": "tool_call", "reasoning": reasoning, "tool_name": call.name, "tool_args": arguments_of(call)}
+    objects: list[dict[str, Any]] = [
+        {"type": "tool_call", "reasoning": reasoning, "tool_name": call.name, "tool_args": shown_arguments(call)}
         for call in message.calls
     ] or [{"type": "final_answer", "reasoning": reasoning, "answer": message.text}]
-    return {"role": "assistant", "content": clip("\n".join(json.dumps(shape, ensure_ascii=False) for shape in shapes))}
+    content = "\n".join(json.dumps(written, ensure_ascii=False) for written in objects)
+    return {"role": "assistant", "content": clip(content)}
+
+
+_extend = each_by_itself("json", _write)

@@ -1,82 +1,81 @@
-"""The native dialect: a model that calls tools by itself, in the neutral form that the wires translate."""
+"""The native dialect: the model's API knows tool calls. Messages have a neutral form, which each API translates."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.messages import Call, Chat, Message, Reply
-from agentkit.models.dialects import protocol, spelled, thinking
-from agentkit.models.dialects.calls import find, from_wire, identity, takes_nothing
-from agentkit.models.dialects.protocol import Reading
-from agentkit.models.dialects.views import View, concluded, observed, plain, settled, spoken, view
+from agentkit.core.steps import Tools
+from agentkit.models.dialects import calls_in_text, text_protocol, thinking_tags
+from agentkit.models.dialects.call_parsing import call_id, find_tool, takes_no_arguments
+from agentkit.models.dialects.reading import Reading, completed, completed_without_calls
+from agentkit.models.dialects.rendering import (
+    Block,
+    Progress,
+    Rendering,
+    View,
+    block_after,
+    observation_view,
+    plain_view,
+    rendered,
+    view,
+)
 from agentkit.tools.observations import clip
-
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
 
 NOT_RUN = "This call was not run."
 NOT_OFFERED = "a tool was called, but none was offered"
-_REFUSED = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class Native:
-    """Calls go over the wire as calls; each is answered by a tool message directly after it, in call order."""
+    """Calls travel as calls; each is answered by a tool message directly after it, in the order of the calls."""
 
     name = "native"
     stop: tuple[str, ...] = ()
     json_mode = False
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> list[View]:
-        """Write the chat with every call answered exactly once, directly after the message that asked for it."""
-        written: list[View] = []
-        seen: dict[str, int] = {}
-        asking: Message | None = None
-        following: list[Message] = []
-        for message in chat:
-            if message.role == "assistant" and asking:
-                written += _group(asking, following, seen)
-                asking, following = None, []
-            if message.calls:
-                asking = message
-            elif asking:
-                following.append(message)
-            else:
-                written.append(view(message, "native", _write))
-        return written + (_group(asking, following, seen) if asking else [])
+    def render(self, chat: Chat, tools: Tools) -> Rendering:
+        """Return the chat with every call answered exactly once, directly after the message that makes it."""
+        return Rendering(None, rendered(chat, "native", _extend).last)
 
-    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
-        """Give the tools as the wire wants them."""
+    def schemas(self, tools: Tools) -> list[dict[str, Any]]:
+        """Return the tools as APIs expect them."""
         return [tool.native for tool in tools]
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
-        """Read the calls of a reply, else calls that its text spells out, else its text as the answer."""
+    def read(self, reply: Reply, tools: Tools) -> Reply:
+        """Read the calls of a reply, else calls that are written out in its text, else its text as the answer."""
         if not tools:
             problems = (*reply.problems, NOT_OFFERED) if reply.calls else reply.problems
-            return plain(replace(reply, calls=(), problems=problems), self.name)
-        said, thought = thinking.split(reply.text)
+            return text_protocol.read_answer(replace(reply, calls=(), problems=problems), self.name)
+        text, thought = thinking_tags.split(reply.text)
         if reply.calls:
-            if said is reply.text and (usual := _as_sent(reply, tools)):
-                return usual
-            calls = tuple(_known(call, n, tools) for n, call in enumerate(reply.calls))
-            return settled(reply, self.name, said, thought, Reading(said.strip(), calls))
-        reading = spelled.read(said, tools)
+            if text is reply.text and (unchanged := _as_sent(reply, tools)):
+                return unchanged
+            calls = tuple(_recognized(call, position, tools) for position, call in enumerate(reply.calls))
+            return completed(reply, self.name, text, thought, Reading(text.strip(), calls))
+        reading = calls_in_text.read(text, tools)
         if reading.calls or reading.problems:
-            return settled(reply, self.name, said, thought, reading)
-        kept, cut = protocol.before_observation(said)
-        reading = protocol.read(kept, tools, reply.finish)
-        if reading.calls and (cut or find(reading.calls[0].name, tools)[1]):
-            return settled(reply, self.name, kept, thought, reading, cut)
-        return concluded(reply, self.name, said, thought, protocol.read(said, ()) if cut else reading)
+            return completed(reply, self.name, text, thought, reading)
+        kept, cut = text_protocol.before_observation(text)
+        reading = text_protocol.read(kept, tools, reply.finish)
+        if reading.calls and (cut or find_tool(reading.calls[0].name, tools)[1]):
+            return completed(reply, self.name, kept, thought, reading, cut)
+        if cut:
+            reading = text_protocol.read(text, ())
+        return completed_without_calls(reply, self.name, text, thought, reading)
 
 
-def _as_sent(reply: Reply, tools: tuple[Tool, ...]) -> Reply | None:
-    """Take the usual reply as it is, spelled out because each step of every run passes here; None if a call needs mending."""
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def _as_sent(reply: Reply, tools: Tools) -> Reply | None:
+    """Return a reply whose calls need no changes, and None for any other; nearly every step of a run passes here."""
     names = [tool.name for tool in tools]
     for call in reply.calls:
-        if call.name not in names or not call.id or call.problem or type(call.arguments) is not dict:
+        if call.name not in names or not call.id or call.problem:
             return None
     return Reply(
         reply.text.strip(), reply.calls, None, reply.reasoning, reply.text, "native", reply.problems, "", True,
@@ -84,61 +83,126 @@ def _as_sent(reply: Reply, tools: tuple[Tool, ...]) -> Reply | None:
     )  # fmt: skip
 
 
-def _known(call: Call, position: int, tools: tuple[Tool, ...]) -> Call:
-    """Give a call its registered name and an id; unusable arguments stay so, but none at all will do where none are taken."""
-    arguments: Any = call.arguments
-    if not isinstance(arguments, dict):  # a model may hand over what it got
-        call = from_wire(call.name, arguments, call.id)
-    name, tool = find(call.name, tools)
-    if call.problem and tool and takes_nothing(tool) and not (call.raw or "").strip():
+def _recognized(call: Call, position: int, tools: Tools) -> Call:
+    """Return a call with the registered name of its tool and an id. Empty arguments will do for a tool that takes none."""
+    name, tool = find_tool(call.name, tools)
+    if call.problem and tool and takes_no_arguments(tool) and not (call.raw or "").strip():
         call = replace(call, arguments={}, problem="", coerced=(*call.coerced, "empty text was read as no arguments"))
     if call.id and call.name == name:
         return call
-    return replace(call, name=name, id=call.id or identity(name, call.arguments or call.raw, position))
+    return replace(call, name=name, id=call.id or call_id(name, call.arguments or call.raw, position))
 
 
-def _group(asking: Message, following: list[Message], seen: dict[str, int]) -> list[View]:
-    """Write a message with calls, their results in call order, and then what was said between them."""
-    slots: dict[str, list[int]] = {}
-    for n, call in enumerate(asking.calls):
-        slots.setdefault(call.id, []).append(n)
-    results: list[View | None] = [None] * len(asking.calls)
-    rest: list[View] = []
-    for message in following:
-        free = slots.get(message.call_id) if message.role == "tool" else None
-        if free:
-            results[free.pop(0)] = view(message, "result", _result)
+# -- rendering ---------------------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    """The messages of one new block, and the call ids that are used in it and before it."""
+
+    def __init__(self, before: Block | None) -> None:
+        self.before = before
+        self.views: list[View] = []
+        self.numbers: dict[str, int] = {}
+
+    def block(self) -> Block | None:
+        """Return the finished block, or the one before it if there was nothing to write."""
+        return block_after(self.before, self.views, self.numbers or None) if self.views else self.before
+
+    def add(self, message: Message) -> None:
+        """Add a message that makes no calls."""
+        self.views.append(view(message, "native", _write))
+
+    def add_group(self, asking: Message, following: list[Message]) -> None:
+        """Add a message with calls, their results in the order of the calls, and then what was said in between."""
+        open_slots: dict[str, list[int]] = {}
+        for position, call in enumerate(asking.calls):
+            open_slots.setdefault(call.id, []).append(position)
+        results: list[View | None] = [None] * len(asking.calls)
+        others: list[View] = []
+        for message in following:
+            slots = open_slots.get(message.call_id) if message.role == "tool" else None
+            if slots:
+                results[slots.pop(0)] = view(message, "result", _write_result)
+            else:
+                others.append(view(message, "native", _write))
+        asked = view(asking, "native", _write)
+        ids = [self._unique(call.id) for call in asking.calls]
+        if ids != [call.id for call in asking.calls]:
+            calls = [{**sent, "id": id} for sent, id in zip(asked["tool_calls"], ids, strict=True)]
+            asked = {**asked, "tool_calls": calls}
+        self.views.append(asked)
+        for call, id, result in zip(asking.calls, ids, results, strict=True):
+            if result is None:
+                result = {"role": "tool", "tool_call_id": id, "name": wire_name(call.name), "content": NOT_RUN}
+            elif result["tool_call_id"] != id:
+                result = {**result, "tool_call_id": id}
+            self.views.append(result)
+        self.views += others
+
+    def _unique(self, id: str) -> str:
+        """Return an id that the chat does not use yet: APIs refuse a chat that uses one twice."""
+        id = id or "call"
+        number = self._number(id)
+        if number is None:
+            self.numbers[id] = 1
+            return id
+        unique = id
+        while self._number(unique) is not None:
+            number += 1
+            unique = f"{id}_{number}"
+        self.numbers[id] = number
+        self.numbers[unique] = 1
+        return unique
+
+    def _number(self, id: str) -> int | None:
+        """Return the last number that was appended to an id (1: none yet), or None if the id is not used yet."""
+        if id in self.numbers:
+            return self.numbers[id]
+        for block in self.before.back() if self.before else ():
+            if block.numbers and id in block.numbers:
+                return block.numbers[id]
+        return None
+
+
+def _extend(known: Progress, messages: list[Message]) -> Progress:
+    """Render the messages that came since; the last group is written anew if they belong to it."""
+    last, asking, following = known.last, known.asking, list(known.following)
+    if asking and _begins_anew(messages[0]):
+        asking, following = None, []
+    elif asking:
+        last = last and last.before
+    closed = _Writer(last)
+    for message in messages:
+        if asking and _begins_anew(message):
+            closed.add_group(asking, following)
+            asking, following = None, []
+        if message.calls:
+            asking = message
+        elif asking:
+            following.append(message)
         else:
-            rest.append(view(message, "native", _write))
-    asked = view(asking, "native", _write)
-    ids = [_fresh(call.id, seen) for call in asking.calls]
-    if ids != [call.id for call in asking.calls]:
-        asked = {**asked, "tool_calls": [{**sent, "id": id} for sent, id in zip(asked["tool_calls"], ids, strict=True)]}
-    for n, (call, id) in enumerate(zip(asking.calls, ids, strict=True)):
-        result = results[n] or {"role": "tool", "tool_call_id": id, "name": wire_name(call.name), "content": NOT_RUN}
-        results[n] = result if result["tool_call_id"] == id else {**result, "tool_call_id": id}
-    return [asked, *results, *rest]  # type: ignore[list-item]
+            closed.add(message)
+    if not asking:
+        return Progress(closed.block())
+    open_group = _Writer(closed.block())
+    open_group.add_group(asking, following)
+    return Progress(open_group.block(), asking, tuple(following))
 
 
-def _fresh(id: str, seen: dict[str, int]) -> str:
-    """Give an id that the chat does not use yet: APIs refuse a chat that uses one twice."""
-    fresh = id = id or "call"
-    while fresh in seen:
-        seen[id] += 1
-        fresh = f"{id}_{seen[id]}"
-    seen[fresh] = 1
-    return fresh
+def _begins_anew(message: Message) -> bool:
+    """Return whether a message cannot belong to the group of calls before it."""
+    return message.role == "assistant" or bool(message.calls)
 
 
 def wire_name(name: str) -> str:
-    """Write a tool's name with the letters that APIs accept."""
-    return _REFUSED.sub("_", name)[:64] or "_"
+    """Return a tool's name in the letters that APIs accept."""
+    return _NOT_ALLOWED.sub("_", name)[:64] or "_"
 
 
 def _write(message: Message) -> View:
     if message.role == "tool":
-        return observed(message)
-    written = spoken(message)
+        return observation_view(message)
+    written = plain_view(message)
     if message.calls:
         written["tool_calls"] = [
             {
@@ -153,7 +217,7 @@ def _write(message: Message) -> View:
     return written
 
 
-def _result(message: Message) -> View:
+def _write_result(message: Message) -> View:
     return {
         "role": "tool",
         "tool_call_id": message.call_id,

@@ -1,19 +1,28 @@
-"""The text dialect: any model can be asked to think and act in lines that begin with agreed words."""
+"""The text dialect: for any model. It is asked to think and act in lines that begin with agreed words."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentkit.core.messages import Chat, Message, Reply
-from agentkit.models.dialects import native, protocol, spelled, thinking
-from agentkit.models.dialects.views import View, arguments_of, first_only, observed, plain, settled, spoken, view
+from agentkit.core.steps import Tools
+from agentkit.models.dialects import calls_in_text, native, text_protocol, thinking_tags
+from agentkit.models.dialects.one_action_per_turn import first_call_only
+from agentkit.models.dialects.reading import completed
+from agentkit.models.dialects.rendering import (
+    Block,
+    Rendering,
+    View,
+    each_by_itself,
+    observation_view,
+    plain_view,
+    rendered,
+    shown_arguments,
+)
 from agentkit.tools.observations import clip
 
-if TYPE_CHECKING:
-    from agentkit.tools.tool import Tool
-
-PROMPT = """\
+INSTRUCTIONS = """\
 You can use tools. Every message of yours takes one of two forms.
 
 To use a tool:
@@ -27,7 +36,7 @@ FINAL_ANSWER: the answer, for the person who asked
 
 Begin with a Thought. Ask for one tool per turn, then stop: its result comes to you as a message that begins with
 Observation: and you never write that line yourself. The keys and types in Action Input follow the tool's
-argument_schema. If an observation reports an error, mend the arguments or try another way. Write FINAL_ANSWER: once,
+argument_schema. If an observation reports an error, correct the arguments or try another way. Write FINAL_ANSWER: once,
 in your last message.
 
 The tools:
@@ -41,49 +50,65 @@ class Text:
     stop: tuple[str, ...] = ("\nObservation:",)
     json_mode = False
 
-    def render(self, chat: Chat, tools: tuple[Tool, ...]) -> list[View]:
-        """Write the chat; the protocol comes first, and only if there are tools."""
-        head = [{"role": "system", "content": prompt(PROMPT, tools)}] if tools else []
-        return head + [view(message, "text", _write) for message in chat]
+    def render(self, chat: Chat, tools: Tools) -> Rendering:
+        """Return the chat; the instructions come first, if there are tools."""
+        return Rendering(instructions(INSTRUCTIONS, tools) if tools else None, rendered(chat, "text", _extend).last)
 
-    def schemas(self, tools: tuple[Tool, ...]) -> list[dict[str, Any]]:
-        """Give nothing: the tools stand in the first message."""
+    def schemas(self, tools: Tools) -> list[dict[str, Any]]:
+        """Return nothing: the instructions describe the tools."""
         return []
 
-    def read(self, reply: Reply, tools: tuple[Tool, ...]) -> Reply:
-        """Read one action or the final answer; a made-up observation and what follows it are cut first."""
+    def read(self, reply: Reply, tools: Tools) -> Reply:
+        """Read one action or the final answer; an invented observation and what follows it are cut off first."""
         if reply.calls:
             return native.Native().read(reply, tools)
         if not tools:
-            return plain(reply, self.name)
-        said, thought = thinking.split(reply.text)
-        raw, cut = protocol.before_observation(said)
-        reading = protocol.read(raw, tools, reply.finish)
+            return text_protocol.read_answer(reply, self.name)
+        text, thought = thinking_tags.split(reply.text)
+        raw, cut = text_protocol.before_observation(text)
+        reading = text_protocol.read(raw, tools, reply.finish)
         if not reading.readable:
-            reading = spelled.read(raw, tools)
-            reading = first_only(reading) if reading.calls else reading
-        return settled(reply, self.name, raw, thought, reading, cut)
+            reading = calls_in_text.read(raw, tools)
+            reading = first_call_only(reading) if reading.calls else reading
+        return completed(reply, self.name, raw, thought, reading, cut)
 
 
-def prompt(words: str, tools: tuple[Tool, ...]) -> str:
-    """Put the schemas of the tools after the words that explain how to use them."""
-    return words + json.dumps([tool.schema for tool in tools], indent=2, ensure_ascii=False)
+_MAX_KNOWN = 32
+_known: dict[tuple[str, tuple[int, ...]], tuple[Block, Tools]] = {}
+
+
+def instructions(text: str, tools: Tools) -> Block:
+    """Return the message that explains how to use the tools and describes them; made once for the same tools."""
+    key = (text, tuple(map(id, tools)))
+    known = _known.get(key)
+    if known is None:
+        schemas = json.dumps([tool.schema for tool in tools], indent=2, ensure_ascii=False)
+        if len(_known) >= _MAX_KNOWN:
+            _known.clear()
+        known = _known[key] = (
+            Block([{"role": "system", "content": text + schemas}]),
+            tools,
+        )  # so that the ids stay theirs
+    return known[0]
 
 
 def _write(message: Message) -> View:
     if message.role == "tool":
-        return observed(message)
+        return observation_view(message)
     if message.role != "assistant":
-        return spoken(message)
+        return plain_view(message)
     if message.dialect == "text" and message.raw:
         return {"role": "assistant", "content": clip(message.raw)}
     lines = []
     if message.calls:
         lines += [f"Thought: {message.text}"] if message.text else []
         for call in message.calls:
-            given = arguments_of(call)
-            written = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            arguments = shown_arguments(call)
+            written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
             lines += [f"Action: {call.name}", f"Action Input: {written}"]
     else:
         lines += [f"FINAL_ANSWER: {message.text}" if message.dialect else message.text]
     return {"role": "assistant", "content": clip("\n".join(lines))}
+
+
+_extend = each_by_itself("text", _write)

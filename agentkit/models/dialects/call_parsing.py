@@ -1,0 +1,159 @@
+"""Make calls out of what a model wrote: find the tool, read the arguments, and say why they cannot be used."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+from agentkit.core.messages import Call, canonical, digest
+from agentkit.core.steps import OfferedTool, Tools
+from agentkit.models.dialects import loose_json
+from agentkit.tools.name_matching import match_name, strip_decoration
+from agentkit.tools.tool import Tool
+
+NAME_KEYS = ("tool_name", "name", "tool", "action", "function")
+"""The keys under which models put the name of a tool."""
+
+ARGUMENT_KEYS = ("tool_args", "arguments", "args", "action_input", "parameters", "input")
+"""The keys under which models put its arguments."""
+
+_WORDS_FOR_NOTHING = {"", "{}", "none", "null", "nil", "n/a", "na", "no input", "empty", "-", "()", '""', "''"}
+_FENCE = re.compile(r"^[ \t]*+```", re.MULTILINE)
+
+
+def find_tool(name: str, tools: Tools) -> tuple[str, OfferedTool | None]:
+    """Return the registered name of a tool, and the tool; for an unknown tool its name without decoration, and None."""
+    for tool in tools:
+        if tool.name == name:
+            return name, tool
+    known = {tool.name: tool for tool in tools}
+    match = match_name(name, known)
+    return (match, known[match]) if match is not None else (strip_decoration(name) or name.strip(), None)
+
+
+def call_id(name: str, arguments: Any, position: int) -> str:
+    """Return an id that follows from the call, so that the same reply always gets the same ids."""
+    return f"call_{digest(canonical([name, arguments, position]))[:16]}"
+
+
+def make_call(name: str, arguments: dict[str, Any], position: int = 0, **more: Any) -> Call:
+    """Return a call with an id."""
+    return Call(name, arguments, call_id(name, arguments or more.get("raw"), position), **more)
+
+
+def call_from_text(name: str, text: str, tools: Tools, *, cut_off: bool = False) -> Call:
+    """Return the call of a tool whose input was written as `text`. `cut_off`: the end of the text may be missing."""
+    name, tool = find_tool(name, tools)
+    sole_text = tool.sole_text if isinstance(tool, Tool) else None
+    body, is_fenced = unfenced(text)
+    if body.startswith('"') and not sole_text and (inner := unquoted(body)).lstrip().startswith("{"):
+        body = inner.strip()
+    raw: dict[str, Any] = {"raw": text.strip()}
+    if body.startswith("{") and not (tool and takes_no_arguments(tool) and body == "{}"):
+        parsed = loose_json.object_at(body)
+        if parsed.value is None:
+            return make_call(name, {}, problem=_unusable(parsed.problem), **raw)
+        notes = (parsed.mended,) if parsed.mended else ()
+        if body[parsed.end :].strip().strip("`").strip():
+            notes = (*notes, "text after the object was left out")
+        return make_call(name, parsed.value, coerced=notes, **raw)
+    needs_none = tool and not (cut_off or sole_text or tool.parameters.get("required"))
+    if tool and body.casefold() in _WORDS_FOR_NOTHING and (takes_no_arguments(tool) or needs_none):
+        note = f"{repr(body) if body else 'an empty input'} was read as no arguments"
+        return make_call(name, {}, coerced=() if body == "{}" else (note,), **raw)
+    if cut_off:
+        return make_call(name, {}, problem=_unusable(loose_json.CUT_OFF), **raw)
+    if sole_text is None:
+        return make_call(name, {}, problem=_unusable(loose_json.NO_OBJECT), **raw)
+    if not body:
+        return make_call(name, {}, problem=f"The input is empty; {name!r} needs {sole_text!r}.", **raw)
+    value = body if is_fenced else unquoted(body)
+    return make_call(name, {sole_text: value}, coerced=(f"the bare text was taken as {sole_text!r}",), **raw)
+
+
+def call_from_object(data: dict[str, Any], tools: Tools, *, position: int = 0, mended: str = "") -> Call | None:
+    """Return the call that a JSON object describes, under any of the usual keys; None if it names no tool."""
+    data = next((data[key] for key in NAME_KEYS if isinstance(data.get(key), dict)), data)
+    name = next((data[key] for key in NAME_KEYS if isinstance(data.get(key), str) and data[key].strip()), None)
+    if name is None:
+        return None
+    arguments = next((data[key] for key in ARGUMENT_KEYS if key in data), None)
+    notes = (mended,) if mended else ()
+    name, _ = find_tool(name, tools)
+    if isinstance(arguments, str):
+        call = call_from_text(name, arguments, tools)
+        return replace(call, coerced=notes + call.coerced, id=call_id(name, call.arguments or call.raw, position))
+    if isinstance(arguments, dict) or arguments is None:
+        return make_call(name, arguments or {}, position, coerced=notes)
+    problem = _unusable(loose_json.NO_OBJECT)
+    return make_call(name, {}, position, raw=json.dumps(arguments), problem=problem, coerced=notes)
+
+
+def call_from_api(name: str, arguments: Any, id: str = "") -> Call:
+    """Return the call that an API sent. Its arguments must be a JSON object, as text or as data; nothing is mended."""
+    if isinstance(arguments, dict):
+        return Call(name, arguments, id)
+    if not isinstance(arguments, str):
+        return Call(name, {}, id, repr(arguments)[:1000], _unusable(loose_json.NO_OBJECT))
+    start = len(arguments) - len(arguments.lstrip())
+    parsed = loose_json.strict(arguments, start)
+    if isinstance(parsed.value, dict) and not arguments[parsed.end :].strip():
+        return Call(name, parsed.value, id, arguments)
+    if not arguments.strip():
+        return Call(name, {}, id, arguments, _unusable("empty"))
+    cut_off = arguments[start] == "{" and parsed.value is None and loose_json.is_cut_off(arguments, start)
+    reason = loose_json.CUT_OFF if cut_off else parsed.problem or loose_json.NO_OBJECT
+    return Call(name, {}, id, arguments, _unusable(reason))
+
+
+def unfenced(text: str) -> tuple[str, bool]:
+    """Return a text without the code fence or the backticks around it, and whether there was a fence.
+
+    A closing fence whose opening one came before the text is removed, too.
+    """
+    text = text.strip()
+    if text.startswith("```"):
+        _, _, rest = text.partition("\n")
+        if not rest:
+            return text.strip("`").strip().removeprefix("json ").strip(), True
+        inside, _, _ = rest.partition("\n```")
+        return inside.removesuffix("```").strip(), True
+    text = without_stray_fence(text)
+    if len(text) > 1 and text[0] == text[-1] == "`":
+        text = text.strip("`").strip()
+    return text, False
+
+
+def without_stray_fence(text: str) -> str:
+    """Return a text without a closing fence at its end that was not opened in it."""
+    text = text.strip()
+    if text.endswith("```") and len(_FENCE.findall(text)) % 2:
+        before = text[:-3]
+        if not before.strip() or before.endswith(("\n", "\r")) or "\n" not in text:
+            return before.strip()
+    return text
+
+
+def unquoted(text: str) -> str:
+    """Return a text without the quotes around it, even if only the first of them is there."""
+    if text[:1] not in ('"', "'"):
+        return text
+    quote, parsed = text[0], loose_json.strict(text)
+    if isinstance(parsed.value, str):
+        rest = text[parsed.end :]
+        if not rest or rest.lstrip(" \t\r").startswith("\n"):
+            return parsed.value
+    if text.count(quote) == 1:
+        return text[1:].strip()
+    return text[1:-1] if text[-1] == quote and text.count(quote) == 2 else text
+
+
+def takes_no_arguments(tool: OfferedTool) -> bool:
+    """Return whether a tool has no arguments."""
+    return not tool.parameters.get("properties")
+
+
+def _unusable(reason: str) -> str:
+    return f"The arguments were not used: they are {reason}. Give one JSON object."

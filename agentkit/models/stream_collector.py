@@ -1,0 +1,160 @@
+"""Collect the chunks of a stream into one reply. A stream that just stops is an error, not a reply."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from agentkit.core.messages import Reply
+from agentkit.core.usage import Usage
+from agentkit.errors import ModelError
+from agentkit.models.base import CallDelta, Chunk
+from agentkit.models.dialects.call_parsing import call_from_api
+from agentkit.models.reply_conversion import reply_of
+from agentkit.models.surrogates import paired
+
+OnChunk = Callable[[Chunk], Any] | None
+"""Is called with each chunk as it arrives."""
+
+
+def collect(output: Any, on_chunk: OnChunk = None) -> Reply:
+    """Return the reply in what a model returned. A stream is closed at the end, whatever happens.
+
+    Raises `ModelError` if a stream stops without a finish reason, or if the output is not a reply.
+    """
+    if not _is_stream(output):
+        return reply_of(output)
+    collector = StreamCollector()
+    try:
+        for piece in output:
+            chunk = collector.add(piece)
+            if on_chunk:
+                on_chunk(chunk)
+        return collector.reply()
+    except ModelError as error:
+        error.usage = collector.spent
+        raise
+    finally:
+        if close := getattr(output, "close", None):
+            close()
+
+
+async def acollect(output: Any, on_chunk: OnChunk = None) -> Reply:
+    """Return the reply in what a model returned, and await it if necessary; otherwise like `collect`."""
+    if inspect.isawaitable(output):
+        output = await output
+    if not hasattr(output, "__aiter__"):
+        return collect(output, on_chunk)
+    collector = StreamCollector()
+    try:
+        async for piece in output:
+            chunk = collector.add(piece)
+            if on_chunk:
+                on_chunk(chunk)
+        return collector.reply()
+    except ModelError as error:
+        error.usage = collector.spent
+        raise
+    finally:
+        if close := getattr(output, "aclose", None):
+            await close()
+
+
+def _is_stream(output: Any) -> bool:
+    """Return whether something is a stream of chunks, and neither a reply nor a record of one."""
+    return hasattr(output, "__iter__") and not isinstance(output, str | dict | Reply) and not hasattr(output, "content")
+
+
+class StreamCollector:
+    """The chunks of one stream, put together as they arrive.
+
+    The pieces of a call have the same index. A different id or name at the same index begins another call: some servers
+    send two calls under one index, and some repeat the id and the name in every piece.
+    """
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+        self.usage: Usage | None = None
+        self.finish = ""
+        self.opaque: Any = None
+        self.model = ""
+        self.problems: list[str] = []
+        self._spent_before = Usage()
+        self._open_calls: dict[int, _PartialCall] = {}
+        self._calls: list[_PartialCall] = []
+        self._is_only_text = True
+
+    def add(self, piece: Chunk | str) -> Chunk:
+        """Take one more piece, and return it as a chunk; a string is a chunk of text."""
+        chunk = Chunk(piece) if isinstance(piece, str) else piece
+        if not isinstance(chunk, Chunk):
+            raise ModelError(f"a stream must yield chunks or strings, not {type(piece).__name__}")
+        self._is_only_text = self._is_only_text and isinstance(piece, str)
+        if chunk.again:
+            self._start_over(chunk.again)
+        self.text.append(chunk.text)
+        self.reasoning.append(chunk.reasoning)
+        if chunk.call:
+            self._add_to_call(chunk.call)
+        self.usage = chunk.usage or self.usage
+        self.finish = chunk.finish or self.finish
+        self.opaque = chunk.opaque or self.opaque
+        self.model = chunk.model or self.model
+        return chunk
+
+    @property
+    def spent(self) -> Usage | None:
+        """The usage of all attempts together, as far as the host reported it."""
+        return self._spent_before + (self.usage or Usage()) if self._spent_before.total else self.usage
+
+    def reply(self) -> Reply:
+        """Return the whole reply. Raises `ModelError` if the stream stopped without a finish reason."""
+        text = paired("".join(self.text))
+        if not self.finish and not (self._is_only_text and text):
+            raise ModelError(
+                f"the stream stopped after {len(text)} characters without a finish reason; nothing of it was used"
+            )
+        return Reply(
+            text,
+            tuple(call_from_api(call.name, paired("".join(call.arguments)), call.id) for call in self._calls),
+            reasoning=paired("".join(self.reasoning)),
+            problems=tuple(self.problems),
+            usage=self.spent,
+            model=self.model,
+            finish=self.finish or "stop",
+            opaque=self.opaque,
+        )
+
+    def _start_over(self, reason: str) -> None:
+        """Forget what has arrived, but not what it cost."""
+        self._spent_before += self.usage or Usage()
+        self.text, self.reasoning, self.usage, self.finish, self.opaque = [], [], None, "", None
+        self._open_calls, self._calls = {}, []
+        self.problems.append(f"asked again: {reason}")
+
+    def _add_to_call(self, delta: CallDelta) -> None:
+        call = self._open_calls.get(delta.index)
+        if call is None or call.differs_from(delta):
+            call = self._open_calls[delta.index] = _PartialCall()
+            self._calls.append(call)
+        call.id = call.id or delta.id
+        call.name = call.name or delta.name
+        call.arguments.append(delta.arguments)
+
+
+class _PartialCall:
+    """A call that is still arriving."""
+
+    __slots__ = ("arguments", "id", "name")
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []
+
+    def differs_from(self, delta: CallDelta) -> bool:
+        return bool(delta.id and self.id and delta.id != self.id) or bool(
+            delta.name and self.name and delta.name != self.name
+        )

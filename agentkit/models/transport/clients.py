@@ -1,0 +1,58 @@
+"""The HTTP clients, shared by all models: a connection lasts for one call, so that nothing is left open after it.
+
+A host on this machine is asked directly, whatever proxy the environment names.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+_clients: weakref.WeakKeyDictionary[Any, dict[bool, Any]] = weakref.WeakKeyDictionary()
+
+inserted_tape: Any = None
+"""The tape that records or plays all exchanges, if one is inserted; clients then come from it."""
+
+
+def is_replaying() -> bool:
+    """Return whether a tape gives all responses, and no host is asked."""
+    return inserted_tape is not None and inserted_tape.mode == "replay"
+
+
+def is_connection_failure(error: Exception) -> bool:
+    """Return whether an exception is about the connection, and not a mistake in the code."""
+    import ssl
+
+    import httpx2
+
+    return isinstance(error, httpx2.HTTPError | httpx2.StreamError | httpx2.InvalidURL | ssl.SSLError | OSError)
+
+
+def client(is_local: bool) -> Any:
+    """Return the client of the running event loop for hosts on this machine, or elsewhere."""
+    return inserted_tape.client(is_local) if inserted_tape is not None else network_client(is_local)
+
+
+def network_client(is_local: bool) -> Any:
+    """Return the client of the running event loop that really connects."""
+    import asyncio
+
+    import httpx2
+
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    if is_local not in clients:
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+        try:
+            clients[is_local] = httpx2.AsyncClient(**shared_settings(), trust_env=not is_local, limits=limits)
+        except (ImportError, ValueError, httpx2.InvalidURL) as error:  # the environment names an unusable proxy
+            raise httpx2.ProxyError(str(error)) from None
+        except OSError as error:
+            raise httpx2.ConnectError(f"its certificates cannot be checked, look at SSL_CERT_FILE: {error}") from None
+    return clients[is_local]
+
+
+def shared_settings() -> dict[str, Any]:
+    """Return the settings of every client: no cookies, and one name."""
+    from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+    return {"cookies": CookieJar(DefaultCookiePolicy(allowed_domains=[])), "headers": {"user-agent": "agentkit"}}

@@ -1,0 +1,169 @@
+"""Other objects as models."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agentkit import Agent
+from agentkit.core.messages import Call, Chat, Message, Reply, Usage, assistant
+from agentkit.errors import UsageError
+from agentkit.models import dialects
+from agentkit.models.adapters import as_model
+from agentkit.models.base import Abilities, Request
+from agentkit.models.reply_conversion import reply_of
+from agentkit.models.scripted import Scripted
+from agentkit.models.stream_collector import acollect, collect
+from agentkit.tools.tool import tool
+
+
+@tool
+def now() -> str:
+    """Tell the time."""
+    return "noon"
+
+
+CALLED = assistant("", calls=(Call("now", {}, "c1"),), dialect="native")
+CHAT = Chat.of([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Time?"}])
+
+
+def request(model: Any, chat: Chat = CHAT) -> Request:
+    return Request(chat, dialects.choose(model.abilities), (now,))
+
+
+class Client:
+    """A client that takes the prompt in parts."""
+
+    def __init__(self, **answer: Any) -> None:
+        self.answer, self.seen = answer, {}
+
+    async def complete(
+        self, system_prompt: str, user_query: str, messages: list[Any], tools: Any = None
+    ) -> dict[str, Any]:
+        self.seen = {"system_prompt": system_prompt, "user_query": user_query, "messages": messages, "tools": tools}
+        return self.answer
+
+
+def test_a_client_that_takes_the_prompt_in_parts_gets_the_parts() -> None:
+    client = Client(content="so", tool_calls=[{"id": "c2", "name": "now", "input": {"zone": "UTC"}}])
+    model = as_model(client)
+    assert model.abilities == Abilities(tools=True)
+    chat = CHAT + CALLED + Message("tool", "noon", call_id="c1", name="now")
+    reply = asyncio.run(acollect(model(request(model, chat))))
+    assert reply == Reply("so", (Call("now", {"zone": "UTC"}, "c2"),))
+    assert (client.seen["system_prompt"], client.seen["user_query"]) == ("Be brief.", "Time?")
+    assert [message["role"] for message in client.seen["messages"]] == ["assistant", "tool"]
+    assert client.seen["tools"] == [now.native]
+
+
+def test_a_request_without_tools_passes_none() -> None:
+    model = as_model(client := Client(content="hi"))
+    assert asyncio.run(acollect(model(Request(CHAT, dialects.get("native"))))).text == "hi"
+    assert client.seen["tools"] is None
+
+
+@pytest.mark.parametrize("method", ["chat", "continue_chat", "complete"])
+@pytest.mark.parametrize(
+    "answer", ["hi", {"content": "hi"}, SimpleNamespace(content="hi"), {"message": {"content": "hi"}}]
+)
+def test_an_object_with_one_method_is_a_model(method: str, answer: Any) -> None:
+    seen: list[Any] = []
+
+    def converse(messages: list[dict[str, Any]]) -> Any:
+        seen.extend(messages)
+        return answer
+
+    model = as_model(SimpleNamespace(**{method: converse}))
+    assert model.abilities == Abilities()
+    assert collect(model(request(model))).text == "hi"
+    assert [message["role"] for message in seen] == ["system", "system", "user"]
+
+
+def test_a_foreign_model_cannot_change_the_messages_of_the_request() -> None:
+    model = as_model(SimpleNamespace(chat=lambda messages: messages[-1].update(content="?") or "hi"))
+    model(request(model))
+    assert request(model).messages[-1]["content"] == "Time?"
+
+
+def test_flags_in_a_dict_become_abilities() -> None:
+    foreign = SimpleNamespace(chat=lambda messages, tools=None: "x", abilities={"tool_call": False, "json_mode": True})
+    assert as_model(foreign).abilities == Abilities(json=True)
+
+
+def test_a_function_and_a_model_are_returned_unchanged() -> None:
+    def answer(asked: Request) -> str:
+        return "hi"
+
+    model = Scripted([])
+    assert as_model(answer) is answer and as_model(model) is model
+
+
+@pytest.mark.parametrize("thing", ["offline", 3, None, object(), Scripted, lambda: "x", lambda a, b: "x"])
+def test_anything_else_is_refused_with_a_description_of_a_model(thing: Any) -> None:
+    with pytest.raises(UsageError, match=r"a model is a function"):
+        as_model(thing)
+
+
+def test_a_whole_chat_completion_is_read() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call], "reasoning_content": "hm"}
+    usage = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
+    reply = reply_of({"choices": [{"message": message, "finish_reason": "tool_calls"}], "usage": usage})
+    assert reply == Reply("", (Call("now", {}, "c1", "{}"),), reasoning="hm", usage=Usage(5, 2), finish="tool_calls")
+
+
+class SdkReply:
+    """What an SDK returns: an object with blocks as content."""
+
+    content = ({"type": "text", "text": "from blocks"},)
+
+
+async def later(request: Any) -> Any:
+    return {"content": "later"}
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [(lambda _: {"content": "now"}, "now"), (later, "later"), (lambda _: SdkReply(), "from blocks")],
+)
+@pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
+def test_a_record_becomes_a_reply_in_the_foreground_and_in_the_background(
+    model: Any, text: str, background: bool
+) -> None:
+    run = Agent(model, journal=None).start("q", paused=True)
+    result = run.play().wait() if background else run.drive()
+    assert (result.answer, result.error) == (text, None)
+
+
+def test_a_call_among_the_blocks_of_a_content_is_a_call() -> None:
+    use = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}}
+    reply = reply_of({"content": [{"type": "text", "text": "I add."}, use], "stop_reason": "tool_use"})
+    assert reply.text == "I add." and reply.calls == (Call("add", {"a": 1}, "t1"),)
+
+
+def test_abilities_of_the_wrong_type_are_refused_at_once() -> None:
+    def model(request: Any) -> str:
+        return "x"
+
+    model.abilities = {"tools": True}  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="must be an Abilities"):
+        Agent(model)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(None),  # type: ignore[arg-type]
+        Reply("x", reasoning=5),  # type: ignore[arg-type]
+        Reply("x", usage=5),  # type: ignore[arg-type]
+        Reply("x", usage=Usage("many")),  # type: ignore[arg-type]
+        Reply("x", calls=["now"]),  # type: ignore[arg-type]
+        Reply("x", calls=(Call("now", "noon"),)),  # type: ignore[arg-type]
+    ],
+)
+def test_a_reply_with_fields_of_the_wrong_type_is_refused(reply: Reply) -> None:
+    with pytest.raises(TypeError, match="of a Reply must be"):
+        reply_of(reply)

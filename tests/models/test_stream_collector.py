@@ -1,0 +1,100 @@
+"""Streams are collected into replies, and one that just stops is an error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from agentkit.core.messages import Call, Reply, Usage
+from agentkit.errors import ModelError
+from agentkit.models.base import CallDelta, Chunk
+from agentkit.models.stream_collector import acollect, collect
+
+
+def calls(*deltas: CallDelta) -> tuple[Call, ...]:
+    return collect([*(Chunk(call=delta) for delta in deltas), Chunk(finish="tool_calls")]).calls
+
+
+def test_chunks_become_one_reply() -> None:
+    stream = [Chunk("a", reasoning="x"), Chunk("b", reasoning="y"), Chunk(usage=Usage(1, 2)), Chunk(finish="stop")]
+    assert collect(stream) == Reply("ab", reasoning="xy", usage=Usage(1, 2), finish="stop")
+
+
+def test_parallel_calls_are_distinguished_by_their_index() -> None:
+    parallel = calls(CallDelta(0, "a", "one", '{"x"'), CallDelta(1, "b", "two", "{}"), CallDelta(0, arguments=": 1}"))
+    assert [(call.id, call.name, call.arguments) for call in parallel] == [("a", "one", {"x": 1}), ("b", "two", {})]
+
+
+def test_a_name_that_is_repeated_in_every_piece_is_one_name() -> None:
+    (call,) = calls(CallDelta(0, "a", "one", '{"x"'), CallDelta(0, "a", "one", ": 1}"))
+    assert (call.name, call.arguments) == ("one", {"x": 1})
+
+
+def test_two_names_under_one_index_are_two_calls() -> None:
+    parallel = calls(CallDelta(0, name="one", arguments="{}"), CallDelta(0, name="two", arguments='{"x": 1}'))
+    assert [(call.name, call.arguments) for call in parallel] == [("one", {}), ("two", {"x": 1})]
+
+
+def test_two_ids_under_one_index_are_two_calls() -> None:
+    parallel = calls(CallDelta(0, "a", "one", "{}"), CallDelta(0, "b", "one", '{"x": 1}'))
+    assert [(call.id, call.arguments) for call in parallel] == [("a", {}), ("b", {"x": 1})]
+
+
+@pytest.mark.parametrize("written", ['{"x": ', "", "[]", "x"])
+def test_arguments_that_are_not_an_object_are_a_problem_and_are_kept(written: str) -> None:
+    (call,) = calls(CallDelta(0, "a", "one", written))
+    assert call.problem and call.arguments == {} and call.raw == written
+
+
+@pytest.mark.parametrize(
+    "stream", [[], [Chunk("half a sent")], [Chunk(call=CallDelta(0, "a", "one", "{}"))], ["text", Chunk("x")]]
+)
+def test_a_stream_that_just_stops_is_an_error(stream: list[Any]) -> None:
+    with pytest.raises(ModelError, match="without a finish reason"):
+        collect(stream)
+
+
+def test_strings_are_a_stream_too() -> None:
+    assert collect(iter(["a", "b"])) == Reply("ab", finish="stop")
+
+
+def test_a_stream_is_closed_when_its_listener_stops() -> None:
+    closed: list[str] = []
+
+    def stream() -> Iterator[Chunk]:
+        try:
+            yield Chunk("a")
+            yield Chunk("b", finish="stop")
+        finally:
+            closed.append("sync")
+
+    async def later() -> AsyncIterator[Chunk]:
+        try:
+            yield Chunk("a")
+            yield Chunk("b", finish="stop")
+        finally:
+            closed.append("async")
+
+    def listener(chunk: Chunk) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        collect(stream(), listener)
+    assert closed == ["sync"]
+
+    async def listen() -> None:
+        with pytest.raises(KeyError):
+            await acollect(later(), lambda chunk: {}["stop"])
+        assert closed == ["sync", "async"]
+        assert (await acollect(later())).text == "ab"
+
+    asyncio.run(listen())
+
+
+@pytest.mark.parametrize("thing", [3, object(), {"answer": "x"}, [3]])
+def test_an_output_that_is_not_a_reply_is_an_error_that_names_its_type(thing: Any) -> None:
+    with pytest.raises(ModelError, match=type(thing[0] if isinstance(thing, list) else thing).__name__):
+        collect(thing)
