@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from splitting import split
 
-from agentkit import Agent, Call, Reply, Run, tool
+from agentkit import Agent, Answer, Call, Chat, Reply, Run, Think, tool
 from agentkit.errors import ReadOnly, UsageError
 from agentkit.models.base import Abilities, Chunk
 from agentkit.models.scripted import Scripted
@@ -223,14 +223,14 @@ def test_ask_can_be_used_from_a_tool_an_event_loop_and_a_run_at_rest() -> None:
 def test_a_command_that_is_cancelled_before_its_turn_is_not_applied() -> None:
     inside, go = threading.Event(), threading.Event()
 
-    @tool(effect="pure", timeout=None)
-    def wait() -> str:
-        """Wait in the thread that drives."""
+    def slow_engine(task: Any) -> Any:
+        """Compute for a while between two steps."""
+        thought = yield Think(Chat.of(task))
         inside.set()
         go.wait(10)
-        return "waited"
+        return Answer(thought.text, Chat.of(task))
 
-    run = begin([wait], calling("wait"), "done")
+    run = Agent(Scripted(["done"]), engine=slow_engine, journal="memory").start("q", paused=True)
     threading.Thread(target=run.drive, daemon=True).start()
     assert inside.wait(5)
     asked = run.control.ask(run.undo)

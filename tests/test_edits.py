@@ -133,7 +133,7 @@ def test_rewind_makes_an_entry_the_last_one_and_branches_can_be_returned_to() ->
     assert run.drive().answer == "second"
     run.rewind(last)
     assert run.pending[0].step.answer == "first"  # type: ignore[union-attr]
-    assert [line[-1].step.answer for line in run.branches() if line[-1].kind == "conclude"] == ["first", "second"]  # type: ignore[union-attr]
+    assert [line[-1].step.answer for line in run.branches() if line[-1].kind == "conclude"] == ["second", "first"]  # type: ignore[union-attr]
 
 
 def test_a_fork_reuses_what_is_recorded_says_so_and_leaves_the_first_run_alone() -> None:

@@ -81,32 +81,32 @@ class Breakpoint:
             )
 
     def before(self, pending: Pending, trace: Trace) -> str:
-        """Return why to pause before a step, or ""."""
+        """Return where to pause before a step, as in "on tool look", or ""."""
         step = pending.step
         if self.role is not None and step.role == self.role:
-            return f"role {self.role}"
+            return f"on role {self.role}"
         if self.line is not None and any(map(self._is_at, trace.stepper.where())):
-            return f"line {self.line}"
+            return f"on line {self.line}"
         if type(step) is Act:
             if self.tool is not None and step.call.name == self.tool:
-                return f"tool {self.tool}"
+                return f"on tool {self.tool}"
             if self.repeat and self._calls.has(pending, trace):
-                return f"{step.call.name} is called again with the same arguments"
+                return f"on a repeated call of {step.call.name}"
         return ""
 
     def _is_at(self, frame: FrameInfo) -> bool:
         return frame.line == self.line and (frame.file.endswith(self.file) if self.file else not frame.around)
 
     def after(self, entry: Entry) -> str:
-        """Return why to pause after a step, or ""."""
+        """Return where to pause after a step, or ""."""
         if self.error and entry.kind == "act" and not entry.result.ok:
-            return f"{entry.result.name} failed"
+            return f"on a failure of {entry.result.name}"
         if self.when is None:
             return ""
         try:
-            return "the condition holds" if self.when(entry) else ""
+            return "on its condition" if self.when(entry) else ""
         except BaseException as error:
-            return f"the condition raised {error_line(error)}"
+            return f"on its condition, which raised {error_line(error)}"
 
 
 def hit(breakpoints: Iterable[Breakpoint], look: Callable[[Breakpoint], str]) -> str:
@@ -116,4 +116,4 @@ def hit(breakpoints: Iterable[Breakpoint], look: Callable[[Breakpoint], str]) ->
         if breakpoint.enabled and (why := look(breakpoint)):
             breakpoint.hits += 1
             reasons.append(why)
-    return f"breakpoint: {mask(', '.join(reasons))}" if reasons else ""
+    return f"breakpoint {mask(', '.join(reasons))}" if reasons else ""

@@ -47,10 +47,14 @@ def gate(*kinds: Any) -> Callable[[Any], Any]:
 
 @dataclass(slots=True)
 class Decision:
-    """What was decided about a step: a verdict that waits for a person, or None if the person has said yes."""
+    """What was decided about a step: the verdict that waits for a person, if any, and whether a person has said yes.
+
+    Both can be true of one step: a call that was approved can still wait for more budget.
+    """
 
     step: Step
-    verdict: Verdict | None
+    verdict: Verdict | None = None
+    is_allowed: bool = False
 
 
 @dataclass(slots=True)
@@ -126,11 +130,15 @@ class State:
     def is_allowed(self, pending: Pending) -> bool:
         """Return whether a person has said yes to a step."""
         decision = self.decision(pending)
-        return decision is not None and decision.verdict is None
+        return decision is not None and decision.is_allowed
 
-    def decide(self, pending: Pending, verdict: Verdict | None) -> None:
-        """Note a verdict that waits for a person, or with None that the person has said yes."""
-        self.decisions[self.trace.place(pending)] = Decision(pending.step, verdict)
+    def wait(self, pending: Pending, verdict: Verdict) -> None:
+        """Note that a step waits for a person."""
+        self.decisions[self.trace.place(pending)] = Decision(pending.step, verdict, self.is_allowed(pending))
+
+    def allow(self, pending: Pending) -> None:
+        """Note that a person has said yes to a step."""
+        self.decisions[self.trace.place(pending)] = Decision(pending.step, is_allowed=True)
 
     def forget_decision(self, pending: Pending) -> None:
         """Drop what was decided about a step: a yes is for one time."""
@@ -139,4 +147,6 @@ class State:
 
     def ask_again(self) -> None:
         """Drop all verdicts that wait for a person, so that the gates are asked again."""
-        self.decisions = {place: each for place, each in self.decisions.items() if each.verdict is None}
+        self.decisions = {
+            place: Decision(each.step, is_allowed=True) for place, each in self.decisions.items() if each.is_allowed
+        }

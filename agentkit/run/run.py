@@ -621,7 +621,7 @@ class Run(Displayed):
                 state.ask_again()
             for same in self.trace.pending:
                 if (same.path, same.index) == (now.path, now.index):
-                    state.decide(same, None)
+                    state.allow(same)
 
         self.control.do(allow)
         return self

@@ -218,7 +218,8 @@ class Control:
             self._tell_rest()
         finally:
             if driver.playing is not None:
-                self.scheduler.listeners.tell("paused", why=state.hold or self.stopping)
+                if trace.stepper.answer is None:
+                    self.scheduler.listeners.tell("paused", why=state.hold or self.stopping)
                 driver.playing.set_result(None)
 
     def _tell_rest(self) -> None:

@@ -63,7 +63,7 @@ class Scheduler:
             if verdict is None:
                 found.append(pending)
             elif verdict.kind == "ask":
-                state.decide(pending, verdict)
+                state.wait(pending, verdict)
                 self.listeners.tell("waiting", why=verdict.why)
             elif verdict.kind == "answer":
                 if self.save(self._instead(pending, "gate", verdict.why), verdict.result) is None:
@@ -74,7 +74,7 @@ class Scheduler:
                 break
             elif verdict.kind == "pause":
                 state.hold = verdict.why
-                state.decide(pending, None)
+                state.allow(pending)
                 break
         else:
             state.starting = []

@@ -221,8 +221,7 @@ def next_yield(files: Sequence[str], line: int) -> int:
         return line
     found = _yield_lines(files[0])
     if found and line > max(found):
-        where = f"line {line} of {files[0]}"
-        raise UsageError(f"there is no yield from {where} on, and an engine can only be paused where it yields")
+        raise UsageError(f"{files[0]} has no yield at or after line {line}; an engine can only be paused where it yields")
     return min((number for number in found if number >= line), default=line)
 
 

@@ -214,7 +214,7 @@ def test_a_breakpoint_on_a_line_means_that_line_of_that_file(view: View) -> None
     viewed.settle("undo", "undo")
     viewed.do("break", kind="line", value=str(place["line"]), file=place["file"])
     viewed.settle("play")
-    assert viewed.screen.head["hold"] == f"breakpoint: line {place['line']}"
+    assert viewed.screen.head["hold"] == f"breakpoint on line {place['line']}"
 
 
 def test_breakpoints_are_set_listed_and_removed(view: View) -> None:

@@ -210,7 +210,7 @@ const VARIATIONS: { [name: string]: () => Recording } = {
   stopped: () => variation("paused", { status: "stopped" }),
   held: () =>
     variation("paused", {
-      hold: "breakpoint: tool weather",
+      hold: "breakpoint on tool weather",
       breakpoints: [{ id: 0, kind: "tool", value: "weather", enabled: true, hits: 2 }],
     }),
   question: () => variation("paused", { status: "waiting", pending: [question] }),
