@@ -94,7 +94,9 @@ def _wait(future: Future[Any], flight: InFlight) -> Any:
             return interrupts.foreign(background.wait, (future,), {})  # in short steps, so that an interrupt arrives
         return future.result()
     except CancelledError:
-        raise Stopped("it was stopped while it waited") from None
+        if flight.is_cancelled:
+            raise Stopped("it was stopped while it waited") from None
+        raise RuntimeError("its task was cancelled") from None
     except BaseException:
         future.cancel()
         raise
