@@ -131,7 +131,9 @@ def test_fork_begins_a_second_run_which_is_then_the_current_one(held: Any) -> No
 def test_break_pauses_before_a_tool(held: Any) -> None:
     assert "tool price" in held.run("%agent break --tool price").text
     held.run("%agent play --wait")
-    assert held.value("agent_run.status, trace(), agent_run.hold") == "paused ['begin', 'think'] breakpoint on tool price"
+    assert (
+        held.value("agent_run.status, trace(), agent_run.hold") == "paused ['begin', 'think'] breakpoint on tool price"
+    )
     assert "tool price  1" in held.run("%agent break").text
     assert "no breakpoints" in held.run("%agent break --clear").text
     held.run("def is_act(entry): return entry.kind == 'act'")
