@@ -6,9 +6,9 @@ these: `engine=Loop("react", max_iterations=5)`.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 

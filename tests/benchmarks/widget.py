@@ -60,7 +60,7 @@ class Turns:
         return Reply("I go on", (Call(self.tool, self.arguments, f"c{self.left}"),)) if self.left >= 0 else Reply("done")
 
 def start(model):
-    return Agent(model, [nap, burn], journal="memory", max_iterations=100_000).start("Go.", paused=True)
+    return Agent(model, [nap, burn], journal="memory", engine=Loop("react", max_iterations=100_000)).start("Go.", paused=True)
 
 handled, sent = [], []
 
