@@ -32,7 +32,7 @@ TOKENS, A_SECOND = 3_000, 1_000
 
 AGENT = """
 import json, threading, time
-from agentkit import Agent, Call, Reply, tool
+from agentkit import Agent, Call, Loop, Reply, tool
 from agentkit.models.base import Abilities, Chunk
 from agentkit.notebook.widget import view
 
