@@ -60,14 +60,14 @@ class UsageError(AgentkitError):
 
 
 class Unknown(UsageError):
-    """A name that nobody knows; the message offers the nearest."""
+    """A name that is not known; the message offers the nearest one that is. `of` says what it should belong to."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str], hint: str = "") -> None:
+    def __init__(self, what: str, name: object, known: Iterable[str], hint: str = "", *, of: str = "") -> None:
         names = sorted(known)
         if not hint:
             near = nearest(str(name), names)
             hint = f"did you mean {near!r}?" if near else f"known: {', '.join(names) or 'none'}"
-        super().__init__(f"unknown {what} {name!r}; {hint}")
+        super().__init__(f"unknown {what} {name!r}{of and f' of {of}'}; {hint}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

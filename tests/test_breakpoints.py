@@ -65,7 +65,7 @@ def test_a_failing_tool_pauses_the_run_after_it() -> None:
     run = begin(call("Oslo"), call("Atlantis"), "done")
     point = run.break_at(error=True)
     run.drive()
-    assert not run.entries[-1].result.ok and point.hits == 1 and "look failed" in run.hold
+    assert not run.entries[-1].result.ok and point.hits == 1 and "failure of look" in run.hold
     assert run.drive().answer == "done"
 
 
@@ -73,7 +73,7 @@ def test_the_same_call_again_pauses_the_run() -> None:
     run = begin(call("Oslo", 1), call("Rome"), call("Oslo", 2), "done")
     point = run.break_at(repeat=True)
     run.drive()
-    assert len(run) == 6 and point.hits == 1 and "same arguments" in run.hold
+    assert len(run) == 6 and point.hits == 1 and "on a repeated call of look" in run.hold
 
 
 def test_a_predicate_of_the_entry_pauses_the_run_and_one_that_raises_says_so() -> None:
@@ -117,7 +117,7 @@ def test_the_same_call_twice_at_a_time_is_a_repeated_one() -> None:
     run = begin(Reply("", (*call("Oslo", 1).calls, *call("Oslo", 2).calls)), "done")
     point = run.break_at(repeat=True)
     run.drive()
-    assert point.hits == 1 and "same arguments" in run.hold
+    assert point.hits == 1 and "on a repeated call of look" in run.hold
 
 
 @pytest.mark.parametrize("lanes", [1, 2])

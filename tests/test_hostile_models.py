@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from splitting import split
 
 from agentkit import Agent, Answer, Chat, Loop, Think, tool
 from agentkit.errors import EngineError, NotRecorded, Unknown, UsageError
@@ -44,16 +43,17 @@ def test_a_megabyte_of_markers_is_read_and_ends_the_run(text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"max_iterations": 0}, ValueError, "at least 1"),
-        ({"max_iterations": True}, ValueError, "at least 1"),
-        ({"max_iterations": "3"}, ValueError, "at least 1"),
-        ({"max_iteration": 3}, Unknown, "did you mean 'max_iterations'"),
+        ({"engine": Loop("react", max_iterations=0)}, ValueError, "at least 1"),
+        ({"engine": Loop("react", max_iterations=True)}, ValueError, "must be an integer"),
+        ({"engine": Loop("react", max_iterations="3")}, ValueError, "must be an integer"),
+        ({"engine": Loop("react", max_iteration=3)}, Unknown, "did you mean 'max_iterations'"),
+        ({"max_iterations": 3}, Unknown, r'engine=Loop\("react", max_iterations='),
         ({"instruction": "x"}, Unknown, "did you mean 'instructions'"),
-        ({"force_answer": "no"}, ValueError, "force_answer"),
+        ({"engine": Loop("react", force_answer="no")}, ValueError, "force_answer"),
         ({"engine": "recat"}, Unknown, "did you mean 'react'"),
         ({"engine": lambda task: None}, UsageError, "generator function"),
         ({"model": "offlin"}, Unknown, "did you mean 'offline'"),
-        ({"dialect": "natve"}, Unknown, "did you mean 'native'"),
+        ({"dialect": "natve"}, ValueError, "dialect must be 'native', 'json' or 'text'"),
         ({"tools": ["maths"]}, Unknown, "did you mean 'math'"),
         ({"tools": [42]}, UsageError, "42"),
         ({"repair": 3}, ValueError, "repair"),
@@ -62,7 +62,7 @@ def test_a_megabyte_of_markers_is_read_and_ends_the_run(text: str) -> None:
 )
 def test_a_bad_parameter_is_refused_at_construction(options: dict[str, Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
-        Agent(**split({"model": "offline", **options}))
+        Agent(**{"model": "offline", **options})
 
 
 def raises_at_once(task: Any) -> Any:
@@ -117,4 +117,4 @@ def test_an_engine_that_needs_no_step_is_done_at_once() -> None:
 
     run = Agent("echo", engine=knows, journal="memory").start("q")
     assert (run.status, run.wait().answer) == ("done", "42")
-    assert [event.kind for event in run.events()] == ["started", "completed", "resume_done"]
+    assert [event.kind for event in run.events()] == ["started", "concluding", "completed", "resume_done"]

@@ -138,7 +138,7 @@ def check(engine: Engine, options: Mapping[str, Any]) -> None:
     known, hints, nested = parameters(engine), _annotations(engine), loops(engine)
     for name, value in options.items():
         if name not in known:
-            raise Unknown(f"option of the engine {engine.__name__}", name, known)
+            raise Unknown("option", name, known, of=f"the engine {engine.__name__}")
         if name in hints and name not in nested:
             check_value(name, value, hints[name])
 
@@ -309,9 +309,9 @@ def source(engine: Engine) -> dict[str, Any]:
 
 
 OTHER_NAMES = {
-    **dict.fromkeys(("system", "system_prompt", "prompt"), "instructions=…"),
-    **dict.fromkeys(("temperature", "max_tokens", "top_p", "seed"), 'settings={{"{name}": …}}'),
-    **dict.fromkeys(("api_key", "base_url"), "Agent(OpenAI(…, {name}=…))"),
+    **dict.fromkeys(("system", "system_prompt", "prompt"), "use instructions=…"),
+    **dict.fromkeys(("temperature", "max_tokens", "top_p", "seed"), 'use settings={{"{name}": …}}'),
+    **dict.fromkeys(("api_key", "base_url"), "use Agent(OpenAI(…, {name}=…))"),
 }
 """What options of an agent are called elsewhere, and what to write here."""
 
@@ -321,5 +321,5 @@ def hint_for(name: str, engine: Engine) -> str:
     if name in ("max_steps", "max_turns") and name not in parameters(engine):
         name = "max_iterations"
     if name in parameters(engine):
-        return f'engine=Loop("{engine.__name__}", {name}=…)'
+        return f'use engine=Loop("{engine.__name__}", {name}=…)'
     return OTHER_NAMES.get(name, "").format(name=name)

@@ -31,7 +31,7 @@ def check(kind: str, change: dict[str, Any]) -> None:
         raise UsageError(f"an entry of kind {kind} cannot be edited; edit the thought or the observation before it")
     for name in change:
         if name not in CHANGES[kind]:
-            raise Unknown(f"change of a step of kind {kind}", name, CHANGES[kind])
+            raise Unknown("change", name, CHANGES[kind], of=f"a {kind} step")
     if not change:
         raise UsageError(f"say what to change: {', '.join(CHANGES[kind])}")
     for one, other in _AT_ODDS.get(kind, ()):

@@ -274,6 +274,8 @@ class Control:
 
     def _drive(self, driver: Driver) -> None:
         scheduler, state = self.scheduler, self.state
+        if not scheduler.caught_up():
+            return
         moved = False
         while self._driver is driver:
             if self._inbox:
