@@ -9,7 +9,7 @@ import textwrap
 
 HEAD = """
     import json, os, signal, threading, time
-    from agentkit import Agent, Call, Reply, tool
+    from agentkit import Agent, Call, Loop, Reply, tool
     from agentkit.models.base import Abilities
     from agentkit.models.scripted import Scripted
     ran = []
@@ -82,7 +82,7 @@ def test_a_storm_of_interrupts_loses_and_repeats_nothing() -> None:
         work = tool(effect="pure", timeout=None)(count)
         def model(request):
             return Reply("", (Call("count", {}, f"c{len(request.chat)}"),))
-        run = Agent(model, [work], journal="memory", dialect="native", max_iterations=100000).start("q", paused=True)
+        run = Agent(model, [work], journal="memory", dialect="native", engine=Loop("react", max_iterations=100000)).start("q", paused=True)
         stop = threading.Event()
         def storm():
             while not stop.wait(0.003):
@@ -125,7 +125,7 @@ def test_an_interrupt_of_a_run_that_nobody_holds_says_how_to_get_it() -> None:
             agent.run("q")
         except KeyboardInterrupt as pressed:
             note = " ".join(pressed.__notes__)
-        run = eval(note.partition("lost: ")[2].partition(" gives")[0])
+        run = eval(note.partition("lost: ")[2].partition(" returns")[0])
         run.drive()
         report(run, answer=run.answer)
     """)

@@ -77,4 +77,4 @@ def test_the_lessons_of_an_agents_memory_are_a_store_and_the_memory_itself_is_no
     play(lessons, FAILS_FIRST)
     assert agent.memory.lessons("lessons of an agent").recall() == ["Reflection: look it up."]
     with pytest.raises(ValueError, match="lessons"):
-        Agent(Scripted(GOOD), engine="reflexion", lessons=agent.memory)
+        Agent(Scripted(GOOD), engine=Loop("reflexion", lessons=agent.memory))

@@ -325,7 +325,7 @@ def test_waiting_for_nobody_names_what_to_do() -> None:
     with pytest.raises(Undecided, match="respond"):
         next(run)
     run.respond("Ada")
-    assert run.answer == "Hello Ada"
+    assert run.drive().answer == "Hello Ada"
 
 
 def test_counts_start_at_zero_for_each_run() -> None:
@@ -438,7 +438,7 @@ def test_mistakes_are_told_in_words_that_help() -> None:
         run[5]
     with pytest.raises(Unknown, match="did you mean 'tool'"):
         run.break_at(tools="add")
-    with pytest.raises(UsageError, match="waits for nobody"):
+    with pytest.raises(UsageError, match="does not wait for anybody"):
         run.approve()
     assert agent("done", tools=add).run("q").answer == "done"
 
@@ -446,7 +446,7 @@ def test_mistakes_are_told_in_words_that_help() -> None:
 def test_only_a_thought_has_a_request_and_the_others_are_named_by_their_number() -> None:
     run = agent(ask(1, 2), "3").run("1 + 2?").run
     for number, kind in ((0, "begin"), (2, "act")):
-        with pytest.raises(UsageError, match=f"entry {number} is no model call but {kind}"):
+        with pytest.raises(UsageError, match=f"entry {number} is not a model call but {kind}"):
             run.request(number)
 
 

@@ -63,7 +63,7 @@ def test_everything_that_is_held_has_a_repr_without_ids_times_and_addresses() ->
     ]
     assert shown[:4] == [
         "Action       look(city='Oslo')\nObservation  rain in Oslo",
-        "Agent(model='scripted', engine='react', tools=[look], max_iterations=4)",
+        "Agent(model='scripted', engine=Loop('react', max_iterations=4), tools=[look])",
         "Result('Take an umbrella', model_calls=2, tool_calls=1, tokens=0)",
         "tool: ✗ rain",
     ]

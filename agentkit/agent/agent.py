@@ -135,9 +135,7 @@ class Agent(Displayed):
                 result = run.drive(timeout)
         except KeyboardInterrupt as pressed:
             if self.journal is not None:
-                pressed.add_note(
-                    f"The run is held, and nothing is lost: agent.resume({run.id!r}) returns it; then drive() it."
-                )
+                pressed.add_note(f"Nothing is lost: agent.resume({run.id!r}) returns the run, and drive() continues it.")
             raise
         if result.error and self.options.get("raise_errors"):
             raise result.error

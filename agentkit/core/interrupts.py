@@ -66,11 +66,11 @@ class deferred:
         """Raise the interrupt that was held back, if there was one."""
         if self.hit:
             self.hit = False
-            raise _from_outside()
+            raise _Pressed()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._in_foreign_code(frame):
-            raise _from_outside()
+            raise _Pressed()
         self.hit = True
 
     def _in_foreign_code(self, frame: FrameType | None) -> bool:
@@ -84,15 +84,26 @@ class deferred:
         return False
 
 
-def _from_outside() -> KeyboardInterrupt:
-    error = KeyboardInterrupt()
-    error.pressed = True  # type: ignore[attr-defined]
-    return error
+class _Pressed(KeyboardInterrupt):
+    """An interrupt by a person, which no code has raised; it is shown as what it is."""
+
+
+_Pressed.__name__ = _Pressed.__qualname__ = "KeyboardInterrupt"
+
+
+def interrupt(thread: int) -> None:
+    """Raise KeyboardInterrupt in another thread, if that is in foreign code now."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and frame.f_code is not foreign.__code__:
+        frame = frame.f_back
+    if frame is not None:
+        import ctypes
+
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Pressed))
 
 
 def pressed(error: BaseException) -> bool:
-    """Say whether a KeyboardInterrupt came from a person, and not from a `raise` in the code that was called."""
-    if threading.get_ident() != _main:
-        return False
-    ours = isinstance(getattr(_signal.getsignal(_signal.SIGINT), "__self__", None), deferred)
-    return not ours or hasattr(error, "pressed")
+    """Return whether a KeyboardInterrupt came from a person, and not from a `raise` in the code that was called."""
+    if threading.get_ident() != _main or isinstance(error, _Pressed):
+        return isinstance(error, _Pressed)
+    return not isinstance(getattr(_signal.getsignal(_signal.SIGINT), "__self__", None), deferred)

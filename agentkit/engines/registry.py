@@ -94,7 +94,14 @@ def load_engine(name: str) -> Engine:
 @functools.cache
 def parameters(engine: Engine) -> tuple[str, ...]:
     """Return the names of an engine's parameters after the task."""
-    return tuple(inspect.signature(engine).parameters)[1:]
+    names = list(inspect.signature(engine).parameters.values())[1:]
+    return tuple(parameter.name for parameter in names if parameter.kind is not parameter.VAR_KEYWORD)
+
+
+@functools.cache
+def takes_any(engine: Engine) -> bool:
+    """Return whether an engine takes options of any name, as in `def engine(task, **options)`."""
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(engine).parameters.values())
 
 
 def defaults(engine: Any) -> dict[str, Any]:
@@ -137,7 +144,7 @@ def check(engine: Engine, options: Mapping[str, Any]) -> None:
     """Check options of an engine. Raises `Unknown` for a name it does not have, `OptionError` for a value out of range."""
     known, hints, nested = parameters(engine), _annotations(engine), loops(engine)
     for name, value in options.items():
-        if name not in known:
+        if name not in known and not takes_any(engine):
             raise Unknown("option", name, known, of=f"the engine {engine.__name__}")
         if name in hints and name not in nested:
             check_value(name, value, hints[name])

@@ -307,12 +307,12 @@ class Run(Displayed):
         return self.result
 
     def _play_and_wait(self, until: Callable[[], str]) -> None:
-        playing = self.control.play(until)
         try:
-            background.wait(playing)
+            background.wait(self.control.play(until))
         except KeyboardInterrupt:
             self.control.stop("interrupted")
-            background.wait(playing)
+            if (playing := self.control.playing) is not None:
+                background.wait(playing)
             self.state.interrupted = ""
             raise
 

@@ -89,44 +89,46 @@ def is_async(function: Any) -> bool:
 def _wait(future: Future[Any], flight: InFlight) -> Any:
     """Wait for what the private loop does; an interrupt cancels it, and so does a stop from another thread."""
     flight.future = future
+    raised: BaseException
     try:
         if threading.current_thread() is threading.main_thread():
             return interrupts.foreign(background.wait, (future,), {})  # in short steps, so that an interrupt arrives
         return future.result()
     except CancelledError:
-        raise Stopped("it was stopped while it waited") from None
+        if flight.is_cancelled:
+            raise Stopped("it was stopped while it waited") from None
+        raised = RuntimeError("its task was cancelled")
+    except _Foreign as error:
+        raised = error.error
     except BaseException:
         future.cancel()
         raise
     finally:
         flight.future = None
+    raise raised
 
 
 async def _in_time(awaitable: Any, flight: InFlight, late: type[ModelTimeout] | type[ToolTimeout]) -> Any:
-    """Wait for an awaitable, at most for the time limit of the flight."""
+    """Wait for an awaitable, at most for the time limit of the flight. Raises `_Foreign` with what it raises."""
     import asyncio
 
     try:
         async with asyncio.timeout(flight.limit) as limit:
             return await awaitable
-    except TimeoutError as error:
-        raise (late_error(flight, late) if limit.expired() else error) from None
-    except asyncio.CancelledError as error:
+    except BaseException as error:
         task = asyncio.current_task()
-        if task is not None and task.cancelling():
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
-        raise _Foreign(error) from error
-    except (KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration, StopAsyncIteration) as error:
-        raise _Foreign(error) from error  # in a task, these would end the loop or be lost
+        is_late = isinstance(error, TimeoutError) and limit.expired()
+        raise _Foreign(late_error(flight, late) if is_late else error) from None
 
 
 class _Foreign(Exception):
-    """Carries an exception that no task can raise."""
+    """Carries an exception of foreign code out of its task, also one that no task can raise, with its own frames only."""
 
-
-def unwrapped(error: BaseException) -> BaseException:
-    """Return the exception that foreign code raised."""
-    return error.args[0] if type(error) is _Foreign else error
+    def __init__(self, error: BaseException) -> None:
+        frames = error.__traceback__
+        self.error = error.with_traceback(frames.tb_next if frames is not None else None)
 
 
 async def _gathered(value: Any, flight: InFlight, listeners: Listeners) -> Any:
@@ -140,7 +142,6 @@ async def _gathered(value: Any, flight: InFlight, listeners: Listeners) -> Any:
 
 def as_model_error(error: BaseException) -> BaseException:
     """Return the error to raise for what a model raised: one that can be tried again, unless a person has interrupted."""
-    error = unwrapped(error)
     if isinstance(error, Stopped) or (isinstance(error, KeyboardInterrupt) and interrupts.pressed(error)):
         return error
     if isinstance(error, Exception) and not isinstance(error, StopIteration | StopAsyncIteration):
@@ -160,7 +161,6 @@ def late_error(flight: InFlight, kind: type[ModelTimeout] | type[ToolTimeout]) -
 
 def tool_error(error: BaseException) -> BaseException:
     """Return the error to show for what a tool raised; a KeyboardInterrupt that no person caused is one like any other."""
-    error = unwrapped(error)
     return ToolError("it raised KeyboardInterrupt") if isinstance(error, KeyboardInterrupt) else error
 
 

@@ -49,11 +49,11 @@ MayStart = Callable[[], list[Pending]]
 class Driver:
     """Somebody who drives a run: a thread that plays it, or a caller who takes one step.
 
-    `playing` is set when the run rests again; a caller who takes one step has none. `calling` is the call that its thread
-    is in the middle of.
+    `playing` is set when the run rests again; a caller who takes one step has none. `calling` is the call that its
+    `thread` is in the middle of.
     """
 
-    __slots__ = ("calling", "context", "may_start", "playing", "until")
+    __slots__ = ("calling", "context", "may_start", "playing", "thread", "until")
 
     def __init__(self, until: Until, may_start: MayStart, playing: Future[None] | None = None) -> None:
         self.until = until
@@ -61,6 +61,7 @@ class Driver:
         self.playing = playing
         self.context = contextvars.copy_context()
         self.calling: InFlight | None = None
+        self.thread = 0
 
 
 class Control:
@@ -236,11 +237,11 @@ class Control:
     def stop(self, reason: str) -> None:
         """Ask whoever drives to stop: what can be cancelled is cancelled at once, the rest has a moment to end."""
         self.stopping = reason
-        for flight in tuple(self.state.in_flight.values()):
-            if (future := flight.future) is not None:
-                future.cancel()
+        self._cancel()
         if (driver := self._driver) is not None:
             background.timer(GRACE, lambda: self._end_grace(driver))
+            if driver.calling is None:
+                interrupts.interrupt(driver.thread)  # an engine that computes for ever
         self._wake()
 
     def _end_grace(self, driver: Driver) -> None:
@@ -264,9 +265,12 @@ class Control:
     def _work(self, driver: Driver) -> None:
         """Drive until there is a reason to rest, or until somebody else has taken over."""
         DRIVING.set(self)
+        driver.thread = threading.get_ident()
         with self._held:
             try:
                 self._drive(driver)
+            except KeyboardInterrupt:
+                self.trace.torn = True
             except BaseException as error:  # nobody is there to catch it: the run tells it
                 if self._driver is driver:
                     self.state.error, self.state.hold = error, mask(error_line(error))
@@ -274,7 +278,7 @@ class Control:
 
     def _drive(self, driver: Driver) -> None:
         scheduler, state = self.scheduler, self.state
-        if not scheduler.caught_up():
+        if not scheduler.is_ready():
             return
         moved = False
         while self._driver is driver:
@@ -365,15 +369,13 @@ class Control:
 
     def _cancel(self) -> None:
         for flight in tuple(self.state.in_flight.values()):
-            if (future := flight.future) is not None:
-                future.cancel()
+            flight.cancel()
 
     def _give_up(self, flight: InFlight) -> None:
         """Leave a call that is out marked as begun; what it brings back later is noted, and not used."""
         flight.given_up = True
         self.state.in_flight.pop(flight.pending, None)
-        if (future := flight.future) is not None:
-            future.cancel()
+        flight.cancel()
 
     def check_deadlines(self, now: float) -> float:
         """Have the calls that are late given up, and return the next deadline; see `background.Clock`."""

@@ -20,7 +20,8 @@ class InFlight:
 
     `step` is the pending step with the injected messages that go with it. `seconds` is what is left to it of a time limit
     around it. `limit` and `deadline` are those of the call that is out now, in seconds and by the monotonic clock, and
-    `future` is what an event loop does for it. Once it is `given_up`, what comes back is not used any more.
+    `future` is what an event loop does for it; that is cancelled with `cancel()`. Once it is `given_up`, what comes back
+    is not used any more.
     """
 
     pending: Pending
@@ -34,3 +35,10 @@ class InFlight:
     outcome: Outcome | None = None
     is_late: bool = False
     given_up: bool = False
+    is_cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Cancel what can be cancelled of the call."""
+        if (future := self.future) is not None:
+            self.is_cancelled = True
+            future.cancel()

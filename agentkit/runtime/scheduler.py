@@ -45,12 +45,7 @@ class Scheduler:
         With `stepping` a person goes step by step: breakpoints and an earlier hold are passed over.
         """
         trace, state = self.trace, self.state
-        if (state.hold and not stepping) or (trace.unsaved.waiting and not self.caught_up()):
-            return []
-        if trace.torn:
-            self.mend()
-        if trace.stepper.error:
-            state.error = trace.stepper.error
+        if (state.hold and not stepping) or not self.is_ready():
             return []
         found = state.starting = []
         for pending in trace.stepper.pending:
@@ -81,6 +76,17 @@ class Scheduler:
             return found
         state.starting = []
         return []
+
+    def is_ready(self) -> bool:
+        """Write what the journal refused, and run an engine that was interrupted again; return whether steps may start."""
+        trace = self.trace
+        if trace.unsaved.waiting and not self.caught_up():
+            return False
+        if trace.torn:
+            self.mend()
+        if trace.stepper.error:
+            self.state.error = trace.stepper.error
+        return trace.stepper.error is None
 
     def _is_waiting(self, pending: Pending) -> bool:
         decision = self.state.decision(pending)
@@ -142,7 +148,7 @@ class Scheduler:
         came_back, value = outcome
         if came_back:
             return self.save(flight, value)
-        if not isinstance(value, Stopped):
+        if not (flight.is_cancelled and isinstance(value, Stopped)):
             self.fail(value)
         return None
 

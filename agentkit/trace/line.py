@@ -55,7 +55,7 @@ class Tree:
         self.entries: dict[int, Entry] = {}
         self.rows: list[Row] = []
         self.lines: dict[str, Line] = {}
-        self.left: list[list[Entry]] = []
+        self.left: list[Line] = []
         self._order: dict[int, Order] = {}
 
     def add(self, entry: Entry) -> None:
@@ -99,46 +99,33 @@ class Tree:
 
     def leave(self, line: Line) -> None:
         """Remember a line that a run leaves, unless another one goes on from it, so that somebody can go back to it."""
-        last, ids = max(line.ids), line.ids
-        self.left = [other for other in self.left if not (_last(other) in ids and ids.issuperset(_ids(other)))]
-        if not any(_last(other) >= last and ids <= _ids(other) for other in self.left):
-            self.left.append(line.entries)
+        self.left = [other for other in self.left if not other.is_within(line)]
+        if not any(line.is_within(other) for other in self.left):
+            self.left.append(line)
 
     def line_with(self, entry: Entry, present: Line) -> list[Entry]:
         """Return a line that an entry is on: the present one if possible, otherwise the newest."""
-        others = [*reversed(self.left), *(line.entries for line in self.lines.values())]
-        return next((line for line in [present.entries, *others] if entry in line), [entry])
+        lines = [present, *reversed(self.left), *self.lines.values()]
+        return next((line.entries for line in lines if entry.id in line.ids), [entry])
 
-    def branches(self, present: Line) -> list[list[Entry]]:
-        """Return all lines of the tree that no other one continues, the present one first."""
-        found = [present.entries]
-        for line in [*(other.entries for other in self.lines.values() if len(other)), *reversed(self.left)]:
-            if not any(_last(line) in _ids(other) and _ids(line) <= _ids(other) for other in found):
-                found = [found[0], *(other for other in found[1:] if not _ids(other) <= _ids(line)), line]
-        return found
-
-    def count_branches(self, present: Line) -> int:
-        """Count these lines; cheap enough to be done at each step."""
-        others = [line.entries for line in self.lines.values() if line is not present and len(line)]
-        return 1 + sum(_last(line) not in present.ids for line in [*others, *self.left])
-
-
-def _ids(entries: Iterable[Entry]) -> set[int]:
-    return {entry.id for entry in entries}
-
-
-def _last(entries: Iterable[Entry]) -> int:
-    return max(entry.id for entry in entries)
+    def branches(self, present: Line) -> list[Line]:
+        """Return all lines of the tree that no other one continues: the present one first, then the newest."""
+        runs = [present]
+        for line in self.lines.values():
+            if len(line) and not any(line.is_within(other) for other in [*runs, *self.left]):
+                runs = [present, *(other for other in runs[1:] if not other.is_within(line)), line]
+        return [*runs, *(line for line in reversed(self.left) if not any(line.is_within(run) for run in runs))]
 
 
 class Line:
     """The entries on the way to where a run is; any thread may read it.
 
     `tips` holds the last entry of each lane. An entry that is added moves nothing but the `entries` behind it;
-    `insertions` counts how often there were any. For every other change, a new line takes the place of this one.
+    `insertions` counts how often there were any, and `newest` is the largest id. For every other change, a new line takes
+    the place of this one.
     """
 
-    __slots__ = ("entries", "ids", "insertions", "slots", "tips", "tree")
+    __slots__ = ("entries", "ids", "insertions", "newest", "slots", "tips", "tree")
 
     def __init__(self, tree: Tree, entries: Iterable[Entry] = ()) -> None:
         self.tree = tree
@@ -146,7 +133,7 @@ class Line:
         self.ids: set[int] = set()
         self.slots: set[int] = set()
         self.tips: dict[str, int] = {"": 0}
-        self.insertions = 0
+        self.insertions = self.newest = 0
         for entry in sorted(entries, key=lambda entry: tree.order(entry.id)):
             self.append(entry)
 
@@ -154,6 +141,7 @@ class Line:
         """Add an entry that was just recorded; with several lanes, those after it may have been recorded before."""
         entries, order = self.entries, self.tree.order
         self.ids.add(entry.id)
+        self.newest = max(self.newest, entry.id)
         self.slots.add(self.tree.slot(entry.id) if entry.original else entry.id)
         path = entry.path
         if "]" not in path and not entry.original:
@@ -175,6 +163,10 @@ class Line:
         """Return the last entry of a lane or of the lanes inside it; if there is none, the one it was opened after."""
         inside = (entry.id for entry in reversed(self.entries) if entry.path.startswith(lane))
         return next(inside, None) or self.tip(lane)
+
+    def is_within(self, other: Line) -> bool:
+        """Return whether all entries of this line are on another one, too."""
+        return self.newest in other.ids and self.ids <= other.ids
 
     def common(self, entries: list[Entry]) -> int:
         """Count the entries at the beginning that this line shares with another one."""

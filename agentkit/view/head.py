@@ -56,7 +56,7 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "pace": state.pace,
         "tools": [tool.name for tool in run.performer.tools.tools],
         "roles": sorted(family.roles),
-        "branches": trace.tree.count_branches(trace.line),
+        "branches": len(trace.tree.branches(trace.line)),
         "forecast": _unsaid(run) if status == "done" else run.forecast if _fresh(run) else "",
     }
 

@@ -55,7 +55,7 @@ def test_the_traceback_begins_in_the_tool_and_shows_the_cause(
 
     run, observed = act(fail, play=play)
     assert observed == "Error: tool 'fail' failed: ValueError: no such key (caused by KeyError: 'k')"
-    message = next(entry for entry in run.entries if entry.kind == "act").result[0]
+    message = next(entry for entry in run.entries if entry.kind == "act").result
     text = traceback_of(message)
     assert text.count("Traceback (most recent call last):") == 2 and "KeyError: 'k'" in text
     frames = [line for line in text.splitlines() if line.startswith("  File ")]
@@ -71,7 +71,7 @@ def test_an_error_without_a_frame_has_no_traceback() -> None:
 def test_a_built_in_tool_that_refuses_has_no_traceback() -> None:
     run, observed = act(tool(name="fail")(functools.partial(calculate.function, "1/0")), play=False)
     assert "division by zero" in observed
-    assert next(entry for entry in run.entries if entry.kind == "act").result[0].value is None
+    assert next(entry for entry in run.entries if entry.kind == "act").result.value is None
 
 
 class Mute(Exception):

@@ -75,14 +75,15 @@ def test_a_call_that_was_given_up_is_not_heard_between_the_words_of_the_one_afte
 
 
 def test_the_branches_that_a_view_counts_are_those_of_the_run(view: View) -> None:
-    viewed = view(paused(BOTH, "done", tools=[price]))
+    viewed = view(paused(BOTH, "done", "again", tools=[price]))
     viewed.settle("step", "step_over", "step")
     viewed.run.rewind(1)
     viewed.until(lambda: viewed.screen.head["branches"] == len(viewed.run.branches()) == 2)
     fork = view(viewed.run.fork(0))
-    viewed.until(lambda: fork.screen.head["branches"] == len(fork.run.branches()) == 3)
-    viewed.run.fork(1)  # it opens the calls side by side once more
+    viewed.until(lambda: fork.screen.head["branches"] == len(fork.run.branches()) == 2)
+    fork.settle("step")  # the model is asked again: a line of its own
     viewed.until(lambda: viewed.screen.head["branches"] == len(viewed.run.branches()) == 3)
+    viewed.until(lambda: fork.screen.head["branches"] == len(fork.run.branches()) == 2)
 
 
 def test_a_step_that_is_tried_for_the_hundredth_time_is_told_as_shortly_as_the_second_time(view: View) -> None:

@@ -249,7 +249,7 @@ def test_breakpoints_are_set_listed_and_removed(view: View) -> None:
         ("pace", {"seconds": -1}, "seconds"),
         ("source", {"file": "/etc/passwd"}, "only the source"),
         ("compare", {"branch": 4}, "no branch 4"),
-        ("request", {"entry": 1}, "no model call"),
+        ("request", {"entry": 1}, "not a model call"),
         ("undo", {}, "nothing to undo"),
         ("redo", {}, "nothing to redo"),
         ("play", {"surprise": 1}, "surprise"),

@@ -26,7 +26,7 @@ def counting(task: Any) -> Any:
     """Answer with something that no model said."""
     chat = Chat.of(task)
     reply = yield Think(chat)
-    return Answer(f"{len(reply.text)} letters", chat)
+    return Answer(f"{len(reply.text)} letters", chat, propose=False)
 
 
 def test_an_answer_that_no_entry_says_is_told_when_the_run_is_over(view: View) -> None:
