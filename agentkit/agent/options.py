@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
@@ -100,6 +101,7 @@ def check(options: Mapping[str, Any], engine: Engine) -> None:
         check_value(name, value, hints[name])
 
 
+@functools.cache
 def _hints() -> dict[str, Any]:
     return get_type_hints(Options, include_extras=True)
 
