@@ -469,7 +469,7 @@ class Control:
                     continue  # whoever asked has taken it back
                 try:
                     if self.sealed:
-                        raise ReadOnly(self.sealed)
+                        raise ReadOnly(f"this run is read-only: {self.sealed}")
                     self.lease.take()
                     result = command()
                 except BaseException as error:
