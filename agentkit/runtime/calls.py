@@ -89,6 +89,8 @@ def is_async(function: Any) -> bool:
 def _wait(future: Future[Any], flight: InFlight) -> Any:
     """Wait for what the private loop does; an interrupt cancels it, and so does a stop from another thread."""
     flight.future = future
+    if flight.is_cancelled:
+        future.cancel()
     raised: BaseException
     try:
         if threading.current_thread() is threading.main_thread():

@@ -84,7 +84,6 @@ class Control:
         self._news = threading.Condition(self._lock)
         self._owner = 0
         self._commanding = 0
-        self._held = _Held(self)
         self._inbox: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         background.CLOCK.watch(self)
 
@@ -184,7 +183,7 @@ class Control:
         Returns a future that is done when the run rests again.
         """
         self._check_not_within()
-        with self._held:
+        with _Held(self):
             if self._driver is not None:
                 if self._driver.playing is None:
                     raise Busy("another thread is driving this run")
@@ -259,7 +258,7 @@ class Control:
 
     def _end_grace(self, driver: Driver) -> None:
         """Give up what is still out some time after a stop."""
-        with self._held:
+        with _Held(self):
             if self._driver is driver and driver.playing is not None and self.stopping not in ("", "pause"):
                 for flight in list(self.state.in_flight.values()):
                     self._give_up(flight)
@@ -279,7 +278,7 @@ class Control:
         """Drive until there is a reason to rest, or until somebody else has taken over."""
         DRIVING.set(self)
         driver.thread = threading.get_ident()
-        with self._held:
+        with _Held(self):
             try:
                 self._drive(driver)
             except KeyboardInterrupt:
@@ -342,7 +341,7 @@ class Control:
 
         def work() -> None:
             outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
-            with self._held:
+            with _Held(self):
                 flight.outcome = outcome
                 if flight.given_up:
                     self._came_back(flight, outcome)
@@ -400,7 +399,7 @@ class Control:
         return min((flight.deadline for flight in flights if flight not in late), default=float("inf"))
 
     def _mark_late(self, flights: list[InFlight]) -> None:
-        with self._held:
+        with _Held(self):
             for flight in flights:
                 flight.is_late = flight.pending in self.state.in_flight
             self._news.notify_all()
