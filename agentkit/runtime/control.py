@@ -252,7 +252,7 @@ class Control:
         self._cancel()
         if (driver := self._driver) is not None:
             background.timer(GRACE, lambda: self._end_grace(driver))
-            if driver.calling is None:
+            if driver.calling is None and self._commanding != driver.thread:
                 interrupts.interrupt(driver.thread)  # an engine that computes for ever
         self._wake()
 
