@@ -128,7 +128,7 @@ class Trace(Position):
         self.on_row: Callable[[Row], None] | None = None
         self._begin, self._arounds = begin, arounds
         self._append: Callable[..., int] = journal.append if journal is not None else self._number
-        self.stepper = interrupts.foreign(self._new_stepper, (), {})
+        self.stepper = interrupts.engine(self._new_stepper)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class Trace(Position):
     def advance(self, pending: Pending, result: Any) -> None:
         """Send a recorded result to the engine."""
         self.torn = True
-        interrupts.foreign(self.stepper.feed, (pending, result), {})
+        interrupts.engine(self.stepper.feed, pending, result)
         self.torn = False
 
     def commit(self, pending: Pending, performed: Step, result: Any, entry: Entry) -> Entry:
@@ -341,7 +341,7 @@ class Trace(Position):
         `strict`, that raises `Diverged` before anything is changed.
         """
         self.torn = True
-        stepper, done = interrupts.foreign(self._replay, (), {})
+        stepper, done = interrupts.engine(self._replay)
         if stepper.diverged and strict:
             raise Diverged(stepper.diverged)
         before, self.stepper, self.torn = self.stepper, stepper, False
@@ -352,7 +352,7 @@ class Trace(Position):
                 self.injections.hear(entry.result)
         if stepper.diverged:
             self.unsaved.attempt(lambda: self._diverge({entry.id for _, entry in done}, stepper.diverged))
-        interrupts.foreign(before.close, (), {})
+        interrupts.engine(before.close)
 
     def _replay(self) -> tuple[Stepper, list[tuple[Pending, Entry]]]:
         stepper = self._new_stepper()
