@@ -135,7 +135,9 @@ class Agent(Displayed):
                 result = run.drive(timeout)
         except KeyboardInterrupt as pressed:
             if self.journal is not None:
-                pressed.add_note(f"Nothing is lost: agent.resume({run.id!r}) returns the run, and drive() continues it.")
+                pressed.add_note(
+                    f"Nothing is lost: agent.resume({run.id!r}) returns the run, and drive() continues it."
+                )
             raise
         if result.error and self.options.get("raise_errors"):
             raise result.error

@@ -221,7 +221,9 @@ def next_yield(files: Sequence[str], line: int) -> int:
         return line
     found = _yield_lines(files[0])
     if found and line > max(found):
-        raise UsageError(f"{files[0]} has no yield at or after line {line}; an engine can only be paused where it yields")
+        raise UsageError(
+            f"{files[0]} has no yield at or after line {line}; an engine can only be paused where it yields"
+        )
     return min((number for number in found if number >= line), default=line)
 
 

@@ -18,7 +18,7 @@ from kernel.conftest import LONG_ENOUGH
 from agentkit import Agent, Call, Reply
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.notebook.display import Lines, Table, follow
+from agentkit.notebook.display import Listing, StepPrinter, follow
 
 
 def until(client: Any, enough: Any) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def test_a_run_that_is_played_again_is_shown_in_the_cell_that_plays_it(notebook:
 
 
 def test_a_table_shows_hostile_text_as_text() -> None:
-    table = Table(("name",), [("<img src=x onerror=alert(1)>\x1b[31m\u202e",)], note="<b>")
+    table = Listing(("name",), [("<img src=x onerror=alert(1)>\x1b[31m\u202e",)], note="<b>")
     assert "<img" not in table._repr_html_() and "&lt;b&gt;" in table._repr_html_()
     assert "\x1b" not in repr(table) and "\u202e" not in repr(table)
 
@@ -140,7 +140,7 @@ def read_until(terminal: int, text: bytes) -> bytes:
 
 def test_a_line_holds_nothing_that_a_terminal_would_obey(capsys: pytest.CaptureFixture[str]) -> None:
     run = Agent(Scripted([Reply("FINAL_ANSWER: \x1b]0;mine\x07 [red]x[/red]")]), journal=None).start("x", paused=True)
-    Lines(run)
+    StepPrinter(run)
     run.drive()
     said = capsys.readouterr().out
     assert "[red]x[/red]" in said and "\x1b" not in said and "\x07" not in said
