@@ -76,7 +76,7 @@ def source_digest(source: str) -> str:
 
 
 def _header(run: RunLike, entries: list[Entry]) -> dict[str, Any]:
-    task = [part(each, _LIMITS) for each in parts.parts_of(entries[0]).parts]
+    task = [part(task_part, _LIMITS) for task_part in parts.parts_of(entries[0]).parts]
     others = len(run.branches()) - 1
     branches = ""
     if others:

@@ -9,7 +9,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from agentkit.core.text import one_line
+from agentkit.core.text import counted, one_line
 from agentkit.errors import AgentkitError
 from agentkit.export.text import pending_text
 from agentkit.gates.breakpoints import Breakpoint
@@ -139,7 +139,7 @@ def undo(session: Session, run: Run, args: Args) -> Any:
 
 @run_command(TIMES)
 def redo(session: Session, run: Run, args: Args) -> Any:
-    """Undo the last undo."""
+    """Redo the step, edit or rewind that was undone last."""
     return _repeat(run.redo, run.undo, _times(args))
 
 
@@ -152,7 +152,7 @@ def _repeat(action: Callable[[], Run], reverse: Callable[[], Run], times: int) -
         except AgentkitError as error:
             for _ in range(done):
                 reverse()
-            raise UsageError(f"this cannot be done {times} times, only {done}: {error}") from None
+            raise UsageError(f"this is possible only {counted(done, 'time')}, not {times}: {error}") from None
     return run
 
 

@@ -67,7 +67,7 @@ def tools(session: Session, args: Args) -> Any:
         is_default = "yes" if name in by_default else ""
         for tool in [value] if isinstance(value, Tool) else value:
             rows.append((name, tool.name, _parameters(tool), tool.effect, is_default, tool.description))
-    note = "-t also takes your functions; `-t none` is for no tools"
+    note = "-t also takes your functions; -t none offers no tools"
     return Listing(("-t", "tool", "arguments", "effect", "by default", "description"), rows, note)
 
 

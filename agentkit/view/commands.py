@@ -160,7 +160,7 @@ def undo(feed: Feed) -> None:
 
 
 def redo(feed: Feed) -> None:
-    """Undo the last undo."""
+    """Redo the step, edit or rewind that was undone last."""
     feed.run.redo()
 
 

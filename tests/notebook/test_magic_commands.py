@@ -282,7 +282,7 @@ def test_export_to_a_cell_writes_code_that_plays_the_actions(paused: Any) -> Non
         ("%agent fork 99", "there is no entry 99"),
         ("%agent fork -t nothing", "unknown tool 'nothing'"),
         ("%agent fork -o 1st", "is not a valid name for a variable"),
-        ("%agent undo 99", "this cannot be done 99 times, only 1"),
+        ("%agent undo 99", "this is possible only 1 time, not 99"),
         ("%agent redo", "redo"),
         ("%agent approve", "nothing is waiting for approval"),
         ("%agent reject no", "nothing is waiting for a decision"),

@@ -103,7 +103,7 @@ class Viewed:
         self.feed = Feed(run, self.screen)
         self.dispatcher = Dispatcher(self.feed)
         self.feed.hello()
-        self.until(lambda: self.screen.head)
+        self.until(lambda: any(message["t"] == "reset" for message in self.screen.messages))
 
     def execute(self, cmd: Any, **arguments: Any) -> Any:
         """Send a command, and return its result. Raises `LookupError` with the text of a refusal."""
