@@ -48,7 +48,8 @@ def _exact_int(digits: str) -> int | str:
 class Clock:
     """A daemon thread that calls its members soon after it is woken, and regularly in any case, while it has members."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._now, self._sleep = now, sleep
         self._members: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -79,9 +80,9 @@ class Clock:
         last = 0.0
         while True:
             self._wake.wait(POLL_INTERVAL)
-            time.sleep(max(0.0, last + SEND_INTERVAL - time.monotonic()))
+            self._sleep(max(0.0, last + SEND_INTERVAL - self._now()))
             self._wake.clear()
-            last = time.monotonic()
+            last = self._now()
             for member in list(self._members):
                 try:
                     member()

@@ -47,29 +47,23 @@ def test_threads_are_switched_more_often_while_a_clock_has_members() -> None:
     assert sys.getswitchinterval() == pytest.approx(default, rel=0.02)  # Python stores it in whole microseconds
 
 
-def test_a_clock_that_is_woken_all_the_time_leaves_an_interval_between_two_calls(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    time_now, clock, times, enough = 100.0, Clock(), list[float](), threading.Event()
+def test_a_clock_that_is_woken_all_the_time_leaves_an_interval_between_two_calls() -> None:
+    now, times, is_enough = 100.0, list[float](), threading.Event()
 
-    class FakeTime:
-        monotonic = staticmethod(lambda: time_now)
-
-        @staticmethod
-        def sleep(seconds: float) -> None:
-            nonlocal time_now
-            time_now += seconds
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
 
     def member() -> None:
-        times.append(time_now)
+        times.append(now)
         if len(times) == 20:
-            enough.set()
+            is_enough.set()
         clock.wake()
 
-    monkeypatch.setattr("agentkit.view.wire.time", FakeTime)
+    clock = Clock(lambda: now, sleep)
     clock.add(member)
     clock.wake()
-    assert enough.wait(5)
+    assert is_enough.wait(5)
     clock.remove(member)
     wait_until_stopped(clock)
     pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
