@@ -130,7 +130,7 @@ class Playback:
         return (
             f"the call {one_line(_description(call))} is not recorded in entry {number}; the most similar one is "
             f"{one_line(literal.call(nearest, similar.name, similar.arguments), 1_000)}. "
-            "To really call the tool, set live = True in the first code cell"
+            "To call the tool, set live = True in the first code cell"
         )
 
 
