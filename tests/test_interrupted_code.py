@@ -222,7 +222,13 @@ def test_an_engine_that_is_busy_is_interrupted_at_once_and_run_again() -> None:
         report(run, answer=run.answer, calls=run.usage.calls, events=[e.kind for e in run.events()].count("completed"))
     """)
     assert first == second == {"kinds": ["begin", "think"], "status": "paused", "quick": True}
-    assert third == {"kinds": ["begin", "think", "conclude"], "status": "done", "answer": "deep", "calls": 1, "events": 1}
+    assert third == {
+        "kinds": ["begin", "think", "conclude"],
+        "status": "done",
+        "answer": "deep",
+        "calls": 1,
+        "events": 1,
+    }
 
 
 def test_an_engine_that_is_busy_at_its_beginning_is_interrupted_and_leaves_no_run() -> None:

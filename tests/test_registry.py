@@ -80,7 +80,9 @@ def test_what_a_package_brings_is_found_by_name(installed: None) -> None:
     agent = Agent("parrot", ["soft"], engine=Loop("shout", loudness=2), journal="memory")
     assert agent.run("hello").answer == "HELLO!!" and [tool.name for tool in agent.tools.tools] == ["whisper"]
     assert agent.engine_name == "loud_plugin:shout"
-    assert Agent("parrot", engine=Loop("reflexion", actor="shout"), journal="memory").engine_options == {"actor": "shout"}
+    assert Agent("parrot", engine=Loop("reflexion", actor="shout"), journal="memory").engine_options == {
+        "actor": "shout"
+    }
 
 
 def test_a_broken_plugin_breaks_nothing_else(installed: None) -> None:

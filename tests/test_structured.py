@@ -310,7 +310,9 @@ def test_the_role_picks_the_model_for_each_attempt() -> None:
 
     planning = Scripted(["no", GOOD], name="planning")
     result, _ = go([], engine=engine, roles={"plan": planning})
-    assert planning.calls == 2 and {entry.model for entry in result.run.entries if entry.kind == "think"} == {"planning"}
+    assert planning.calls == 2 and {entry.model for entry in result.run.entries if entry.kind == "think"} == {
+        "planning"
+    }
 
 
 def test_lanes_may_each_ask_for_data() -> None:

@@ -6,6 +6,7 @@ these: `engine=Loop("react", max_iterations=5)`.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,7 @@ Names = list[str] | tuple[str, ...] | set[str] | frozenset[str]
 
 
 class Options(TypedDict, total=False):
-    """What an agent can be set to; every option may be left out, and None means the default.
+    """What an agent can be set to; every option may be left out, and None means the default, except for `journal`.
 
     What goes around the loop is switched on by True, or by a dict of its parameters; if a number is enough, by that.
     """
@@ -50,7 +51,9 @@ class Options(TypedDict, total=False):
         'decides in run(), where nobody can be asked: True, "allow" or "remember" is a yes, a dict a yes with other arguments',
     ]
     max_tool_calls: Annotated[Annotated[int, Ge(1)] | None, "how many tool calls a run may make; the rest is not run"]
-    repair: Annotated[Literal[0, 1], "how often an unreadable reply is asked for again (1); with 0 it is the answer"]
+    repair: Annotated[
+        Literal[0, 1] | None, "how often an unreadable reply is asked for again (1); with 0 it is the answer"
+    ]
     synthesize: Annotated[
         Annotated[int, Ge(0)] | bool | None,
         "have the final answer written from the whole trace; a number: with that many characters of each result",
@@ -79,7 +82,7 @@ class Options(TypedDict, total=False):
         Literal["window", "summary"] | None, "whether older turns of a session are dropped or summarised"
     ]
     recall: Annotated[Annotated[int, Ge(0)] | bool | None, "how much of what is known of the user a run is told (3)"]
-    raise_errors: Annotated[bool, "raise the error of a run from run(), instead of returning it in the result"]
+    raise_errors: Annotated[bool | None, "raise the error of a run from run(), instead of returning it in the result"]
     on_event: Annotated[Callable[[Any], Any] | None, "is called with each event as it happens"]
     on_step: Annotated[
         Callable[..., Any] | None,
@@ -100,6 +103,7 @@ def check(options: Mapping[str, Any], engine: Engine) -> None:
         check_value(name, value, hints[name])
 
 
+@functools.cache
 def _hints() -> dict[str, Any]:
     return get_type_hints(Options, include_extras=True)
 

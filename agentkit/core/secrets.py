@@ -6,6 +6,7 @@ In doubt a text stays readable: prose, hex digests and UUIDs are not masked. A s
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -279,6 +280,7 @@ def _is_value(value: str, *, quoted: bool, query: bool = False, equals: bool = F
     return _has_digit(value) and (equals or len(value) >= 6)
 
 
+@functools.lru_cache(maxsize=1024)
 def _names_a_secret(name: str) -> bool:
     return any(_KEY_WORD.search(word) for word in re.split(r"[^A-Z0-9]+", name.upper()))
 

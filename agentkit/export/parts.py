@@ -142,8 +142,8 @@ def labels_shown_next(entries: list[Entry], number: int) -> tuple[str, ...]:
 
 def outlook(run: RunLike) -> Iterator[tuple[str, str]]:
     """Yield why a run does not continue, and its next steps, each as a label and a text."""
-    if run.missing:
-        yield "Read-only", text.missing_text(run)
+    if run.read_only:
+        yield "Read-only", run.read_only
     elif run.status != "done":
         for _, verdict in run.waiting:
             yield "Waiting", verdict.why

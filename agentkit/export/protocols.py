@@ -16,7 +16,6 @@ class RunLike(Protocol):
 
     id: str
     task: dict[str, Any]
-    missing: tuple[str, ...]
     tree_id: str
     trace: Trace
     state: State
@@ -39,6 +38,10 @@ class RunLike(Protocol):
 
     def branches(self) -> list[list[Entry]]:
         """Return all branches of the tree, the current one first."""
+
+    @property
+    def read_only(self) -> str:
+        """The reason why nothing about the run can be changed, or ""."""
 
     @property
     def hold(self) -> str:

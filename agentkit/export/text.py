@@ -20,11 +20,6 @@ def pending_text(pending: Pending, run: RunLike) -> str:
     return f"{step.kind} ({step.role})"
 
 
-def missing_text(run: RunLike) -> str:
-    """Return what is missing to continue a read-only run."""
-    return f"missing here: {', '.join(run.missing)}"
-
-
 def summary(run: RunLike) -> str:
     """Return the status of a run and the number of its steps and calls."""
     spent = run.state.spent
@@ -38,8 +33,8 @@ def run_text(run: RunLike) -> str:
     for number, entry in enumerate(run.entries):
         first, *more = repr(entry).split("\n")
         lines += [f"{number:>3} {first}", *(f"    {line}" for line in more)]
-    if run.missing:
-        lines.append(f"  ! read-only; {missing_text(run)}")
+    if run.read_only:
+        lines.append(f"  ! read-only: {run.read_only}")
     elif run.status != "done":
         reasons = [verdict.why for _, verdict in run.waiting] or ([run.hold] if run.hold else [])
         if not reasons and run.state.error:

@@ -7,6 +7,7 @@ can be cancelled.
 from __future__ import annotations
 
 import contextvars
+import functools
 import inspect
 import threading
 import time
@@ -79,16 +80,17 @@ def is_async(function: Any) -> bool:
     """Return whether a function is asynchronous, so that calling it costs nothing and what it returns can be cancelled."""
     if getattr(function, "awaits", False):
         return True
-    code = getattr(function, "__code__", None)
-    if code is not None:
-        return bool(code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
-    parts = (function, getattr(function, "__call__", None))  # noqa: B004
-    return any(inspect.iscoroutinefunction(part) or inspect.isasyncgenfunction(part) for part in parts)
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None) or getattr(getattr(type(function), "__call__", None), "__code__", None)  # noqa: B004
+    return code is not None and bool(code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR))
 
 
 def _wait(future: Future[Any], flight: InFlight) -> Any:
     """Wait for what the private loop does; an interrupt cancels it, and so does a stop from another thread."""
     flight.future = future
+    if flight.is_cancelled:
+        future.cancel()
     raised: BaseException
     try:
         if threading.current_thread() is threading.main_thread():

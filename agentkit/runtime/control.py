@@ -84,7 +84,6 @@ class Control:
         self._news = threading.Condition(self._lock)
         self._owner = 0
         self._commanding = 0
-        self._held = _Held(self)
         self._inbox: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         background.CLOCK.watch(self)
 
@@ -109,6 +108,13 @@ class Control:
         self._owner = 0
         self._lock.release()
 
+    def _release(self) -> None:
+        """Release the lock, and carry out what came in meanwhile."""
+        self._owner = 0
+        self._lock.release()
+        if self._inbox:
+            self.serve()
+
     def read(self, look: Callable[[], Any]) -> Any:
         """Return what a reader sees; while another thread changes the run, its end is waited for, but not for long."""
         if self._owner == threading.get_ident():
@@ -132,33 +138,44 @@ class Control:
 
         Returns its entry; None if no step may start, or it failed or was stopped, or could not be saved.
         """
-        scheduler, state, driver = self.scheduler, self.state, Driver(str, list)
+        driver = Driver(str, list)
         with interrupts.deferred():
-            self._take_over(driver)
+            self._check_not_within()
+            self._pause_playing()
             token = DRIVING.set(self)
+            self._take()
             try:
-                with self._held:
-                    state.error = None
-                    due = scheduler.due(stepping=True)
-                    if not due:
-                        return None
-                    state.hold = ""
-                    if scheduler.is_conclusion(due[0]):
-                        return scheduler.conclude(due[0])
-                    flight = scheduler.begin(due[0])
-                    if flight is None:
-                        return None
-                try:
-                    outcome = scheduler.performer.perform(flight, scheduler.listeners)
-                except BaseException:
-                    state.in_flight.pop(flight.pending, None)
-                    raise
-                with self._held:
-                    return self._came_back(flight, outcome)
+                if self._driver is not None:
+                    raise Busy("another thread is driving this run; wait for it, or pause it first")
+                self._begin(driver)
+                return self._step()
             finally:
+                self._rest(driver)
+                self._release()
                 DRIVING.reset(token)
-                with self._held:
-                    self._rest(driver)
+
+    def _step(self) -> Entry | None:
+        """Perform one step; the lock is held, but not while a model or a tool is at work."""
+        scheduler, state = self.scheduler, self.state
+        state.error = None
+        due = scheduler.due(stepping=True)
+        if not due:
+            return None
+        state.hold = ""
+        if scheduler.is_conclusion(due[0]):
+            return scheduler.conclude(due[0])
+        flight = scheduler.begin(due[0])
+        if flight is None:
+            return None
+        self._release()
+        try:
+            outcome = scheduler.performer.perform(flight, scheduler.listeners)
+        except BaseException:
+            state.in_flight.pop(flight.pending, None)
+            raise
+        finally:
+            self._take()
+        return self._came_back(flight, outcome)
 
     def play(self, until: Until = str, may_start: MayStart | None = None) -> Future[None]:
         """Perform steps in the background, in a copy of the caller's context, until `until()` gives a reason to stop.
@@ -166,7 +183,7 @@ class Control:
         Returns a future that is done when the run rests again.
         """
         self._check_not_within()
-        with self._held:
+        with _Held(self):
             if self._driver is not None:
                 if self._driver.playing is None:
                     raise Busy("another thread is driving this run")
@@ -184,9 +201,8 @@ class Control:
                 "a tool cannot drive the run that is running it; run.inject(...) and run.pause() are safe there"
             )
 
-    def _take_over(self, driver: Driver) -> None:
-        """Begin to drive in the caller's thread; a run that plays in the background is paused first."""
-        self._check_not_within()
+    def _pause_playing(self) -> None:
+        """Pause a run that plays in the background, and wait until it rests."""
         playing = self.playing
         if playing is not None:
             asked = not self.stopping
@@ -194,10 +210,6 @@ class Control:
             interrupts.foreign(background.wait, (playing,), {})
             if asked and self.stopping == "pause":
                 self.stopping = ""
-        with self._held:
-            if self._driver is not None:
-                raise Busy("another thread is driving this run; wait for it, or pause it first")
-            self._begin(driver)
 
     def _begin(self, driver: Driver) -> None:
         self.lease.take()
@@ -246,7 +258,7 @@ class Control:
 
     def _end_grace(self, driver: Driver) -> None:
         """Give up what is still out some time after a stop."""
-        with self._held:
+        with _Held(self):
             if self._driver is driver and driver.playing is not None and self.stopping not in ("", "pause"):
                 for flight in list(self.state.in_flight.values()):
                     self._give_up(flight)
@@ -266,7 +278,7 @@ class Control:
         """Drive until there is a reason to rest, or until somebody else has taken over."""
         DRIVING.set(self)
         driver.thread = threading.get_ident()
-        with self._held:
+        with _Held(self):
             try:
                 self._drive(driver)
             except KeyboardInterrupt:
@@ -285,7 +297,8 @@ class Control:
             if self._inbox:
                 self._apply()
                 continue
-            self._collect()
+            if state.in_flight:
+                self._collect()
             reason = self.stopping or driver.until()
             due = [] if reason else driver.may_start()
             if not due:
@@ -313,10 +326,8 @@ class Control:
     def _perform_here(self, driver: Driver, flight: InFlight) -> None:
         """Perform a step in the thread that drives, without the lock."""
         driver.calling = flight
-        self._let_go()
+        self._release()
         try:
-            if self._inbox:
-                self.serve()
             outcome: Outcome = False, Stopped("it was given up before it began")
             if not flight.given_up:
                 outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
@@ -330,7 +341,7 @@ class Control:
 
         def work() -> None:
             outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
-            with self._held:
+            with _Held(self):
                 flight.outcome = outcome
                 if flight.given_up:
                     self._came_back(flight, outcome)
@@ -388,7 +399,7 @@ class Control:
         return min((flight.deadline for flight in flights if flight not in late), default=float("inf"))
 
     def _mark_late(self, flights: list[InFlight]) -> None:
-        with self._held:
+        with _Held(self):
             for flight in flights:
                 flight.is_late = flight.pending in self.state.in_flight
             self._news.notify_all()
@@ -457,7 +468,7 @@ class Control:
                     continue  # whoever asked has taken it back
                 try:
                     if self.sealed:
-                        raise ReadOnly(self.sealed)
+                        raise ReadOnly(f"this run is read-only: {self.sealed}")
                     self.lease.take()
                     result = command()
                 except BaseException as error:
@@ -497,10 +508,8 @@ class _Held:
         self._deferred = deferred
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        control, deferred = self._control, self._deferred
-        control._let_go()
-        if control._inbox:
-            control.serve()
+        deferred = self._deferred
+        self._control._release()
         deferred.leave(sys._getframe(1), kind)
 
 

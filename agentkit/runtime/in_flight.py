@@ -39,6 +39,6 @@ class InFlight:
 
     def cancel(self) -> None:
         """Cancel what can be cancelled of the call."""
+        self.is_cancelled = True
         if (future := self.future) is not None:
-            self.is_cancelled = True
             future.cancel()

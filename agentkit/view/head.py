@@ -41,7 +41,7 @@ def head(run: Run, siblings: Siblings, variable: str = "") -> Data:
         "status": status,
         "hold": mask(run.hold) if run.answer is None else "",
         "error": _error_data(state.error),
-        "missing": list(run.missing),
+        "read_only": run.read_only,
         "answer": run.answer,
         "pending": [_pending_data(run, pending, status) for pending in run.pending],
         "where": [_frame_data(frame) for frame in run.where()],
@@ -95,7 +95,7 @@ def state_key(run: Run) -> tuple[Any, ...]:
         id(trace.stepper),
         len(trace.injections.notes),
         breakpoints,
-        (spent.model_calls, spent.tool_calls, decisions, state.hold, run.dialect, state.pace, run.missing),
+        (spent.model_calls, spent.tool_calls, decisions, state.hold, run.dialect, state.pace, run.read_only),
     )
 
 

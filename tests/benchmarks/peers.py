@@ -38,9 +38,10 @@ def bare() -> Loop:
 
 
 def agentkit() -> Loop:
-    from loop_overhead import to_the_end
+    """With a plain `@tool`: what somebody who changes nothing gets."""
+    from loop_overhead import run
 
-    return to_the_end
+    return run
 
 
 def ovos_agentic_loop() -> Loop:
@@ -139,7 +140,7 @@ def loomflow() -> Loop:
             return "I add", [ToolCall(id=f"c{self.left}", tool="add", args=json.loads(ARGUMENTS))], Usage(), "tool_use"
 
     def loop(turns: int) -> str:
-        agent = Agent("Add.", model=Free(turns), tools=[add], engine=Loop("react", max_turns=turns + 1))
+        agent = Agent("Add.", model=Free(turns), tools=[add], max_turns=turns + 1)
         return asyncio.run(agent.run("1 + 2?")).output
 
     return loop

@@ -32,7 +32,7 @@ TOKENS, A_SECOND = 3_000, 1_000
 
 AGENT = """
 import json, threading, time
-from agentkit import Agent, Call, Reply, tool
+from agentkit import Agent, Call, Loop, Reply, tool
 from agentkit.models.base import Abilities, Chunk
 from agentkit.notebook.widget import view
 
@@ -60,7 +60,7 @@ class Turns:
         return Reply("I go on", (Call(self.tool, self.arguments, f"c{self.left}"),)) if self.left >= 0 else Reply("done")
 
 def start(model):
-    return Agent(model, [nap, burn], journal="memory", max_iterations=100_000).start("Go.", paused=True)
+    return Agent(model, [nap, burn], journal="memory", engine=Loop("react", max_iterations=100_000)).start("Go.", paused=True)
 
 handled, sent = [], []
 

@@ -169,7 +169,7 @@ def test_an_undo_after_the_end_keeps_the_view(shop: View) -> None:
 def test_the_view_follows_the_end_of_a_fast_growing_trace(lab: Notebook) -> None:
     many = "replies = [Reply('I look.', (Call('price', {'item': 'tea'}, '1'),)) for _ in range(500)] + ['Yes.']"
     model = "model = Scripted(replies, abilities=Abilities(tools=True))"
-    start = "run = Agent(model, [price], max_iterations=600).start('Long.', paused=True)"
+    start = "run = Agent(model, [price], engine=Loop('react', max_iterations=600)).start('Long.', paused=True)"
     shop = View(lab.open(SHOP, f"{many}\n{model}\n{start}\nrun"), 1)
     shop.press("Run")
     shop.status("done")
@@ -179,7 +179,7 @@ def test_the_view_follows_the_end_of_a_fast_growing_trace(lab: Notebook) -> None
 
 def test_a_reader_who_goes_to_the_start_of_the_trace_stays_there(lab: Notebook) -> None:
     many = "replies = [Reply('I look.', (Call('price', {'item': 'tea'}, '1'),)) for _ in range(30)]"
-    start = "run = Agent(Scripted(replies, abilities=Abilities(tools=True)), [price], max_iterations=30).start('x', paused=True)"
+    start = "run = Agent(Scripted(replies, abilities=Abilities(tools=True)), [price], engine=Loop('react', max_iterations=30)).start('x', paused=True)"
     shop = View(lab.open(SHOP, f"{many}\n{start}\n[next(run) for _ in range(50)]\nrun"), 1)
     minimap = shop.root.get_by_role("slider", name="Minimap of the trace")
     expect(minimap).not_to_have_attribute("aria-valuetext", "entry 0 of 50, task")  # it is at the end

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, TimeoutError, expect
 
 SHOP = """
 import threading
-from agentkit import Agent, Call, Reply, tool
+from agentkit import Agent, Call, Loop, Reply, tool
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 

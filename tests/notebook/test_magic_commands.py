@@ -201,7 +201,7 @@ def test_resume_without_a_tool_opens_the_run_read_only_and_names_the_tool(paused
     paused.run("kept, price, agent_run = [price], None, None\nget_ipython().run_line_magic('reload_ext', 'agentkit')")
     cell = paused.run("%agent resume {name}")
     paused.run("price = kept[0]")
-    assert "read-only; missing here: tool 'price'" in cell.text
+    assert "read-only: it was opened without tool 'price'" in cell.text
     assert "tool 'price'" in paused.refuses("%agent step")
 
 

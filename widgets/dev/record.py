@@ -121,7 +121,9 @@ def play(viewed: Viewed) -> None:
 def decided(viewed: Viewed) -> None:
     viewed.settle("play")
     while viewed.screen.head["status"] == "waiting":
-        viewed.execute("approve", which=viewed.screen.head["pending"][0]["which"])
+        viewed.execute(
+            "approve", which=next(step["which"] for step in viewed.screen.head["pending"] if "which" in step)
+        )
         viewed.settle("play")
 
 
