@@ -1,9 +1,10 @@
-"""The terminal: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `delete`, `version`."""
+"""The command line: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `delete`, `version`."""
 
 from __future__ import annotations
 
 import json
 import logging
+import shutil
 import sys
 from typing import Annotated, Any
 
@@ -13,103 +14,102 @@ from agentkit.agent.agent import Agent, runs
 from agentkit.agent.log import attach, logger
 from agentkit.core.steps import Loop
 from agentkit.errors import AgentkitError
+from agentkit.export.tables import Table, to_text
 from agentkit.journal import open_journal
 from agentkit.models import resolve
 from agentkit.tools import builtin
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Step, watch and replay agent loops.")
 
-Name = Annotated[str, typer.Argument(help="the run's id, or the beginning of it")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="the id of the run, or the beginning of it")]
 
 
 @app.command()
 def run(
-    task: Annotated[str, typer.Argument(help="what the agent shall do")],
-    model: Annotated[str | None, typer.Option("--model", "-m", help="offline, openai:NAME …; see models")] = None,
-    engine: Annotated[str, typer.Option("--engine", "-e", help="react, or module:function")] = "react",
-    tools: Annotated[str, typer.Option("--tools", "-t", help="toolboxes, by comma")] = ",".join(builtin.BOXES),
-    max_steps: Annotated[int | None, typer.Option("--max-steps", "-n", help="model calls at most")] = None,
-    dialect: Annotated[str | None, typer.Option(help="text, json or native")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say each step")] = False,
+    task: Annotated[str, typer.Argument(help="the task for the agent")],
+    model: Annotated[str | None, typer.Option("--model", "-m", help="a model, as `models` lists them")] = None,
+    engine: Annotated[str, typer.Option("--engine", "-e", help="an engine, or module:function")] = "react",
+    tools: Annotated[str, typer.Option("--tools", "-t", help="toolboxes, separated by commas")] = ",".join(
+        builtin.BOXES
+    ),
+    max_steps: Annotated[int | None, typer.Option("--max-steps", "-n", help="the maximum number of iterations")] = None,
+    dialect: Annotated[str | None, typer.Option(help="how the model calls tools: text, json or native")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print each step")] = False,
 ) -> None:
-    """Run a task to its end and print the answer."""
+    """Run a task to its end, and print the answer."""
     if verbose:
-        _speak()
+        _log_to_stderr()
     loop = Loop(engine) if max_steps is None else Loop(engine, max_iterations=max_steps)
     agent = _agent(model, tools, engine=loop, dialect=dialect)
-    held = agent.start(task, paused=True)
+    started = agent.start(task, paused=True)
     if verbose:
-        attach(held)
-    result = held.drive()
+        attach(started)
+    result = started.drive()
     if result.error:
-        raise _fail(f"{type(result.error).__name__}: {result.error}\nnothing is lost: agentkit resume {held.id}")
+        raise _fail(f"{type(result.error).__name__}: {result.error}\nnothing is lost: agentkit resume {started.id}")
     typer.echo(result.answer)
-    if held.waiting:
-        raise _fail(f"{held.waiting[0][1].why}\nagentkit resume {held.id}")
+    if started.waiting:
+        raise _fail(f"{started.waiting[0][1].why}\nagentkit resume {started.id}")
 
 
 @app.command("runs")
 def list_runs() -> None:
-    """List the recorded runs, the newest first."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("run", "status", "rows", "engine", "model", "task", box=None)
-    for info in runs():
-        table.add_row(info.run, info.status, str(info.rows), info.engine.rpartition(":")[2], info.model, info.task[:60])
-    Console().print(table)
+    """List the recorded runs, newest first."""
+    rows = [
+        [info.run, info.status, str(info.rows), info.engine.rpartition(":")[2], info.model, info.task[:60]]
+        for info in runs()
+    ]
+    _print_table(Table(["run", "status", "rows", "engine", "model", "task"], rows))
 
 
 @app.command()
 def models() -> None:
-    """List the models that were found, and say which one answers when none is named, and why."""
-    from rich.console import Console
-    from rich.table import Table
-
+    """List the available models, and say which one is used by default and why."""
     try:
-        chosen, found = resolve.choose(), resolve.list_all()
+        default, available = resolve.choose(), resolve.list_all()
     except AgentkitError as error:
         raise _fail(str(error)) from error
-    table = Table("", "model", "about", box=None)
-    for name, about in {**({} if chosen.name in found else {chosen.name: chosen.why}), **found}.items():
-        table.add_row("*" if name == chosen.name else "", name, about)
-    Console(soft_wrap=True).print(table)
-    typer.echo(f"* {chosen.name} answers when no -m is given: {chosen.why}")
+    if default.name not in available:
+        available = {default.name: default.why, **available}
+    rows = [["*" if name == default.name else "", name, about] for name, about in available.items()]
+    _print_table(Table(["", "model", "description"], rows, f"* {default.name} is used without -m: {default.why}"))
 
 
 @app.command()
-def replay(name: Name) -> None:
-    """Run the engine again on what was recorded, without any model or tool, and print the trace."""
-    typer.echo(repr(_open(name, "offline")))
+def replay(id: Id) -> None:
+    """Run the engine again on what was recorded, without a model or a tool, and print the trace."""
+    typer.echo(repr(_open(id, "offline")))
 
 
 @app.command()
-def export(name: Name) -> None:
-    """Print all that was recorded of a run, one event per line, as JSON."""
-    for event in _open(name, "offline").events():
+def export(id: Id) -> None:
+    """Print everything that was recorded of a run as JSON, one event per line."""
+    for event in _open(id, "offline").events():
         typer.echo(json.dumps(event.to_dict(), ensure_ascii=False, default=str))
 
 
 @app.command()
-def resume(name: Name, model: Annotated[str | None, typer.Option("--model", "-m")] = None) -> None:
-    """Go on with a run whose process ended."""
-    held = _open(name, model)
-    if held.status == "done":
-        typer.echo(held.answer)
+def resume(
+    id: Id, model: Annotated[str | None, typer.Option("--model", "-m", help="a model, as `models` lists them")] = None
+) -> None:
+    """Continue a run whose process has ended."""
+    resumed = _open(id, model)
+    if resumed.status == "done":
+        typer.echo(resumed.answer)
         return
-    result = held.drive()
+    result = resumed.drive()
     if result.error:
         raise _fail(f"{type(result.error).__name__}: {result.error}")
-    typer.echo(result.answer if not held.waiting else repr(held))
+    typer.echo(result.answer if not resumed.waiting else repr(resumed))
 
 
 @app.command()
-def delete(name: Name) -> None:
-    """Forget a recorded run."""
+def delete(id: Id) -> None:
+    """Delete a recorded run."""
     journal = open_journal("sqlite")
     assert journal is not None
     try:
-        journal.delete(_whole(name))
+        journal.delete(_full_id(id))
     except AgentkitError as error:
         raise _fail(str(error)) from error
 
@@ -117,38 +117,44 @@ def delete(name: Name) -> None:
 @app.command()
 def version() -> None:
     """Print the version."""
-    from importlib.metadata import version as installed
+    from importlib.metadata import version as installed_version
 
-    typer.echo(installed("jupyter-agentkit"))
+    typer.echo(installed_version("jupyter-agentkit"))
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version_option(is_set: bool) -> None:
+    if is_set:
         version()
         raise typer.Exit
 
 
 @app.callback()
 def options(
-    asked: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version_option, is_eager=True)
     ] = False,
 ) -> None:
     """Step, watch and replay agent loops."""
 
 
-def _speak() -> None:
-    """Let the log of the run reach the terminal: DEBUG with its name in front, what was done as it is."""
+def _log_to_stderr() -> None:
+    """Print the log of the run: the lines of level DEBUG with the name of the level, the others without."""
 
-    class Lines(logging.Formatter):
+    class Formatter(logging.Formatter):
         def format(self, record: logging.LogRecord) -> str:
             text = super().format(record)
             return f"DEBUG: {text}" if record.levelno == logging.DEBUG else text
 
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines())
+    handler.setFormatter(Formatter())
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
+
+
+def _print_table(table: Table) -> None:
+    """Print a table, whose lines are cut at the width of the terminal if there is one."""
+    line_width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    typer.echo(to_text(table, cell_width=200, line_width=line_width))
 
 
 def _agent(model: str | None, tools: str, **options: Any) -> Agent:
@@ -158,18 +164,20 @@ def _agent(model: str | None, tools: str, **options: Any) -> Agent:
         raise _fail(str(error)) from error
 
 
-def _open(name: str, model: str | None) -> Any:
+def _open(id: str, model: str | None) -> Any:
     try:
-        return _agent(model, ",".join(builtin.BOXES)).resume(_whole(name))
+        return _agent(model, ",".join(builtin.BOXES)).resume(_full_id(id))
     except AgentkitError as error:
         raise _fail(str(error)) from error
 
 
-def _whole(name: str) -> str:
-    found = [info.run for info in runs() if info.run.startswith(name)]
-    if len(found) != 1:
-        raise _fail(f"{len(found)} runs begin with {name!r}; `agentkit runs` lists them")
-    return found[0]
+def _full_id(prefix: str) -> str:
+    matches = [info.run for info in runs() if info.run.startswith(prefix)]
+    if not matches:
+        raise _fail(f"there is no run whose id begins with {prefix!r}; `agentkit runs` lists them")
+    if len(matches) > 1:
+        raise _fail(f"the ids of {len(matches)} runs begin with {prefix!r}: {', '.join(matches)}; type more of the id")
+    return matches[0]
 
 
 def _fail(text: str) -> typer.Exit:
@@ -178,7 +186,7 @@ def _fail(text: str) -> typer.Exit:
 
 
 def main() -> None:
-    """Be the console script."""
+    """Run the command line."""
     app()
 
 

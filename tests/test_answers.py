@@ -211,7 +211,7 @@ def relink(data: dict[str, Any]) -> None:
     """Make a changed recording vouch for itself again."""
     before = ""
     for record in data["rows"]:
-        record["digest"] = before = export_json._link(before, record)
+        record["digest"] = before = export_json._chained_digest(before, record)
     data["digest"] = before
 
 

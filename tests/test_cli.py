@@ -1,4 +1,4 @@
-"""The terminal, as a person uses it: real processes, exit codes, what is printed where."""
+"""The command line as a person uses it: exit codes, and what is printed to stdout and to stderr."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typer.testing import CliRunner
 from agentkit.cli import app
 
 
-def agentkit(*words: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, list(words))
-    return done.exit_code, done.stdout, done.stderr
+def agentkit(*arguments: str) -> tuple[int, str, str]:
+    """Return the exit code, the standard output and the standard error of a command."""
+    finished = CliRunner().invoke(app, list(arguments))
+    return finished.exit_code, finished.stdout, finished.stderr
 
 
-def test_a_run_in_a_process_of_its_own_prints_the_answer_and_the_debug_lines() -> None:
-    words = [
+def test_a_run_in_a_new_process_prints_the_answer_and_the_debug_lines() -> None:
+    command = [
         sys.executable,
         "-m",
         "agentkit.cli",
@@ -32,9 +33,9 @@ def test_a_run_in_a_process_of_its_own_prints_the_answer_and_the_debug_lines() -
         "--max-steps",
         "5",
     ]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 0 and "391" in done.stdout
-    assert done.stderr.splitlines() == [
+    finished = subprocess.run(command, capture_output=True, text=True)
+    assert finished.returncode == 0 and "391" in finished.stdout
+    assert finished.stderr.splitlines() == [
         "DEBUG: ReAct: tools count = 7",
         "DEBUG: ReAct: step=1, tool_calls=0, max=5",
         "DEBUG: ReAct: tool_calls in response = 1",
@@ -47,43 +48,52 @@ def test_a_run_in_a_process_of_its_own_prints_the_answer_and_the_debug_lines() -
     ]
 
 
-def test_the_echo_model_says_what_it_was_asked() -> None:
+def test_the_echo_model_repeats_the_task() -> None:
     assert agentkit("run", "hello", "-m", "echo") == (0, "hello\n", "")
 
 
 def test_a_recorded_run_is_listed_replayed_exported_and_deleted() -> None:
     agentkit("run", "What is 2 + 3?", "-m", "offline")
-    _, listed, _ = agentkit("runs")
-    name = listed.splitlines()[1].split()[0]
-    assert "done" in listed and "What is 2 + 3?" in listed
-    assert agentkit("replay", name[:6])[1].splitlines()[1] == "  0 Task         What is 2 + 3?"
-    events = [json.loads(line) for line in agentkit("export", name)[1].splitlines()]
+    _, listing, _ = agentkit("runs")
+    id = listing.splitlines()[1].split()[0]
+    assert "done" in listing and "What is 2 + 3?" in listing
+    assert agentkit("replay", id[:6])[1].splitlines()[1] == "  0 Task         What is 2 + 3?"
+    events = [json.loads(line) for line in agentkit("export", id)[1].splitlines()]
     assert [event["kind"] for event in events][:2] == ["started", "thought"] and events[-1]["kind"] == "resume_done"
-    assert agentkit("resume", name)[0] == 0
-    assert agentkit("delete", name)[0] == 0 and name not in agentkit("runs")[1]
+    assert agentkit("resume", id)[0] == 0
+    assert agentkit("delete", id)[0] == 0 and id not in agentkit("runs")[1]
+
+
+def test_the_lines_of_a_listing_are_not_broken() -> None:
+    agentkit("run", "x" * 60, "-m", "echo")
+    agentkit("run", "y" * 60, "-m", "echo")
+    header, *lines = agentkit("runs")[1].splitlines()
+    assert header.split() == ["run", "status", "rows", "engine", "model", "task"]
+    assert [line.split()[-1] for line in lines[:2]] == ["y" * 60, "x" * 60]
+    assert "echo" in agentkit("models")[1] and "is used without -m: " in agentkit("models")[1].splitlines()[-1]
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("arguments", "error"),
     [
         (("run", "x", "-m", "ofline"), "did you mean 'offline'?"),
         (("run", "x", "-e", "recat"), "did you mean 'react'?"),
         (("run", "x", "-t", "maths"), "did you mean 'math'?"),
         (("run", "x", "-n", "0"), "max_iterations must be at least 1"),
         (("run", "x", "--dialect", "jason"), "dialect must be 'native', 'json' or 'text', not 'jason'"),
-        (("replay", "nothing"), "0 runs begin with 'nothing'"),
+        (("replay", "nothing"), "there is no run whose id begins with 'nothing'"),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_would_do(words: tuple[str, ...], says: str) -> None:
-    code, out, err = agentkit(*words)
-    assert (code, out) == (1, "") and says in err and len(err.splitlines()) == 1
+def test_a_mistake_is_reported_in_one_line_with_what_to_do(arguments: tuple[str, ...], error: str) -> None:
+    code, stdout, stderr = agentkit(*arguments)
+    assert (code, stdout) == (1, "") and error in stderr and len(stderr.splitlines()) == 1
 
 
 def test_the_version_is_printed() -> None:
     assert agentkit("version")[1].startswith("0.")
 
 
-def test_the_version_is_an_option_too_and_the_package_can_be_run() -> None:
+def test_the_version_is_also_an_option_and_the_package_can_be_executed() -> None:
     assert agentkit("--version") == agentkit("version")
-    done = subprocess.run([sys.executable, "-m", "agentkit", "--version"], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, agentkit("version")[1])
+    finished = subprocess.run([sys.executable, "-m", "agentkit", "--version"], capture_output=True, text=True)
+    assert (finished.returncode, finished.stdout) == (0, agentkit("version")[1])

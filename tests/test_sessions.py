@@ -116,7 +116,7 @@ def test_what_a_run_was_told_of_earlier_ones_is_shown_folded_in_its_exports(jour
     one.run("the earlier question", session="s")
     run = one.run("q2", session="s").run
     for text in (run.to_html(), run.to_markdown()):
-        assert "the earlier question" in text and "What was before (2 messages)" in text
+        assert "the earlier question" in text and "Earlier messages (2)" in text
     assert load(run.to_json()).answer == "134,000"
 
 

@@ -1,4 +1,4 @@
-"""Plain text: deterministic, complete enough to debug with, and nothing in it that a terminal would obey."""
+"""Plain text: deterministic, complete enough for debugging, and without characters that a terminal interprets."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ def look(city: str) -> str:
     return f"rain in {city}"
 
 
-def run() -> Run:
+def finished_run() -> Run:
     model = Scripted(
         [Reply("I look", (Call("look", {"city": "Oslo"}, "c"),)), "Take an umbrella"], abilities=Abilities(tools=True)
     )
-    held = Agent(model, [look], journal="memory", engine=Loop("react", max_iterations=4)).start(
-        "How is Oslo?", paused=True
-    )
-    list(held)
-    return held
+    agent = Agent(model, [look], journal="memory", engine=Loop("react", max_iterations=4))
+    run = agent.start("How is Oslo?", paused=True)
+    list(run)
+    return run
 
 
 TRACE = """\
@@ -42,21 +41,21 @@ Run done: 4 steps, 2 model calls, 1 tool call
 
 
 def test_a_run_shows_its_trace() -> None:
-    assert repr(run()) == TRACE
+    assert repr(finished_run()) == TRACE
 
 
-def test_a_paused_run_says_what_comes_next_and_who_edited_what() -> None:
-    held = run()
-    held.edit(2, text="sun", reason="looked out of the window")
-    assert "Observation  sun  [edited by human: looked out of the window]" in repr(held)
-    assert repr(held).endswith("  > next: think (thought)") and repr(held).startswith("Run paused")
+def test_a_paused_run_shows_the_next_step_and_who_edited_what() -> None:
+    run = finished_run()
+    run.edit(2, text="sun", reason="looked out of the window")
+    assert "Observation  sun  [edited by human: looked out of the window]" in repr(run)
+    assert repr(run).endswith("  > next: think (thought)") and repr(run).startswith("Run paused")
 
 
-def test_everything_that_is_held_has_a_repr_without_ids_times_and_addresses() -> None:
+def test_every_value_has_a_repr_without_ids_times_and_addresses() -> None:
     shown = [
-        repr(run()[2]),
-        repr(run().agent),
-        repr(run().result),
+        repr(finished_run()[2]),
+        repr(finished_run().agent),
+        repr(finished_run().result),
         repr(Message("tool", "rain", (), "call_1", "look", False)),
         repr(look),
         repr(Usage(1, 2)),
@@ -71,15 +70,15 @@ def test_everything_that_is_held_has_a_repr_without_ids_times_and_addresses() ->
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "a\rb", "\u202egnp.exe", "\ud800", "\x07"])
-def test_a_text_never_holds_what_a_terminal_would_obey(hostile: str) -> None:
+def test_a_line_contains_no_characters_that_a_terminal_interprets(hostile: str) -> None:
     assert hostile not in one_line(f"x{hostile}y") and one_line(f"x{hostile}y").encode()
 
 
-def test_a_long_text_is_cut_and_says_by_how_much() -> None:
+def test_a_long_text_is_truncated_with_a_note() -> None:
     assert one_line("x" * 1000) == "x" * 200 + "… (+800 characters)"
 
 
-def test_what_the_error_says_is_said_once() -> None:
+def test_the_text_of_an_error_is_shown_once() -> None:
     failed = Agent(Scripted([ModelError("nobody there")]), journal=None).run("q")
     for shown in (repr(failed), html.result(failed), markdown.result(failed)):
         assert shown.count("nobody there") == 1

@@ -15,7 +15,7 @@ from agentkit.core.steps import Loop
 from agentkit.core.text import call_text, one_line
 from agentkit.engines import registry
 from agentkit.errors import Unknown, UsageError
-from agentkit.export.rich import Table
+from agentkit.export.tables import Table, to_text
 from agentkit.journal.entries import Entry
 from agentkit.models.cassette import Cassette
 from agentkit.run.run import Result
@@ -96,9 +96,9 @@ class Comparison:
     def __repr__(self) -> str:
         parts = [
             f"Comparison: {one_line(self.task, 100)}",
-            *_plain(self.totals()),
+            to_text(self.totals(), cell_width=WIDTH, max_rows=MOST),
             self.difference,
-            *_plain(self.steps()),
+            to_text(self.steps(), cell_width=WIDTH, max_rows=MOST),
         ]
         return "\n".join(parts)
 
@@ -197,11 +197,3 @@ def _said(entry: Entry) -> str:
     if entry.kind == "end":
         return one_line(entry.result.answer)
     return one_line(step.answer if entry.kind == "conclude" else f"{step.question} → {entry.result}")
-
-
-def _plain(table: Table) -> list[str]:
-    """Write a table in columns of plain text."""
-    rows = [[one_line(cell, WIDTH) for cell in row] for row in [table.header, *table.rows[:MOST]]]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    written = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return written + ([f"… and {len(table.rows) - MOST} more"] if len(table.rows) > MOST else [])

@@ -1,7 +1,7 @@
-"""Read a trace, write a format: JSON, a notebook that runs again, Markdown, HTML, a table; and read the first two back.
+"""The export formats: JSON, a notebook that can be executed, Markdown, HTML, a data frame; the first two can be read back.
 
-Whatever a model or a tool wrote is text here and stays text: it is escaped in every format, and executed in none.
-What each function needs is loaded when it is first asked for.
+Whatever a model or a tool wrote stays text: it is escaped in every format, and executed in none. Each function is loaded
+when it is first used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from agentkit.tools.tool import Tool
 
 __all__ = ["adopt", "data_of_notebook", "rows_of", "to_frame", "to_html", "to_json", "to_markdown", "to_notebook"]
 
-_HOME = {
+_MODULES = {
     "adopt": "json",
     "data_of_notebook": "reading",
     "rows_of": "json",
@@ -31,21 +31,21 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
-def _writer(module: str, function: str) -> Callable[[Any], str]:
-    """Return what writes a value, loaded when it is first called."""
+def _lazy(module: str, function: str) -> Callable[[Any], str]:
+    """Return a function of a module that is loaded at the first call."""
 
     def write(value: Any) -> str:
-        written: str = getattr(importlib.import_module(f"{__name__}.{module}"), function)(value)
-        return written
+        text: str = getattr(importlib.import_module(f"{__name__}.{module}"), function)(value)
+        return text
 
     return write
 
 
-for shown, function in ((Message, "message"), (Usage, "usage"), (Tool, "tool"), (Entry, "entry")):
-    display.HTML[shown] = _writer("html", function)
-    display.MARKDOWN[shown] = _writer("markdown", function)
+for _type, _function in ((Message, "message"), (Usage, "usage"), (Tool, "tool"), (Entry, "entry")):
+    display.HTML[_type] = _lazy("html", _function)
+    display.MARKDOWN[_type] = _lazy("markdown", _function)

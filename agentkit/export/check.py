@@ -1,4 +1,8 @@
-"""Check rows that came from outside: every value is of the type that its class says, and refers to rows that are there."""
+"""Check rows that came from outside: each value has the type that its class declares, and refers to rows that exist.
+
+A problem is described by the end of a sentence that begins with what was checked, such as "row 3 of the recording". Each
+function returns "" if there is no problem.
+"""
 
 from __future__ import annotations
 
@@ -23,97 +27,99 @@ _RESULT: dict[str, Any] = {
 _BEGIN = {"task": list[dict[str, Any]], "engine": str, "options": dict[str, Any], "tools": dict[str, Any], "model": str}
 _OUTPUT: dict[str, Any] = {"name": str, "schema": dict[str, Any], "type": str}
 _NO_OUTPUT: dict[str, Any] = {"name": "", "schema": {}, "type": ""}
-_ABOUT = {"run": str, "parent": str, "task": str, "engine": str, "model": str, "status": str, "created": float}
+_RUN = {"run": str, "parent": str, "task": str, "engine": str, "model": str, "status": str, "created": float}
 _NOTE: dict[str, dict[str, Any]] = {
     "call": {"parent": int, "path": str, "index": int, "name": str},
     "inject": {"id": str, "text": str, "to": str, "anchor": int},
     "recall": {"id": str},
     "head": {"keep": int, "then": list[int], "why": str},
 }
-
 _FORK = {"options": dict[str, Any], "synthesize": int, "engine": str, "source": str, "source_digest": str}
 
 
-def row(found: Row, before: list[Row]) -> str:
-    """Say what is wrong with a row that follows those `before` it; empty when nothing is."""
-    if problem := misfit(found, type(found)):
-        return f"holds {problem}"
-    return _note(found, before) if isinstance(found, Note) else _entry(found, before)
+def row_problem(row: Row, earlier: list[Row]) -> str:
+    """Return what is wrong with a row that follows the `earlier` ones."""
+    if problem := type_problem(row, type(row)):
+        return f"contains {problem}"
+    return _note_problem(row, earlier) if isinstance(row, Note) else _entry_problem(row, earlier)
 
 
-def stored(value: Any) -> str:
-    """Say what is wrong with a message or the tools that a row brought."""
-    for each in value if isinstance(value, tuple) else (value,):
-        if problem := misfit(each, type(each)):
-            return f"holds {problem}"
+def stored_problem(value: Any) -> str:
+    """Return what is wrong with a message, or a tuple of tools, that came with a row."""
+    for item in value if isinstance(value, tuple) else (value,):
+        if problem := type_problem(item, type(item)):
+            return f"contains {problem}"
     return ""
 
 
-def about(runs: Any) -> str:
-    """Say what is wrong with what a recording says of its runs."""
-    if problem := misfit(runs, list[dict[str, Any]]):
-        return f"holds {problem}"
-    for each in runs:
-        for name, hint in _ABOUT.items():
-            if name not in each or misfit(each[name], hint):
-                return f"does not say the {name} of run {each.get('run')!r}"
+def runs_problem(runs: Any) -> str:
+    """Return what is wrong with the list of runs in a recording."""
+    if problem := type_problem(runs, list[dict[str, Any]]):
+        return f"contains {problem}"
+    for run in runs:
+        for name, hint in _RUN.items():
+            if name not in run or type_problem(run[name], hint):
+                return f"has no valid {name!r} for run {run.get('run')!r}"
     return ""
 
 
-def _entry(entry: Entry, before: list[Row]) -> str:
+def _entry_problem(entry: Entry, earlier: list[Row]) -> str:
     if entry.kind not in _RESULT:
-        return f"is of a kind that is not known: {entry.kind!r}"
-    if problem := misfit(entry.result, _RESULT[entry.kind]):
-        return f"has as its result {problem}"
+        return f"has the unknown kind {entry.kind!r}"
+    if problem := type_problem(entry.result, _RESULT[entry.kind]):
+        return f"contains {problem} (Entry.result)"
     if entry.kind == "begin":
-        return _begin(entry.result)
+        return _begin_problem(entry.result)
     if entry.step is None or entry.kind not in (entry.step.kind, "end"):
-        return f"is a {entry.kind} without its step"
+        return f"is of kind {entry.kind!r} but has no such step"
     others = [entry.parent, *([entry.original] if entry.original else [])]
-    return _first(f"refers to row {at}, which is no entry before it" for at in others if not _there(at, before))
+    return _first(f"refers to row {row}, which is not an earlier entry" for row in others if not _exists(row, earlier))
 
 
-def _begin(spec: dict[str, Any]) -> str:
+def _begin_problem(spec: dict[str, Any]) -> str:
     for name, hint in _BEGIN.items():
-        if name not in spec or misfit(spec[name], hint):
-            return f"does not say the run's {name}"
+        if name not in spec or type_problem(spec[name], hint):
+            return f"has no valid {name!r}"
     for message in spec["task"]:
-        if problem := misfit(message_from_json(message), Message):
-            return f"holds a task with {problem}"
-    if problem := _output(spec.get("output", _NO_OUTPUT)) or misfit(spec.get("synthesize", 0), int):
-        return f"holds an output with {problem}"
-    return "" if spec["task"] else "holds no task"
+        if problem := type_problem(message_from_json(message), Message):
+            return f"has a task with {problem}"
+    if problem := _output_problem(spec.get("output", _NO_OUTPUT)) or type_problem(spec.get("synthesize", 0), int):
+        return f"has an output with {problem}"
+    return "" if spec["task"] else "has an empty task"
 
 
-def _output(about: Any) -> str:
-    if problem := misfit(about, dict[str, Any]):
+def _output_problem(output: Any) -> str:
+    if problem := type_problem(output, dict[str, Any]):
         return problem
-    return _first(misfit(about.get(name), hint) for name, hint in _OUTPUT.items())
+    return _first(type_problem(output.get(name), hint) for name, hint in _OUTPUT.items())
 
 
-def _note(note: Note, before: list[Row]) -> str:
+def _note_problem(note: Note, earlier: list[Row]) -> str:
     for name, hint in _NOTE.get(note.kind, {}).items():
-        if name not in note.data or misfit(note.data[name], hint):
-            return f"is a note of kind {note.kind!r} without a sound {name!r}"
-    if note.kind == "head" and not all(_there(at, before) for at in note.data["then"]):
-        return "moves to entries that are not there"
-    if note.kind == "head" and not _changed(note.data.get("changes", {})):
+        if name not in note.data or type_problem(note.data[name], hint):
+            return f"is a note of kind {note.kind!r} without a valid {name!r}"
+    if note.kind == "head" and not all(_exists(row, earlier) for row in note.data["then"]):
+        return "moves to entries that do not exist"
+    if note.kind == "head" and not _are_fork_changes(note.data.get("changes", {})):
         return "is a fork with changes that a fork cannot have"
     return ""
 
 
-def _changed(changes: Any) -> bool:
+def _are_fork_changes(changes: Any) -> bool:
     return isinstance(changes, dict) and all(
-        name in _FORK and not misfit(value, _FORK[name]) for name, value in changes.items()
+        name in _FORK and not type_problem(value, _FORK[name]) for name, value in changes.items()
     )
 
 
-def _there(number: int, before: list[Row]) -> bool:
-    return 0 < number <= len(before) and isinstance(before[number - 1], Entry)
+def _exists(number: int, earlier: list[Row]) -> bool:
+    return 0 < number <= len(earlier) and isinstance(earlier[number - 1], Entry)
 
 
-def misfit(value: Any, hint: Any) -> str:
-    """Say which part of a value is not of the type that it should be; empty when all are."""
+# -- types ---------------------------------------------------------------------------------------------------------------
+
+
+def type_problem(value: Any, hint: Any) -> str:
+    """Return which part of a value does not have the declared type."""
     return _checker(hint)(value)
 
 
@@ -122,65 +128,68 @@ Checker = Callable[[Any], str]
 
 @functools.cache
 def _checker(hint: Any) -> Checker:
-    """Make the function that holds a value to a type; a dataclass by its fields, a container by what it holds."""
-    origin, inner = get_origin(hint), get_args(hint)
+    """Return the function that checks a value for a type: a dataclass by its fields, a container by its items."""
+    origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
-        return _anything
+        return _accept
     if origin in (Union, types.UnionType):
-        return _one_of(inner)
+        return _union_checker(arguments)
     if origin is Literal:
-        return lambda value: (
-            "" if value in inner else f"{str(value)[:80]!r}, which is none of {', '.join(map(str, inner))}"
-        )
+        choices = ", ".join(map(str, arguments))
+        return lambda value: "" if value in arguments else f"{str(value)[:80]!r}, which is not one of {choices}"
     kind = type(None) if hint is None else origin or hint
     if kind is OfferedTool:
-        return _anything  # the tools of a recording are made by its reader
+        return _accept  # the reader of the recording makes its tools
     kinds = (int, float) if kind is float else kind
-    name = "nothing" if kind is type(None) else f"a {kind.__name__}"
+    expected = "nothing" if kind is type(None) else _with_article(kind.__name__)
+    check_inside = _inner_checker(kind, arguments)
 
     def check(value: Any) -> str:
         if not isinstance(value, kinds):
-            return f"a {type(value).__name__}, where there should be {name}"
-        return within(value) if within else ""
+            return f"{_with_article(type(value).__name__)} instead of {expected}"
+        return check_inside(value) if check_inside else ""
 
-    within = _within(kind, inner)
     return check
 
 
-def _within(kind: Any, inner: tuple[Any, ...]) -> Checker | None:
+def _inner_checker(kind: Any, arguments: tuple[Any, ...]) -> Checker | None:
     if is_dataclass(kind) and isinstance(kind, type):
-        found = get_type_hints(kind)
-        own = [name for name, hint in found.items() if not name.startswith("_") and get_origin(hint) is not ClassVar]
+        hints = get_type_hints(kind)
+        names = [name for name, hint in hints.items() if not name.startswith("_") and get_origin(hint) is not ClassVar]
         return lambda value: _first(
             f"{problem} ({kind.__name__}.{name})"
-            for name in own
-            if (problem := _checker(found[name])(getattr(value, name)))
+            for name in names
+            if (problem := _checker(hints[name])(getattr(value, name)))
         )
     if kind in (dict, Mapping):
-        keys, values = map(_checker, inner)
+        keys, values = map(_checker, arguments)
         return lambda value: (
-            _first(map(keys, value)) or ("" if values is _anything else _first(map(values, value.values())))
+            _first(map(keys, value)) or ("" if values is _accept else _first(map(values, value.values())))
         )
     if kind in (tuple, list):
-        items = _checker(inner[0])
+        items = _checker(arguments[0])
         return lambda value: _first(map(items, value))
     return None
 
 
-def _one_of(options: tuple[Any, ...]) -> Checker:
-    kinds = [(option, _checker(option)) for option in options]
+def _union_checker(options: tuple[Any, ...]) -> Checker:
+    checkers = [(option, _checker(option)) for option in options]
 
     def check(value: Any) -> str:
-        nearest = next((held for option, held in kinds if isinstance(option, type) and isinstance(value, option)), None)
-        problems = [nearest(value)] if nearest else [held(value) for _, held in kinds]
+        matching = next((c for option, c in checkers if isinstance(option, type) and isinstance(value, option)), None)
+        problems = [matching(value)] if matching else [checker(value) for _, checker in checkers]
         return problems[0] if all(problems) else ""
 
     return check
 
 
-def _anything(value: Any) -> str:
+def _accept(value: Any) -> str:
     return ""
 
 
 def _first(problems: Iterable[str]) -> str:
     return next(filter(None, problems), "")
+
+
+def _with_article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"

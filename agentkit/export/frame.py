@@ -1,4 +1,4 @@
-"""A trace as a table, one row per entry, for whoever counts and compares."""
+"""A trace as a data frame with one row per entry, for counting and comparing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from agentkit.core.secrets import mask, mask_json
 from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
 from agentkit.export import parts
-from agentkit.export.held import HeldRun
+from agentkit.export.protocols import RunLike
 from agentkit.journal.entries import Entry
 
 COLUMNS = ("number", "kind", "role", "text", "tool", "arguments", "ok", "author", "seconds", "input", "output", "cost")
 
 
-def to_frame(run: HeldRun) -> Any:
-    """Give the trace as a pandas DataFrame, one row per entry. Raises `UsageError` where pandas is not installed."""
+def to_frame(run: RunLike) -> Any:
+    """Return the trace as a pandas DataFrame with one row per entry. Raises `UsageError` if pandas is not installed."""
     try:
         pandas = importlib.import_module("pandas")
     except ImportError as error:
@@ -25,7 +25,7 @@ def to_frame(run: HeldRun) -> Any:
 
 
 def records(entries: list[Entry]) -> list[dict[str, Any]]:
-    """Give one record per entry; `tool`, `arguments` and `ok` are None where no tool was called."""
+    """Return one record per entry; `tool`, `arguments` and `ok` are None if no tool was called."""
     return [_record(number, entry) for number, entry in enumerate(entries)]
 
 
@@ -37,7 +37,7 @@ def _record(number: int, entry: Entry) -> dict[str, Any]:
         "number": number,
         "kind": entry.kind,
         "role": entry.step.role if entry.step else "",
-        "text": mask(_said(entry)),
+        "text": mask(_result_text(entry)),
         "tool": call.name if call else None,
         "arguments": mask_json(call.arguments) if call else None,
         "ok": message.ok if message else None,
@@ -49,10 +49,8 @@ def _record(number: int, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _said(entry: Entry) -> str:
-    """Give what came back: the thought, the observation, the reply; else what the entry is about."""
-    if entry.kind == "think":
+def _result_text(entry: Entry) -> str:
+    """Return the thought, the observation or the reply; for other kinds, the task or the answer."""
+    if entry.kind in ("think", "act"):
         return str(entry.result.text)
-    if entry.kind == "act":
-        return str(entry.result.text)
-    return entry.result if entry.kind == "ask" else parts.of(entry).line
+    return entry.result if entry.kind == "ask" else parts.parts_of(entry).line

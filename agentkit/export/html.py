@@ -1,6 +1,7 @@
-"""A trace in HTML: fragments for a notebook, and one file for a browser. No script, nothing remote, readable without styles.
+"""A trace in HTML: fragments for a notebook, and one file for a browser. It needs no script and nothing from elsewhere.
 
-Colours are the reader's own, in light and in dark; all that is set is space, lines and what is folded.
+The colours are the reader's, in light and in dark mode; only space, lines and folding are set. It can be read without
+styles.
 """
 
 from __future__ import annotations
@@ -13,220 +14,205 @@ from pathlib import Path
 from agentkit.core.messages import Message
 from agentkit.core.text import counted, one_line
 from agentkit.core.usage import Usage
-from agentkit.export import parts, rich
-from agentkit.export import text as plain
-from agentkit.export.held import HeldRun, Outcome
-from agentkit.export.inert import escaped, shown
+from agentkit.export import items, parts, tables, text
+from agentkit.export.escaping import escape_html, safe_text
+from agentkit.export.protocols import ResultLike, RunLike
+from agentkit.export.tables import Table
 from agentkit.journal.entries import Entry
 from agentkit.tools.tool import Tool
 
 LIMIT = parts.FRAGMENT.text
-_FOLD = 600  # what is longer is folded
-_ROOM = 2_000_000  # characters of all that is shown of a run
-_TABLE = 50, 20  # rows and columns
-_CELL = 500  # characters of one cell
+_MAX_UNFOLDED = 600  # characters of a text that is not folded
+_MAX_RUN = 2_000_000  # characters of everything that is shown of a run
 
 _TEXT = 'style="white-space:pre-wrap;overflow-wrap:anywhere;margin:.3em 0"'
 _STEP = 'style="margin:.2em 0 .2em .2em;padding-left:.6em;border-left:3px solid {}"'
-_LINE = {"": "rgba(128,128,128,.4)", "✗": "#d9534f", "✎": "#c98a1b"}
-_TH = 'style="text-align:left;padding:.1em .6em;border-bottom:1px solid rgba(128,128,128,.5)"'
-_TD = 'style="text-align:left;padding:.1em .6em;vertical-align:top"'
+_COLOURS = {"normal": "rgba(128,128,128,.4)", "failed": "#d9534f", "edited": "#c98a1b"}
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 # -- fragments -----------------------------------------------------------------------------------------------------------
 
 
-def run(run: HeldRun) -> str:
-    """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
-    size, room = (parts.FRAGMENT if len(run.entries) <= parts.HEAD else parts.MANY), _ROOM
-    found = [f"<p><b>{escaped(plain.summary(run))}</b></p>"]
-    for number, what in parts.glimpse(run.entries):
-        if isinstance(what, Entry):
-            found.append(_entry(what, number, parts.Size(size.text, max(0, min(room, parts.FRAGMENT.item or 0)))))
-            room -= len(found[-1])
+def run(run: RunLike) -> str:
+    """Return a run: its status, its trace, and its next steps. Of a long trace, the middle is left out."""
+    limits = parts.FRAGMENT if len(run.entries) <= parts.HEAD else parts.LIST_ITEM
+    left = _MAX_RUN
+    pieces = [f"<p><b>{escape_html(text.summary(run))}</b></p>"]
+    for number, entry in parts.abridged(run.entries):
+        if isinstance(entry, Entry):
+            max_item = max(0, min(left, parts.FRAGMENT.item or 0))
+            pieces.append(_entry(entry, number, parts.Limits(limits.text, max_item)))
+            left -= len(pieces[-1])
         else:
-            found.append(
-                f"<p><i>Entries {number} to {what} are not shown here; run[{number}] is the first of them.</i></p>"
-            )
-    found += [f"<p><b>{label}:</b> {escaped(one_line(shown(text, LIMIT)))}</p>" for label, text in parts.ahead(run)]
-    return _whole(*found)
+            note = f"Entries {number} to {entry} are not shown here; run[{number}] is the first of them."
+            pieces.append(f"<p><i>{note}</i></p>")
+    for label, line in parts.outlook(run):
+        pieces.append(f"<p><b>{label}:</b> {escape_html(one_line(safe_text(line, LIMIT)))}</p>")
+    return fragment(*pieces)
 
 
 def entry(entry: Entry) -> str:
-    """Show an entry, unfolded."""
-    return _whole(_entry(entry, None, parts.FRAGMENT, is_open=True))
+    """Return an entry, unfolded."""
+    return fragment(_entry(entry, None, parts.FRAGMENT, is_open=True))
 
 
 def message(message: Message) -> str:
-    """Show a message, with what it holds to be looked at."""
-    asked = "".join(_text(parts.call(call), LIMIT) for call in message.calls)
-    return _whole(
-        f"<b>{escaped(message.role)}</b>{'' if message.ok else ' ✗'}", _observed(message, parts.FRAGMENT), asked
-    )
+    """Return a message, with the tables, images and pages that it contains."""
+    head = f"<b>{escape_html(message.role)}</b>{'' if message.ok else ' ✗'}"
+    calls = "".join(_text(parts.call_line(call), LIMIT) for call in message.calls)
+    return fragment(head, _message_body(message, parts.FRAGMENT), calls)
 
 
 def tool(tool: Tool) -> str:
-    """Show a tool: what it is for, what may happen, and what it takes."""
-    head = f"<b><code>{escaped(tool.name)}</code></b> ({escaped(tool.effect)})"
+    """Return a tool: its description, its side effects, and its parameters."""
+    head = f"<b><code>{escape_html(tool.name)}</code></b> ({escape_html(tool.effect)})"
     schema = _text(json.dumps(tool.parameters, indent=2), LIMIT)
-    return _whole(
-        head, _text(tool.description, LIMIT, "prose"), f"<details><summary>Parameters</summary>{schema}</details>"
-    )
+    parameters = f"<details><summary>Parameters</summary>{schema}</details>"
+    return fragment(head, _text(tool.description, LIMIT, "prose"), parameters)
 
 
 def usage(usage: Usage) -> str:
-    """Show what was used up."""
-    names = ("calls", "input", "output", "cached", "reasoning", "cost")
-    return _whole(_table(rich.Table(list(names), [[str(getattr(usage, name)) for name in names]])))
+    """Return a usage as a table."""
+    names = ["calls", "input", "output", "cached", "reasoning", "cost"]
+    return fragment(tables.to_html(Table(names, [[str(getattr(usage, name)) for name in names]])))
 
 
-def result(result: Outcome) -> str:
-    """Show what a run came to."""
-    found = [_text(result.answer, LIMIT, "prose")] if result.answer else []
-    if why := plain.reason_text(result):
-        found.append(f"<p><b>{'Interrupted' if result.interrupted else 'Reason'}:</b> {escaped(why, LIMIT)}</p>")
+def result(result: ResultLike) -> str:
+    """Return the result of a run."""
+    pieces = [_text(result.answer, LIMIT, "prose")] if result.answer else []
+    if reason := text.reason_text(result):
+        label = "Interrupted" if result.interrupted else "Reason"
+        pieces.append(f"<p><b>{label}:</b> {escape_html(reason, LIMIT)}</p>")
     if result.error:
-        found.append(f"<p><b>✗ {escaped(type(result.error).__name__)}:</b> {escaped(result.error, LIMIT)}</p>")
-    return _whole(*found, f"<p><small>{escaped(plain.spent_text(result))}</small></p>")
+        error_type = escape_html(type(result.error).__name__)
+        pieces.append(f"<p><b>✗ {error_type}:</b> {escape_html(result.error, LIMIT)}</p>")
+    return fragment(*pieces, f"<p><small>{escape_html(text.spent_text(result))}</small></p>")
 
 
 def table(title: str, rows: list[list[str]]) -> str:
-    """Show a table of names and values under a title."""
-    return _whole(f"<b>{escaped(title)}</b>", _table(rich.Table([], rows)))
+    """Return a table of names and values under a title."""
+    return fragment(f"<b>{escape_html(title)}</b>", tables.to_html(Table([], rows)))
 
 
 def branches(branches: list[list[Entry]]) -> str:
-    """Show the lines of a tree: the present one in short, of each other one what is its own."""
+    """Return the branches of a tree: the length of the current one, and what is different in each other one."""
     if not branches:
-        return _whole("<p>No lines.</p>")
-    present = branches[0]
-    known = {id(entry) for entry in present}
-    found = [f"<p><b>{counted(len(branches), 'line')}</b>, the present one of {counted(len(present) - 1, 'step')}</p>"]
-    for place, line in enumerate(branches[1:], 2):
-        own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
-        inside = "".join(_entry(each, number, parts.MANY) for number, each in own[: parts.HEAD])
-        more = f"<p><i>and {len(own) - parts.HEAD} more</i></p>" if len(own) > parts.HEAD else ""
-        at = own[0][0] if own else len(line)
-        found.append(f"<details><summary>Line {place}: parts from it at entry {at}</summary>{inside}{more}</details>")
-    return _whole(*found)
+        return fragment("<p>No branches.</p>")
+    current = {id(entry) for entry in branches[0]}
+    pieces = [f"<p><b>{text.branch_counts(branches)}</b></p>"]
+    for number, line in enumerate(branches[1:], 1):
+        own = [(n, entry) for n, entry in enumerate(line) if id(entry) not in current]
+        inside = "".join(_entry(entry, n, parts.LIST_ITEM) for n, entry in own[: parts.HEAD])
+        if len(own) > parts.HEAD:
+            inside += f"<p><i>… and {counted(len(own) - parts.HEAD, 'more step')}</i></p>"
+        summary = f"Branch {number} diverges at entry {own[0][0] if own else len(line)}"
+        pieces.append(f"<details><summary>{summary}</summary>{inside}</details>")
+    return fragment(*pieces)
 
 
-def comparison(task: str, totals: rich.Table, difference: str, steps: rich.Table) -> str:
-    """Show several runs of one task side by side: what each came to, and the steps."""
-    head = f"<p><b>{escaped(one_line(task))}</b></p>"
-    return _whole(head, _table(totals), f"<p>{escaped(difference)}</p>", _table(steps))
+def comparison(task: str, totals: Table, difference: str, steps: Table) -> str:
+    """Return several runs of one task side by side: their totals and their steps."""
+    head = f"<p><b>{escape_html(one_line(task))}</b></p>"
+    return fragment(head, tables.to_html(totals), f"<p>{escape_html(difference)}</p>", tables.to_html(steps))
 
 
-def observation(message: Message) -> str:
-    """Show only what a message holds to be looked at; empty where it is nothing but text."""
-    found = "".join(_item(item, parts.FRAGMENT) for item in rich.items(message))
-    return _whole(found) if found else ""
+def observation_items(message: Message) -> str:
+    """Return only the tables, images and pages of a message; "" if it is only text."""
+    shown = "".join(_item(item, parts.FRAGMENT) for item in items.items(message))
+    return fragment(shown) if shown else ""
 
 
-# -- one file ------------------------------------------------------------------------------------------------------------
+def fragment(*pieces: str) -> str:
+    """Return pieces of HTML as one element in which a notebook finds no formulas: it looks for dollar signs in HTML."""
+    return f'<div class="mathjax_ignore tex2jax_ignore">{"".join(pieces)}</div>'
 
 
-def to_html(run: HeldRun, path: str | os.PathLike[str] | None = None) -> str:
-    """Give a run as one HTML file with every step in it, whole; write it where a `path` is given."""
-    task = escaped(one_line(parts.of(run.entries[0]).line, 80, shown))
+# -- a file --------------------------------------------------------------------------------------------------------------
+
+
+def to_html(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
+    """Return a run as one HTML file with every step in full; write it to `path` if there is one."""
     entries = run.entries
+    title = escape_html(one_line(parts.parts_of(entries[0]).line, 80, safe_text))
     steps = "\n".join(
-        _entry(each, n, parts.WHOLE, is_open=True, without=parts.repeated(entries, n)) for n, each in enumerate(entries)
+        _entry(entry, n, parts.NO_LIMITS, is_open=True, without=parts.labels_shown_next(entries, n))
+        for n, entry in enumerate(entries)
     )
-    ahead = "".join(f"<p><b>{label}:</b> {escaped(text)}</p>\n" for label, text in parts.ahead(run))
-    page = (
+    outlook = "".join(f"<p><b>{label}:</b> {escape_html(line)}</p>\n" for label, line in parts.outlook(run))
+    document = (
         '<!DOCTYPE html>\n<html lang="en" style="color-scheme:light dark">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_CSP)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
-        f"<title>{task}</title>\n</head>\n"
+        f"<title>{title}</title>\n</head>\n"
         '<body style="font-family:system-ui,sans-serif;line-height:1.45;max-width:60rem;margin:2rem auto;padding:0 1rem">\n'
-        f"<h1>Trace of an agent run</h1>\n<p>{escaped(plain.summary(run))}</p>\n{steps}\n{ahead}</body>\n</html>\n"
+        f"<h1>Trace of an agent run</h1>\n<p>{escape_html(text.summary(run))}</p>\n{steps}\n{outlook}</body>\n</html>\n"
     )
     if path is not None:
-        Path(path).write_text(page, encoding="utf-8", newline="\n")
-    return page
+        Path(path).write_text(document, encoding="utf-8", newline="\n")
+    return document
 
 
 # -- pieces --------------------------------------------------------------------------------------------------------------
 
 
-def _whole(*found: str) -> str:
-    """Keep formulas from being read into a text: notebooks look for dollar signs in HTML."""
-    return f'<div class="mathjax_ignore tex2jax_ignore">{"".join(found)}</div>'
-
-
 def _entry(
-    entry: Entry, number: int | None, size: parts.Size, *, is_open: bool = False, without: tuple[str, ...] = ()
+    entry: Entry, number: int | None, limits: parts.Limits, *, is_open: bool = False, without: tuple[str, ...] = ()
 ) -> str:
-    """Fold an entry under a line that says it all, or, open, under what it is."""
-    seen = parts.of(entry)
-    style = _STEP.format(_LINE["✎" if entry.original else "" if seen.ok else "✗"])
-    head = f"<b>{'' if number is None else f'{number} '}{escaped(seen.kind)}{'' if seen.ok else ' ✗'}</b>"
-    line = "" if is_open else f" <code>{escaped(one_line(seen.line, 120, shown))}</code>"
-    mark = f" <i>[{escaped(one_line(shown(seen.mark, LIMIT)))}]</i>" if seen.mark else ""
-    inside = "".join(_part(part, size) for part in seen.parts if part.label not in without)
-    return f"<details{' open' if is_open else ''}><summary>{head}{line}{mark}</summary><div {style}>{inside}</div></details>"
+    """Return an entry, folded under a summary of it, or open."""
+    shown = parts.parts_of(entry)
+    colour = _COLOURS["edited" if entry.original else "normal" if shown.ok else "failed"]
+    head = f"<b>{'' if number is None else f'{number} '}{escape_html(shown.kind)}{'' if shown.ok else ' ✗'}</b>"
+    line = "" if is_open else f" <code>{escape_html(one_line(shown.line, 120, safe_text))}</code>"
+    mark = f" <i>[{escape_html(one_line(safe_text(shown.mark, LIMIT)))}]</i>" if shown.mark else ""
+    inside = "".join(_part(part, limits) for part in shown.parts if part.label not in without)
+    body = f"<div {_STEP.format(colour)}>{inside}</div>"
+    return f"<details{' open' if is_open else ''}><summary>{head}{line}{mark}</summary>{body}</details>"
 
 
-def _part(part: parts.Part, size: parts.Size) -> str:
-    label = f"<small>{escaped(part.label)}</small>" if part.label else ""
+def _part(part: parts.Part, limits: parts.Limits) -> str:
+    label = f"<small>{escape_html(part.label)}</small>" if part.label else ""
     if part.folded:
-        return f"<details><summary>{label}</summary>{_text(part.text, size.text, part.form, fold=False)}</details>"
-    return label + (_observed(part.message, size) if part.message else _text(part.text, size.text, part.form))
+        return f"<details><summary>{label}</summary>{_text(part.text, limits.text, part.form, fold=False)}</details>"
+    return label + (_message_body(part.message, limits) if part.message else _text(part.text, limits.text, part.form))
 
 
-def _observed(message: Message, size: parts.Size) -> str:
-    text = _text(message.text, size.text, "code" if message.role == "tool" else "prose")
-    return text + "".join(_item(item, size) for item in rich.items(message))
+def _message_body(message: Message, limits: parts.Limits) -> str:
+    body = _text(message.text, limits.text, "code" if message.role == "tool" else "prose")
+    return body + "".join(_item(item, limits) for item in items.items(message))
 
 
-def _text(text: str, limit: int, form: str = "code", *, fold: bool = True) -> str:
-    """Show a text with its lines as they are; a long one is folded."""
-    body = shown(text, limit)
-    tag, gap = ("pre", "\n") if form == "code" else ("div", "")  # HTML drops the first line break of a <pre>
-    block = f"<{tag} {_TEXT}>{gap}{html.escape(body)}</{tag}>"
-    if not fold or len(body) <= _FOLD:
+def _text(value: str, limit: int, form: str = "code", *, fold: bool = True) -> str:
+    """Return a text with its line breaks; a long one is folded."""
+    body = safe_text(value, limit)
+    tag, start = ("pre", "\n") if form == "code" else ("div", "")  # HTML drops the first line break of a <pre>
+    block = f"<{tag} {_TEXT}>{start}{html.escape(body)}</{tag}>"
+    if not fold or len(body) <= _MAX_UNFOLDED:
         return block
     return f"<details><summary><code>{html.escape(one_line(body, 100))}</code></summary>{block}</details>"
 
 
-def _item(item: rich.Item, size: parts.Size) -> str:
-    if isinstance(item, rich.Table):
-        return _table(item)
-    if isinstance(item, rich.Source):
-        return f"<small>{escaped(item.mime)}</small>{_text(item.text, size.text)}"
-    length = len(item.data if isinstance(item, rich.Image) else item.source)
-    what = item.mime if isinstance(item, rich.Image) else "text/html"
-    if size.item is not None and length > size.item:
-        return f"<p><i>{escaped(what)}, {length:,} characters: too large to be shown here</i></p>"
-    if isinstance(item, rich.Image):
+def _item(item: items.Item, limits: parts.Limits) -> str:
+    if isinstance(item, Table):
+        return tables.to_html(item)
+    if isinstance(item, items.Source):
+        return f"<small>{escape_html(item.mime)}</small>{_text(item.text, limits.text)}"
+    length = len(item.data if isinstance(item, items.Image) else item.source)
+    mime = item.mime if isinstance(item, items.Image) else "text/html"
+    if limits.item is not None and length > limits.item:
+        return f"<p><i>{escape_html(mime)}, {length:,} characters: too large to show here</i></p>"
+    if isinstance(item, items.Image):
         return f'<img src="data:{item.mime};base64,{item.data}" alt="{item.mime}" style="max-width:100%">'
-    return page(item.source)
+    return frame(item.source)
 
 
-def page(source: str) -> str:
-    """Show an HTML artifact in a frame that runs no script, loads nothing, and can reach nothing around it."""
-    inside = html.escape(document(source))
-    frame = f'sandbox="" srcdoc="{inside}" style="width:100%;height:20em;border:1px solid rgba(128,128,128,.5)'
-    return f'<iframe {frame};background:#fff;color-scheme:light;resize:vertical" title="an artifact"></iframe>'
+def frame(source: str) -> str:
+    """Return an HTML page in a frame that runs no script, loads nothing, and cannot reach anything outside it."""
+    document = html.escape(frame_document(source))
+    style = "width:100%;height:20em;border:1px solid rgba(128,128,128,.5);background:#fff;color-scheme:light;resize:vertical"
+    return f'<iframe sandbox="" srcdoc="{document}" style="{style}" title="HTML returned by the tool"></iframe>'
 
 
-def document(source: str) -> str:
-    """Give an artifact as the document of a sandboxed frame: it may style itself and show pictures that it holds, no more."""
-    return f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">{shown(source)}'
-
-
-def _table(table: rich.Table) -> str:
-    rows, columns = _TABLE
-    left = [f"{len(table.rows) - rows} more rows"] if len(table.rows) > rows else []
-    width = max((len(row) for row in [table.header, *table.rows]), default=0)
-    left += [f"{width - columns} more columns"] if width > columns else []
-    head = f"<thead>{_row(table.header[:columns], 'th', _TH)}</thead>" if table.header else ""
-    body = "".join(_row(row[:columns], "td", _TD) for row in table.rows[:rows])
-    note = f"<p><i>and {' and '.join(left)}</i></p>" if left else ""
-    return f'<table style="border-collapse:collapse">{head}<tbody>{body}</tbody></table>{note}'
-
-
-def _row(cells: list[str], tag: str, style: str) -> str:
-    return f"<tr>{''.join(f'<{tag} {style}>{escaped(cell, _CELL)}</{tag}>' for cell in cells)}</tr>"
+def frame_document(source: str) -> str:
+    """Return an HTML page as the document of a sandboxed frame: it may use styles and inline images, and nothing else."""
+    return f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">{safe_text(source)}'

@@ -1,10 +1,11 @@
-"""A run as JSON data and back: all rows of its tree in the journal's own spelling, each vouching for the one before it.
+"""A run as JSON data and back: all rows of its tree, encoded as in the journal and chained by digests.
 
     {"format": "agentkit.run", "version": 2, "run": ..., "tree": ..., "runs": [...], "line": [...], "rows": [...], "digest": ...}
 
-`runs` are the runs of the tree (`run`, `parent`, `task`, `engine`, `model`, `status`, `created`), `line` the numbers of
-the rows that are the trace of `run`, in order. A row holds its number `id`, its `run`, what the journal writes about it
-(`row`), what it was the first to name (`new`: messages and tools), and a `digest` of all that and of the row before.
+`runs` are the runs of the tree (`run`, `parent`, `task`, `engine`, `model`, `status`, `created`), and `line` contains the
+numbers of those rows that are the trace of `run`, in order. A row has its number `id`, its `run`, its content as the journal
+encodes it (`row`), the messages and tools that it is the first to refer to (`new`), and a `digest` of all that and of the
+row before it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from agentkit.core.messages import canonical, digest
 from agentkit.core.steps import Answer, Think
 from agentkit.errors import JournalDamaged, UsageError
 from agentkit.export import check
-from agentkit.export.held import HeldRun
+from agentkit.export.protocols import RunLike
 from agentkit.journal.entries import Entry, Journal, Row, RunInfo
 from agentkit.journal.json_lines import dumps
 from agentkit.journal.reader import Reader
@@ -28,25 +29,25 @@ from agentkit.journal.writer import Writer
 
 FORMAT, VERSION = "agentkit.run", 2
 _KEYS = ("run", "tree", "runs", "line", "rows", "digest")
-_ABOUT = ("run", "parent", "task", "engine", "model", "status", "created")
-_DEEPEST = 60  # what is nested deeper stays a text, so that any reader of JSON can read the rest
-_LARGEST = 1 << 30  # bytes that a packed recording may unpack to
+_RUN_KEYS = ("run", "parent", "task", "engine", "model", "status", "created")
+_MAX_DEPTH = 60  # what is nested more deeply stays text, so that any JSON reader can read the rest
+_MAX_BYTES = 1 << 30  # of a packed recording after unpacking
 
 
 # -- writing -------------------------------------------------------------------------------------------------------------
 
 
-def to_json(run: HeldRun) -> dict[str, Any]:
-    """Give all that is recorded of a run, and of the runs that share its tree, as JSON data; secrets are masked."""
-    writer, records, before, rows = Writer(secrets.mask), [], "", _rows(run)
+def to_json(run: RunLike) -> dict[str, Any]:
+    """Return everything that is recorded of a run, and of the runs that share its tree, as JSON data; secrets are masked."""
+    writer, records, last_digest, rows = Writer(secrets.mask), [], "", _rows(run)
     for row in rows:
-        _name_chats(row)
+        _compute_chat_digests(row)
         first, *new = writer.encode(row).split("\n")
         writer.keep()
         record: dict[str, Any] = {"id": row.id, "run": row.run, "row": _data(first)}
         if new:
             record["new"] = [_data(line) for line in new]
-        record["digest"] = before = _link(before, record)
+        record["digest"] = last_digest = _chained_digest(last_digest, record)
         records.append(record)
     return {
         "format": FORMAT,
@@ -56,19 +57,19 @@ def to_json(run: HeldRun) -> dict[str, Any]:
         "runs": _runs(run, {row.run for row in rows}),
         "line": [entry.id for entry in run.entries],
         "rows": records,
-        "digest": before,
+        "digest": last_digest,
     }
 
 
-def _name_chats(row: Row) -> None:
-    """Compute the digests of a row's chats, so that how they are spelled does not depend on who has asked for them before."""
+def _compute_chat_digests(row: Row) -> None:
+    """Compute the digests of a row's chats, so that their encoding does not depend on which were computed before."""
     for value in (row.step, row.performed, row.result) if isinstance(row, Entry) else ():
         if isinstance(value, Think | Answer):
             _ = value.chat.digest
 
 
-def _rows(run: HeldRun) -> list[Row]:
-    """Return all rows of the tree, numbered from 1 without a gap."""
+def _rows(run: RunLike) -> list[Row]:
+    """Return all rows of the tree, numbered from 1 without gaps."""
     trace = run.trace
     if trace.journal is None:
         return trace.tree.rows
@@ -78,104 +79,103 @@ def _rows(run: HeldRun) -> list[Row]:
         return damage.sound
 
 
-def _runs(run: HeldRun, named: set[str]) -> list[dict[str, Any]]:
-    """Say what the runs are that the rows name; of one that the journal has forgotten, only that it was there."""
+def _runs(run: RunLike, ids: set[str]) -> list[dict[str, Any]]:
+    """Return the runs of the tree; for one that was deleted from the journal, little more than its id."""
     journal, spec = run.trace.journal, run.task
     task = next((message["text"] for message in reversed(spec["task"]) if message["role"] == "user"), "")
-    found: dict[str, dict[str, Any]] = {
-        name: dict(zip(_ABOUT, (name, "", task, spec["engine"], spec["model"], "stopped", 0.0), strict=True))
-        for name in sorted({run.id, *named})
+    runs: dict[str, dict[str, Any]] = {
+        id: dict(zip(_RUN_KEYS, (id, "", task, spec["engine"], spec["model"], "stopped", 0.0), strict=True))
+        for id in sorted({run.id, *ids})
     }
     for info in journal.runs() if journal is not None else ():
         if info.tree == run.tree_id:
-            found[info.run] = {name: getattr(info, name) for name in _ABOUT}
-    found[run.id]["status"] = run.status
-    return secrets.mask_json(sorted(found.values(), key=lambda about: (about["created"], about["run"])))
+            runs[info.run] = {key: getattr(info, key) for key in _RUN_KEYS}
+    runs[run.id]["status"] = run.status
+    return secrets.mask_json(sorted(runs.values(), key=lambda info: (info["created"], info["run"])))
 
 
 def _data(line: str) -> Any:
-    """Give a line as the data that it spells, where that gives the line back; else as the text that it is."""
+    """Return the data of a line if encoding it again gives the same line, else the line itself."""
     try:
         data = json.loads(line)
-        same = dumps(data) == line if "entry" in data or "note" in data else canonical(data).decode() == line
+        is_same = dumps(data) == line if "entry" in data or "note" in data else canonical(data).decode() == line
     except RecursionError:
         return line
-    return data if same and _is_flat(data) else line
+    return data if is_same and not _is_deep(data) else line
 
 
-def _is_flat(data: Any) -> bool:
+def _is_deep(data: Any) -> bool:
     level = [data]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         if not level:
-            return True
-        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
-        level = [item for each in inner for item in each]
-    return not level
+            return False
+        containers = [
+            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)
+        ]
+        level = [item for container in containers for item in container]
+    return bool(level)
 
 
-def _link(before: str, record: dict[str, Any]) -> str:
-    return digest(canonical([before, record["id"], record["run"], record["row"], record.get("new", [])]))
+def _chained_digest(last_digest: str, record: dict[str, Any]) -> str:
+    return digest(canonical([last_digest, record["id"], record["run"], record["row"], record.get("new", [])]))
 
 
 # -- reading -------------------------------------------------------------------------------------------------------------
 
 
 def rows_of(data: Any) -> list[Row]:
-    """Give the rows of a run that `to_json` gave, oldest first. Raises `UsageError`, which names what is missing or damaged."""
+    """Return the rows of a run from data of `to_json`, oldest first. Raises `UsageError` that says what is damaged."""
     _check_head(data)
-    reader, rows, before = Reader(), list[Row](), ""
+    reader, rows, last_digest = Reader(), list[Row](), ""
     for number, record in enumerate(data["rows"], 1):
         try:
-            row, before = _row(record, number, before, reader)
+            row, last_digest = _row(record, number, last_digest, reader)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-            raise _damaged(
-                f"row {number}", f"cannot be understood ({type(error).__name__}: {str(error)[:200]})"
-            ) from error
-        if problem := check.row(row, rows):
-            raise _damaged(f"row {number}", problem)
+            raise _damaged(number, f"cannot be read ({type(error).__name__}: {str(error)[:200]})") from error
+        if problem := check.row_problem(row, rows):
+            raise _damaged(number, problem)
         rows.append(row)
-    if data["digest"] != before:
-        raise _damaged(f"row {len(rows) + 1}", "is missing, and maybe more behind it")
+    if data["digest"] != last_digest:
+        raise _damaged(len(rows) + 1, "is missing, and possibly more rows after it")
     _check_line(data, rows)
     return rows
 
 
 def line_of(data: dict[str, Any]) -> list[Any]:
-    """Give the entries of the trace of a recording that was made just now, as they will be read back."""
+    """Return the entries of the trace in new data of `to_json`, as they will be read back."""
     reader, rows = Reader(), {}
     for record in data["rows"]:
         rows[record["id"]] = _decode(record, reader)
     return [rows[number] for number in data["line"]]
 
 
-def _row(record: Any, number: int, before: str, reader: Reader) -> tuple[Row, str]:
+def _row(record: Any, number: int, last_digest: str, reader: Reader) -> tuple[Row, str]:
     for name in ("id", "run", "row", "digest"):
         if name not in record:
-            raise _damaged(f"row {number}", f"has no {name!r}")
+            raise _damaged(number, f"has no {name!r}")
     if record["id"] != number:
-        raise _damaged(f"row {number}", f"is missing: number {record['id']!r} stands in its place")
-    if record["digest"] != (link := _link(before, record)):
-        raise _damaged(f"row {number}", "was changed, or a row before it was taken out")
-    known = len(reader.stored)
+        raise _damaged(number, f"is missing: row {record['id']!r} comes instead")
+    if record["digest"] != (new_digest := _chained_digest(last_digest, record)):
+        raise _damaged(number, "was changed, or a row before it was removed")
+    stored_before = len(reader.stored)
     row = _decode(record, reader)
-    for value in list(reader.stored.values())[known:]:
-        if problem := check.stored(value):
-            raise _damaged(f"row {number}", problem)
-    return row, link
+    for value in list(reader.stored.values())[stored_before:]:
+        if problem := check.stored_problem(value):
+            raise _damaged(number, problem)
+    return row, new_digest
 
 
 def _decode(record: Any, reader: Reader) -> Row:
-    row = reader.decode(
-        "\n".join((_line(record["row"], dumps), *(_line(each, _canonical) for each in record.get("new", ()))))
-    )
+    lines = _line(record["row"], dumps), *(_line(data, _canonical) for data in record.get("new", ()))
+    row = reader.decode("\n".join(lines))
     row.id, row.run = record["id"], record["run"]
     return row
 
 
-def _line(data: Any, write: Any) -> str:
-    line = data if isinstance(data, str) else write(data)
+def _line(data: Any, encode: Any) -> str:
+    line = data if isinstance(data, str) else encode(data)
     if "\n" in line:
-        raise ValueError("a line holds a line break")
+        raise ValueError("there is a line break in a line")
     return line
 
 
@@ -186,13 +186,13 @@ def _canonical(data: Any) -> str:
 def _check_head(data: Any) -> None:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise UsageError(
-            f"this is no recording of a run: its 'format' should be {FORMAT!r}; export one with run.to_json()"
+            f"this is not a recording of a run: its 'format' should be {FORMAT!r}; export one with run.to_json()"
         )
     version = data.get("version")
     if version != VERSION:
-        other = "a newer" if isinstance(version, int) and version > VERSION else "an older"
+        needed = "a newer" if isinstance(version, int) and version > VERSION else "an older"
         raise UsageError(
-            f"the recording has version {version!r}, and this agentkit reads {VERSION}: install {other} one"
+            f"the recording has version {version!r}, but this agentkit reads version {VERSION}; install {needed} one"
         )
     for name in _KEYS:
         if name not in data:
@@ -202,68 +202,68 @@ def _check_head(data: Any) -> None:
 
 
 def _check_line(data: dict[str, Any], rows: list[Row]) -> None:
-    if problem := check.about(data["runs"]):
-        raise UsageError(f"the recording's 'runs' {problem}; export the run again")
-    named = {about["run"] for about in data["runs"]}
-    if unknown := {data["run"] if isinstance(data["run"], str) else "", *(row.run for row in rows)} - named:
-        raise UsageError(f"the recording does not say what run {min(unknown)!r} is: it is missing in 'runs'")
+    if problem := check.runs_problem(data["runs"]):
+        raise UsageError(f"the list 'runs' of the recording {problem}; export the run again")
+    known = {info["run"] for info in data["runs"]}
+    if unknown := {data["run"] if isinstance(data["run"], str) else "", *(row.run for row in rows)} - known:
+        raise UsageError(f"run {min(unknown)!r} is missing from the list 'runs' of the recording; export the run again")
     line = data["line"]
     if not isinstance(line, list) or not line or not all(_is_entry(rows, number) for number in line):
-        raise UsageError("the recording's 'line' names rows that are no entries of it; export the run again")
+        raise UsageError("the 'line' of the recording contains numbers that are not entries; export the run again")
 
 
 def _is_entry(rows: list[Row], number: Any) -> bool:
     return isinstance(number, int) and 0 < number <= len(rows) and isinstance(rows[number - 1], Entry)
 
 
-def _damaged(where: str, how: str) -> UsageError:
-    return UsageError(f"{where} of the recording {how}; export the run again")
+def _damaged(number: int, problem: str) -> UsageError:
+    return UsageError(f"row {number} of the recording {problem}; export the run again")
 
 
 def adopt(data: Any, journal: Journal) -> str:
-    """Put a recording into a journal, under new names, since its runs may be there; give the new name of its run.
+    """Add a recording to a journal, with new ids because its runs may already be there; return the new id of its run.
 
-    Raises `UsageError` as `rows_of` does, and `JournalError` where the journal cannot be written; then nothing is left in it.
+    Raises `UsageError` as `rows_of` does, and `JournalError` if the journal cannot be written; then nothing is added.
     """
     rows = rows_of(data)
-    names = {about["run"]: uuid.uuid4().hex[:12] for about in data["runs"]}
+    ids = {info["run"]: uuid.uuid4().hex[:12] for info in data["runs"]}
     created: list[str] = []
     try:
-        for about in data["runs"]:
-            name, parent = names[about["run"]], names.get(about["parent"], about["parent"])
-            status = "paused" if about["status"] == "running" else about["status"]
-            times = about["created"], about["created"]
-            what = about["task"], about["engine"], about["model"], status
-            journal.create(RunInfo(name, names[data["run"]], *what, 0, *times, parent))
-            created.append(name)
+        for info in data["runs"]:
+            id, parent = ids[info["run"]], ids.get(info["parent"], info["parent"])
+            status = "paused" if info["status"] == "running" else info["status"]
+            times = info["created"], info["created"]
+            about = info["task"], info["engine"], info["model"], status
+            journal.create(RunInfo(id, ids[data["run"]], *about, 0, *times, parent))
+            created.append(id)
         for row in rows:
-            row.run = names[row.run]
+            row.run = ids[row.run]
             journal.append(row, sync=False)
     except BaseException:
-        for name in created:
-            journal.release(name)
-            journal.delete(name)
+        for id in created:
+            journal.release(id)
+            journal.delete(id)
         raise
-    for name in created:
-        journal.release(name)
-    return names[data["run"]]
+    for id in created:
+        journal.release(id)
+    return ids[data["run"]]
 
 
-# -- packed, for the cell of a notebook ----------------------------------------------------------------------------------
+# -- packing for the cell of a notebook ----------------------------------------------------------------------------------
 
 
 def pack(data: dict[str, Any]) -> str:
-    """Compress a recording into one line of letters, digits, `+`, `/` and `=`."""
+    """Return a recording, compressed, in one line of letters, digits, `+`, `/` and `=`."""
     return base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 9)).decode()
 
 
-def unpack(text: str) -> Any:
-    """Undo `pack`. Raises `UsageError` where the text is damaged."""
+def unpack(packed: str) -> Any:
+    """Return the recording from the result of `pack`. Raises `UsageError` if it is damaged."""
     try:
-        opened = zlib.decompressobj()
-        found = opened.decompress(base64.b64decode(text, validate=True), _LARGEST)
-        if not opened.eof:
-            raise ValueError("it is cut off, or too large")
-        return json.loads(found)
+        decompressor = zlib.decompressobj()
+        content = decompressor.decompress(base64.b64decode(packed, validate=True), _MAX_BYTES)
+        if not decompressor.eof:
+            raise ValueError("it is incomplete or too large")
+        return json.loads(content)
     except (ValueError, zlib.error, RecursionError) as error:
         raise UsageError(f"the packed recording is damaged ({error}); export the run again") from error

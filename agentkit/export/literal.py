@@ -1,4 +1,4 @@
-"""JSON data as Python literals in ASCII: names, calls and operators cannot come out of this, whatever goes in."""
+"""JSON data as Python literals in ASCII, which cannot contain names, calls or operators, whatever the data."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import json
 import math
 from typing import Any
 
-_WIDTH = 100
-_DEEPEST = 30  # Python's own parser gives up at 200 brackets
+_LINE_WIDTH = 100
+_MAX_DEPTH = 30  # Python's own parser gives up at 200 brackets
 
 
 def text(value: str) -> str:
-    """Write a text; what is not plain ASCII is escaped."""
-    written = ascii(value)
-    return f'"{written[1:-1]}"' if written[0] == "'" and '"' not in written else written
+    """Return a text as a literal, with everything escaped that is not ASCII."""
+    quoted = ascii(value)
+    return f'"{quoted[1:-1]}"' if quoted[0] == "'" and '"' not in quoted else quoted
 
 
 def literal(value: Any) -> str:
-    """Write JSON data. Raises `TypeError` for anything else, and `ValueError` for what is nested deeper than 30 levels."""
-    return _write(value, 0)
+    """Return JSON data as a literal. Raises `TypeError` for any other value, `ValueError` if it is nested too deeply."""
+    return _literal(value, 0)
 
 
-def _write(value: Any, depth: int) -> str:
-    if depth > _DEEPEST:
-        raise ValueError(f"nested deeper than {_DEEPEST} levels")
+def _literal(value: Any, depth: int) -> str:
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"the data is nested more than {_MAX_DEPTH} levels deep")
     if isinstance(value, str):
         return text(value)
     if value is None or isinstance(value, bool):
@@ -33,21 +33,20 @@ def _write(value: Any, depth: int) -> str:
     if isinstance(value, float):
         return repr(float(value)) if math.isfinite(value) else f'float("{value}")'
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{text(str(key))}: {_write(item, depth + 1)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{text(str(key))}: {_literal(item, depth + 1)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_write(item, depth + 1) for item in value) + "]"
-    raise TypeError(f"a {type(value).__name__} is no JSON data")
+        return "[" + ", ".join(_literal(item, depth + 1) for item in value) + "]"
+    raise TypeError(f"a {type(value).__name__} is not JSON data")
 
 
 def call(number: int, name: str, arguments: dict[str, Any]) -> str:
-    """Write the cell that plays a recorded call: `call(3, "get_weather", {"city": "Paris"})`."""
+    """Return the cell that plays a recorded call: `call(3, "get_weather", {"city": "Paris"})`."""
     try:
-        written = literal(arguments)
+        arguments_literal = literal(arguments)
     except ValueError:
-        written = text(json.dumps(arguments))
-        return f"call({number}, {text(name)}, {written})"
-    line = f"call({number}, {text(name)}, {written})"
-    if len(line) <= _WIDTH:
+        return f"call({number}, {text(name)}, {text(json.dumps(arguments))})"
+    line = f"call({number}, {text(name)}, {arguments_literal})"
+    if len(line) <= _LINE_WIDTH:
         return line
     items = "".join(f"        {text(str(key))}: {literal(item)},\n" for key, item in arguments.items())
     return f"call(\n    {number},\n    {text(name)},\n    {{\n{items}    }},\n)"

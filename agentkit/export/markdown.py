@@ -1,4 +1,4 @@
-"""A trace in Markdown: fragments for a notebook, and a file. Every text in it is escaped, or fenced in."""
+"""A trace in Markdown: fragments for a notebook, and a file. Every text in it is escaped or fenced."""
 
 from __future__ import annotations
 
@@ -9,156 +9,149 @@ from pathlib import Path
 from agentkit.core.messages import Message
 from agentkit.core.text import counted
 from agentkit.core.usage import Usage
-from agentkit.export import parts, rich
-from agentkit.export import text as plain
-from agentkit.export.held import HeldRun, Outcome
-from agentkit.export.inert import fence, phrase, prose
+from agentkit.export import items, parts, tables, text
+from agentkit.export.escaping import markdown_block, markdown_code, markdown_inline
+from agentkit.export.protocols import ResultLike, RunLike
+from agentkit.export.tables import Table
 from agentkit.journal.entries import Entry
 from agentkit.tools.tool import Tool
 
 LIMIT = parts.FRAGMENT.text
-_TABLE = 50, 20  # rows and columns
-_CELL = 500  # characters of one cell
 
 
 # -- fragments -----------------------------------------------------------------------------------------------------------
 
 
-def run(run: HeldRun) -> str:
-    """Show a run: how it stands, its trace, what comes next. Of a long trace the two ends are shown."""
-    text = LIMIT if len(run.entries) <= parts.HEAD else parts.MANY.text
-    found = [f"**{phrase(plain.summary(run))}**"]
-    for number, what in parts.glimpse(run.entries):
-        if isinstance(what, Entry):
-            found.append(section(what, number, parts.Size(text, 0)))  # pictures are for HTML
+def run(run: RunLike) -> str:
+    """Return a run: its status, its trace, and its next steps. Of a long trace, the middle is left out."""
+    limit = LIMIT if len(run.entries) <= parts.HEAD else parts.LIST_ITEM.text
+    blocks = [f"**{markdown_inline(text.summary(run))}**"]
+    for number, entry in parts.abridged(run.entries):
+        if isinstance(entry, Entry):
+            blocks.append(entry_section(entry, number, parts.Limits(limit, 0)))  # images only in HTML
         else:
-            found.append(f"*Entries {number} to {what} are not shown here.*")
-    return _whole(*found, *ahead(run, LIMIT))
+            blocks.append(f"*Entries {number} to {entry} are not shown here.*")
+    return _document(*blocks, *outlook(run, LIMIT))
 
 
 def entry(entry: Entry) -> str:
-    """Show an entry."""
-    return _whole(section(entry, None, parts.FRAGMENT))
+    """Return an entry."""
+    return _document(entry_section(entry, None, parts.FRAGMENT))
 
 
 def message(message: Message) -> str:
-    """Show a message, with what it holds to be looked at."""
-    head = f"**{phrase(message.role)}**{'' if message.ok else ' ✗'}"
-    asked = [fence(parts.call(call), LIMIT) for call in message.calls]
-    text = fence(message.text, LIMIT) if message.role == "tool" else prose(message.text, LIMIT)
-    return _whole(head, text, *(_item(item, parts.FRAGMENT) for item in rich.items(message)), *asked)
+    """Return a message, with the tables, images and pages that it contains."""
+    head = f"**{markdown_inline(message.role)}**{'' if message.ok else ' ✗'}"
+    body = (markdown_code if message.role == "tool" else markdown_block)(message.text, LIMIT)
+    shown = [_item(item, parts.FRAGMENT) for item in items.items(message)]
+    calls = [markdown_code(parts.call_line(call), LIMIT) for call in message.calls]
+    return _document(head, body, *shown, *calls)
 
 
 def tool(tool: Tool) -> str:
-    """Show a tool: what it is for, what may happen, and what it takes."""
-    head = f"**{phrase(tool.name)}** ({phrase(tool.effect)})"
-    return _whole(head, prose(tool.description, LIMIT), fence(json.dumps(tool.parameters, indent=2), LIMIT))
+    """Return a tool: its description, its side effects, and its parameters."""
+    head = f"**{markdown_inline(tool.name)}** ({markdown_inline(tool.effect)})"
+    schema = markdown_code(json.dumps(tool.parameters, indent=2), LIMIT)
+    return _document(head, markdown_block(tool.description, LIMIT), schema)
 
 
 def usage(usage: Usage) -> str:
-    """Show what was used up."""
-    names = ("calls", "input", "output", "cached", "reasoning", "cost")
-    return _whole(_table(rich.Table(list(names), [[str(getattr(usage, name)) for name in names]])))
+    """Return a usage as a table."""
+    names = ["calls", "input", "output", "cached", "reasoning", "cost"]
+    return _document(tables.to_markdown(Table(names, [[str(getattr(usage, name)) for name in names]])))
 
 
-def result(result: Outcome) -> str:
-    """Show what a run came to."""
-    found = [prose(result.answer, LIMIT)]
-    if why := plain.reason_text(result):
-        found.append(f"**{'Interrupted' if result.interrupted else 'Reason'}:** {phrase(why, LIMIT)}")
+def result(result: ResultLike) -> str:
+    """Return the result of a run."""
+    blocks = [markdown_block(result.answer, LIMIT)]
+    if reason := text.reason_text(result):
+        label = "Interrupted" if result.interrupted else "Reason"
+        blocks.append(f"**{label}:** {markdown_inline(reason, LIMIT)}")
     if result.error:
-        found.append(f"**✗ {phrase(type(result.error).__name__)}:** {phrase(result.error, LIMIT)}")
-    return _whole(*found, f"*{plain.spent_text(result)}*")
+        error_type = markdown_inline(type(result.error).__name__)
+        blocks.append(f"**✗ {error_type}:** {markdown_inline(result.error, LIMIT)}")
+    return _document(*blocks, f"*{text.spent_text(result)}*")
 
 
-def comparison(task: str, totals: rich.Table, difference: str, steps: rich.Table) -> str:
-    """Show several runs of one task side by side: what each came to, and the steps."""
-    return _whole(f"**{phrase(task, LIMIT)}**", _table(totals), phrase(difference), _table(steps))
+def comparison(task: str, totals: Table, difference: str, steps: Table) -> str:
+    """Return several runs of one task side by side: their totals and their steps."""
+    blocks = tables.to_markdown(totals), markdown_inline(difference), tables.to_markdown(steps)
+    return _document(f"**{markdown_inline(task, LIMIT)}**", *blocks)
 
 
 def table(title: str, rows: list[list[str]]) -> str:
-    """Show a table of names and values under a title."""
-    return _whole(_table(rich.Table([title, ""], rows)))
+    """Return a table of names and values under a title."""
+    return _document(tables.to_markdown(Table([title, ""], rows)))
 
 
 def branches(branches: list[list[Entry]]) -> str:
-    """Show the lines of a tree: the present one in short, of each other one what is its own."""
+    """Return the branches of a tree: the length of the current one, and what is different in each other one."""
     if not branches:
-        return "No lines.\n"
-    known = {id(entry) for entry in branches[0]}
-    found = [f"**{counted(len(branches), 'line')}**, the present one of {counted(len(branches[0]) - 1, 'step')}"]
-    for place, line in enumerate(branches[1:], 2):
-        own = [(number, each) for number, each in enumerate(line) if id(each) not in known]
-        found.append(f"**Line {place}** parts from it at entry {own[0][0] if own else len(line)}")
-        found += [section(each, number, parts.Size(parts.MANY.text, 0)) for number, each in own[: parts.HEAD]]
-        found += [f"*and {len(own) - parts.HEAD} more*"] if len(own) > parts.HEAD else []
-    return _whole(*found)
+        return "No branches.\n"
+    current = {id(entry) for entry in branches[0]}
+    blocks = [f"**{text.branch_counts(branches)}**"]
+    for number, line in enumerate(branches[1:], 1):
+        own = [(n, entry) for n, entry in enumerate(line) if id(entry) not in current]
+        blocks.append(f"**Branch {number}** diverges at entry {own[0][0] if own else len(line)}")
+        blocks += [entry_section(entry, n, parts.Limits(parts.LIST_ITEM.text, 0)) for n, entry in own[: parts.HEAD]]
+        if len(own) > parts.HEAD:
+            blocks.append(f"*… and {counted(len(own) - parts.HEAD, 'more step')}*")
+    return _document(*blocks)
 
 
 # -- a file --------------------------------------------------------------------------------------------------------------
 
 
-def to_markdown(run: HeldRun, path: str | os.PathLike[str] | None = None) -> str:
-    """Give a run as Markdown with every step in it, whole; write it where a `path` is given."""
+def to_markdown(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
+    """Return a run as Markdown with every step in full; write it to `path` if there is one."""
     entries = run.entries
-    steps = [section(each, number, parts.WHOLE, parts.repeated(entries, number)) for number, each in enumerate(entries)]
-    text = _whole("# Trace of an agent run", phrase(plain.summary(run)), *steps, *ahead(run, 0))
+    sections = [
+        entry_section(entry, n, parts.NO_LIMITS, parts.labels_shown_next(entries, n)) for n, entry in enumerate(entries)
+    ]
+    head = "# Trace of an agent run", markdown_inline(text.summary(run))
+    document = _document(*head, *sections, *outlook(run, 0))
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
-    return text
+        Path(path).write_text(document, encoding="utf-8", newline="\n")
+    return document
 
 
-# -- pieces --------------------------------------------------------------------------------------------------------------
+# -- blocks --------------------------------------------------------------------------------------------------------------
 
 
-def section(entry: Entry, number: int | None, size: parts.Size, without: tuple[str, ...] = ()) -> str:
-    """Show an entry under a heading; pieces whose label is in `without` are left out."""
-    seen = parts.of(entry)
-    head = f"### {'' if number is None else f'{number} · '}{phrase(seen.kind)}{'' if seen.ok else ' ✗'}"
-    mark = [f"*{phrase(seen.mark, LIMIT)}*"] if seen.mark else []
-    return "\n\n".join([head, *mark, *(part(each, size) for each in seen.parts if each.label not in without)])
+def entry_section(entry: Entry, number: int | None, limits: parts.Limits, without: tuple[str, ...] = ()) -> str:
+    """Return an entry under a heading; the parts whose label is in `without` are left out."""
+    shown = parts.parts_of(entry)
+    heading = f"### {'' if number is None else f'{number} · '}{markdown_inline(shown.kind)}{'' if shown.ok else ' ✗'}"
+    mark = [f"*{markdown_inline(shown.mark, LIMIT)}*"] if shown.mark else []
+    return "\n\n".join([heading, *mark, *(part(p, limits) for p in shown.parts if p.label not in without)])
 
 
-def part(part: parts.Part, size: parts.Size) -> str:
-    """Show one piece of an entry."""
-    label = f"**{phrase(part.label)}:**" if part.label else ""
-    text = fence(part.text, size.text) if part.form == "code" else prose(part.text, size.text)
+def part(part: parts.Part, limits: parts.Limits) -> str:
+    """Return one part of an entry."""
+    label = f"**{markdown_inline(part.label)}:**" if part.label else ""
+    body = (markdown_code if part.form == "code" else markdown_block)(part.text, limits.text)
     if part.folded and part.form == "prose":
-        text = "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
-    items = [_item(item, size) for item in rich.items(part.message)] if part.message else []
-    return "\n\n".join(each for each in (label, text, *items) if each)
+        body = "\n".join(f"> {line}".rstrip() for line in body.split("\n"))
+    shown = [_item(item, limits) for item in items.items(part.message)] if part.message else []
+    return "\n\n".join(block for block in (label, body, *shown) if block)
 
 
-def ahead(run: HeldRun, limit: int) -> list[str]:
-    """Say what a run waits for, and what comes next."""
-    return [f"**{label}:** {phrase(text, limit)}" for label, text in parts.ahead(run)]
+def outlook(run: RunLike, limit: int) -> list[str]:
+    """Return why a run does not continue, and its next steps."""
+    return [f"**{label}:** {markdown_inline(line, limit)}" for label, line in parts.outlook(run)]
 
 
-def _whole(*found: str) -> str:
-    return "\n\n".join(each for each in found if each) + "\n"
+def _document(*blocks: str) -> str:
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _item(item: rich.Item, size: parts.Size) -> str:
-    if isinstance(item, rich.Table):
-        return _table(item)
-    if isinstance(item, rich.Source):
-        return fence(item.text, size.text)
-    if isinstance(item, rich.Page):
-        return f"*an HTML page of {len(item.source):,} characters, shown in a notebook and in HTML*"
-    if size.item is not None and len(item.data) > size.item:
-        return f"*{item.mime}, {len(item.data):,} characters: too large to be shown here*"
+def _item(item: items.Item, limits: parts.Limits) -> str:
+    if isinstance(item, Table):
+        return tables.to_markdown(item)
+    if isinstance(item, items.Source):
+        return markdown_code(item.text, limits.text)
+    if isinstance(item, items.Page):
+        return f"*an HTML page of {len(item.source):,} characters, which is shown in a notebook and in HTML*"
+    if limits.item is not None and len(item.data) > limits.item:
+        return f"*{item.mime}, {len(item.data):,} characters: too large to show here*"
     return f"![{item.mime}](data:{item.mime};base64,{item.data})"
-
-
-def _table(table: rich.Table) -> str:
-    rows, columns = _TABLE
-    width = min(columns, max((len(row) for row in [table.header, *table.rows]), default=0))
-    header = table.header or [""] * width
-    lines = [_row(header, width), f"|{' --- |' * width}", *(_row(row, width) for row in table.rows[:rows])]
-    left = len(table.rows) - rows
-    return "\n".join(lines) + (f"\n\n*and {left} more rows*" if left > 0 else "")
-
-
-def _row(cells: list[str], width: int) -> str:
-    padded = [*cells[:width], *[""] * (width - len(cells))]
-    return f"| {' | '.join(phrase(cell, _CELL) for cell in padded)} |"

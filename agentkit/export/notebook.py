@@ -1,6 +1,6 @@
-"""A run as a notebook that runs again: a thought is a Markdown cell, an action is a cell that calls its tool by name.
+"""A run as a notebook that can be executed: a thought is a Markdown cell, an action is a cell that calls its tool by name.
 
-No text that came from a model or a tool is code: it is escaped Markdown, a literal in ASCII, an output, or packed.
+No text of a model or a tool becomes code: it is escaped Markdown, a literal in ASCII, an output, or packed.
 """
 
 from __future__ import annotations
@@ -11,34 +11,33 @@ from typing import Any
 
 from agentkit.core.messages import digest
 from agentkit.export import json as recording
-from agentkit.export import literal, parts
-from agentkit.export import text as plain
-from agentkit.export.held import HeldRun
-from agentkit.export.inert import phrase, prose
-from agentkit.export.markdown import ahead, part, section
+from agentkit.export import literal, parts, text
+from agentkit.export.escaping import markdown_block, markdown_inline
+from agentkit.export.markdown import entry_section, outlook, part
 from agentkit.export.playback import bundle
+from agentkit.export.protocols import RunLike
 from agentkit.journal.entries import Entry
 
 FORMAT, VERSION = "agentkit.notebook", 1
-LIMIT = 100_000
-"""Characters of one text in a cell; the recording has all of them."""
-_SIZE = parts.Size(LIMIT, 0)
+MAX_TEXT = 100_000
+"""Characters of one text in a cell; the recording contains all of them."""
+_LIMITS = parts.Limits(MAX_TEXT, 0)
 
 _SETTINGS = '''\
 from agentkit.export.playback import playback
 
-live = False  # True calls the tools for real; what cannot be taken back asks first
-tools = []  # the tools to call then: functions, toolboxes, or names of built-in toolboxes such as "math"'''
+live = False  # True really calls the tools, and asks before any call that cannot be undone
+tools = []  # the tools to call: functions, toolboxes, or names of built-in toolboxes such as "math"'''
 
-_HOW = """\
-Each action below is a cell that calls its tool by name. Run as it is, it gives what was observed then: no model is asked and no
-tool runs. A call that was changed by hand is refused, and the error names the nearest that was recorded."""
+_EXPLANATION = """\
+Each action below is a cell that calls its tool by name. By default, it returns the recorded observation, without calling a
+model or a tool. If you change the arguments of a call, it is refused, and the error shows the most similar recorded call."""
 
 _KINDS = {"begin": "task", "think": "thought", "act": "action", "ask": "question", "conclude": "answer"}
 
 
-def to_notebook(run: HeldRun, path: str | os.PathLike[str] | None = None) -> Any:
-    """Give a run as a notebook (a `NotebookNode` of format 4.5) that holds its whole recording; write it where a `path` is given.
+def to_notebook(run: RunLike, path: str | os.PathLike[str] | None = None) -> Any:
+    """Return a run as a `NotebookNode` of format 4.5 that contains its whole recording; write it to `path` if there is one.
 
     `data_of_notebook` reads it back.
     """
@@ -48,46 +47,44 @@ def to_notebook(run: HeldRun, path: str | os.PathLike[str] | None = None) -> Any
     entries = recording.line_of(data)
     cells = [_header(run, entries), _settings(), _recording(data)]
     for number, entry in enumerate(entries[1:], 1):
-        cells += (
-            _action(entry, number) if entry.kind == "act" else [_said(entry, number, parts.repeated(entries, number))]
-        )
-    if coming := ahead(run, LIMIT):
-        cells.append(_markdown("ahead", "ahead", None, "\n\n".join(coming)))
-    for place, cell in enumerate((cell for cell in cells if cell["cell_type"] == "code"), 1):
-        cell["execution_count"] = place
+        if entry.kind == "act":
+            cells += _action(entry, number)
+        else:
+            cells.append(_section(entry, number, parts.labels_shown_next(entries, number)))
+    if lines := outlook(run, MAX_TEXT):
+        cells.append(_markdown("ahead", "ahead", None, "\n\n".join(lines)))
+    for count, cell in enumerate((cell for cell in cells if cell["cell_type"] == "code"), 1):
+        cell["execution_count"] = count
         for output in cell["outputs"]:
-            output["execution_count"] = place
-    about = {"format": FORMAT, "version": VERSION, "cells": [cell["id"] for cell in cells]}
+            output["execution_count"] = count
     metadata = {
-        "agentkit": about,
+        "agentkit": {"format": FORMAT, "version": VERSION, "cells": [cell["id"] for cell in cells]},
         "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
     notebook = nbformat.from_dict({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
     if path is not None:
-        text: str = nbformat.v4.writes(notebook)  # type: ignore[no-untyped-call]
-        Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
+        content: str = nbformat.v4.writes(notebook)  # type: ignore[no-untyped-call]
+        Path(path).write_text(content + "\n", encoding="utf-8", newline="\n")
     return notebook
 
 
-def seal(source: str) -> str:
-    """Name the source of a cell by its content, to see whether it was changed."""
+def source_digest(source: str) -> str:
+    """Return a digest of the source of a cell, by which a change is noticed."""
     return digest(source.encode(errors="backslashreplace"))
 
 
-def _header(run: HeldRun, entries: list[Entry]) -> dict[str, Any]:
-    task = [part(each, _SIZE) for each in parts.of(entries[0]).parts]
+def _header(run: RunLike, entries: list[Entry]) -> dict[str, Any]:
+    task = [part(task_part, _LIMITS) for task_part in parts.parts_of(entries[0]).parts]
     others = len(run.branches()) - 1
-    aside = (
-        f"\n\n{others} other {'branch is' if others == 1 else 'branches are'} in the recording, beside this one."
-        if others
-        else ""
-    )
+    branches = ""
+    if others:
+        branches = f"\n\nThe recording contains {others} other {'branch' if others == 1 else 'branches'}."
     spec = run.task
-    by = f"{plain.summary(run)}; engine {spec['engine'].rpartition(':')[2]}, model {spec['model']}"
-    source = "\n\n".join(["# Trace of an agent run", "**Task**", *task, f"{phrase(by)}{aside}", _HOW])
-    return _markdown("task", "task", 0, source)
+    about = f"{text.summary(run)}; engine {spec['engine'].rpartition(':')[2]}, model {spec['model']}"
+    blocks = ["# Trace of an agent run", "**Task**", *task, f"{markdown_inline(about)}{branches}", _EXPLANATION]
+    return _markdown("task", "task", 0, "\n\n".join(blocks))
 
 
 def _settings() -> dict[str, Any]:
@@ -95,26 +92,26 @@ def _settings() -> dict[str, Any]:
 
 
 def _recording(data: dict[str, Any]) -> dict[str, Any]:
-    source = f'call = playback(live=live, tools=tools, recording="{recording.pack(data)}")  # all that was recorded'
+    source = f'call = playback(live=live, tools=tools, recording="{recording.pack(data)}")  # the whole recording'
     cell = _code("recording", "recording", None, source, [])
     cell["metadata"]["jupyter"] = {"source_hidden": True}
     return cell
 
 
-def _said(entry: Entry, number: int, without: tuple[str, ...]) -> dict[str, Any]:
-    """A thought, a question, an answer; what a thought asks for stands in the cells below it, if it was done."""
+def _section(entry: Entry, number: int, without: tuple[str, ...]) -> dict[str, Any]:
+    """Return the cell of a thought, a question or an answer; calls that were made have cells of their own."""
     kind = _KINDS.get(entry.kind, entry.kind)
-    return _markdown(f"entry-{number}-{kind}", kind, number, section(entry, number, _SIZE, without))
+    return _markdown(f"entry-{number}-{kind}", kind, number, entry_section(entry, number, _LIMITS, without))
 
 
 def _action(entry: Entry, number: int) -> list[dict[str, Any]]:
-    """An action: the call, and above it who changed what it gave, and why."""
+    """Return the cell of a call, and before it a note if somebody changed the result or the call has a problem."""
     call = entry.step.call  # type: ignore[union-attr]
-    seen, name = parts.of(entry), f"entry-{number}-action"
+    name, mark = f"entry-{number}-action", parts.parts_of(entry).mark
     output = {"output_type": "execute_result", "data": bundle(entry.result), "metadata": {}, "execution_count": 0}
     cell = _code(name, "action", number, literal.call(number, call.name, call.arguments), [output])
-    notes = [f"*{phrase(seen.mark)}*"] if seen.mark else []
-    notes += [f"**Problem:** {prose(call.problem, LIMIT)}"] if call.problem else []
+    notes = [f"*{markdown_inline(mark)}*"] if mark else []
+    notes += [f"**Problem:** {markdown_block(call.problem, MAX_TEXT)}"] if call.problem else []
     if not notes:
         return [cell]
     return [_markdown(f"{name}-note", "note", number, "\n\n".join([f"### {number} · Action", *notes])), cell]
@@ -125,11 +122,10 @@ def _markdown(name: str, kind: str, number: int | None, source: str) -> dict[str
 
 
 def _code(name: str, kind: str, number: int | None, source: str, outputs: list[dict[str, Any]]) -> dict[str, Any]:
-    about = _metadata(name, kind, number, source)
     return {
         "cell_type": "code",
         "id": name,
-        "metadata": about,
+        "metadata": _metadata(name, kind, number, source),
         "source": source,
         "outputs": outputs,
         "execution_count": None,
@@ -137,7 +133,7 @@ def _code(name: str, kind: str, number: int | None, source: str, outputs: list[d
 
 
 def _metadata(name: str, kind: str, number: int | None, source: str) -> dict[str, Any]:
-    about: dict[str, Any] = {"cell": name, "kind": kind, "digest": seal(source)}
+    data: dict[str, Any] = {"cell": name, "kind": kind, "digest": source_digest(source)}
     if number is not None:
-        about["entry"] = number
-    return {"agentkit": about, "tags": [f"agentkit-{kind}"]}
+        data["entry"] = number
+    return {"agentkit": data, "tags": [f"agentkit-{kind}"]}

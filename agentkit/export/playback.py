@@ -1,12 +1,13 @@
-"""Play the recorded calls of an exported notebook again, or, live, call the tools for real.
+"""Play the recorded calls of an exported notebook again, or really call the tools.
 
-The cells of the notebook hold nothing but `call(number, name, arguments)` with literals; this is the `call`.
+The cells of the notebook contain nothing but `call(number, name, arguments)` with literals; this module provides `call`.
 """
 
 from __future__ import annotations
 
 import difflib
 import inspect
+import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,64 +16,61 @@ from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import replace
 from agentkit.core.text import one_line
 from agentkit.errors import ArgumentsError, Control, NotRecorded, UsageError
-from agentkit.export import literal, rich
-from agentkit.export.html import observation as drawn
-from agentkit.export.inert import shown
+from agentkit.export import items, literal
+from agentkit.export.escaping import safe_text
+from agentkit.export.html import observation_items
 from agentkit.export.json import rows_of, unpack
 from agentkit.journal.entries import Entry
 from agentkit.tools import builtin, observations
 from agentkit.tools.toolset import ToolSet
 
-LIMIT = 20_000
+MAX_TEXT = 20_000
 """Characters of one observation in the output of a cell; `.text` has all of them."""
-_COMPARED = 1_000
+_MAX_COMPARED = 1_000
 
 
 class Observation:
-    """What a call gave: its `text` for a model, `ok`, and its `value`; shown in a notebook as what it is."""
+    """The observation of a call: its `text`, which the model read, `ok`, and its `value`. A notebook shows it as it is."""
 
     def __init__(self, message: Message) -> None:
         self.message = message
 
     @property
     def text(self) -> str:
-        """The whole text, as the model was told."""
+        """The full text, as the model read it."""
         return self.message.text
 
     @property
     def ok(self) -> bool:
-        """Whether the tool did its work."""
+        """Whether the tool succeeded."""
         return self.message.ok
 
     @property
     def value(self) -> Any:
-        """What the tool returned, as JSON data, where that is more than its text."""
+        """What the tool returned, as JSON data, if that is more than its text."""
         return self.message.value
 
     def __repr__(self) -> str:
-        return shown(self.message.text, LIMIT)
+        return safe_text(self.message.text, MAX_TEXT)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return bundle(self.message)
 
 
 def bundle(message: Message) -> dict[str, Any]:
-    """Give an observation as a notebook shows it: its text, and an image, a table or a page where it holds one."""
-    found: dict[str, Any] = {"text/plain": shown(message.text, LIMIT)}
-    pictures = [
-        item
-        for item in rich.items(message)
-        if isinstance(item, rich.Image) and item.mime in ("image/png", "image/jpeg")
-    ]
-    if pictures:
-        found[pictures[0].mime] = pictures[0].data
-    elif page := drawn(message):
-        found["text/html"] = page
-    return found
+    """Return an observation by MIME type: its text, and the image, table or page that it contains."""
+    data: dict[str, Any] = {"text/plain": safe_text(message.text, MAX_TEXT)}
+    image_types = "image/png", "image/jpeg"
+    images = [item for item in items.items(message) if isinstance(item, items.Image) and item.mime in image_types]
+    if images:
+        data[images[0].mime] = images[0].data
+    elif html := observation_items(message):
+        data["text/html"] = html
+    return data
 
 
 class Playback:
-    """The recorded calls of a run, by the number of their entry; called with what is asked, it gives what was observed."""
+    """The recorded calls of a run, by the number of their entry; calling it returns the observation of a recorded call."""
 
     def __init__(
         self, recorded: dict[int, tuple[Call, Message]], tools: ToolSet | None, confirm: Callable[[str], Any]
@@ -82,59 +80,57 @@ class Playback:
         self._confirm = confirm
 
     def __call__(self, number: int, name: str, arguments: Any) -> Observation:
-        """Give what the call of entry `number` gave; live, call the tool.
+        """Return the observation of the call in entry `number`; if live, call the tool instead.
 
-        Raises `NotRecorded` where no such call was recorded at that entry, and names the nearest.
+        Raises `NotRecorded` if there is no such call in that entry; the error shows the most similar recorded call.
         """
         if isinstance(arguments, str):
-            import json
-
             arguments = json.loads(arguments)
-        asked = Call(name, arguments)
+        call = Call(name, arguments)
         if self.tools is not None:
-            return Observation(_masked(self._perform(asked, self.tools)))
-        known = self.recorded.get(number)
-        if known is None or key(known[0]) != key(asked):
-            raise NotRecorded(self._miss(number, asked))
-        return Observation(known[1])
+            return Observation(_masked(self._perform(call, self.tools)))
+        recorded = self.recorded.get(number)
+        if recorded is None or key(recorded[0]) != key(call):
+            raise NotRecorded(self._not_recorded(number, call))
+        return Observation(recorded[1])
 
     def __repr__(self) -> str:
         return f"<Playback of {len(self.recorded)} calls{'' if self.tools is None else ', live'}>"
 
-    def _perform(self, asked: Call, tools: ToolSet) -> Message:
-        tool = tools.find(asked.name)
+    def _perform(self, call: Call, tools: ToolSet) -> Message:
+        tool = tools.find(call.name)
         if tool is None:
-            raise UsageError(f"no tool {asked.name!r} was given: put it into tools=[...] in the first code cell")
+            raise UsageError(f"there is no tool {call.name!r}: add it to tools=[...] in the first code cell")
         try:
-            arguments, _ = tool.bind(asked)
+            arguments, _ = tool.bind(call)
         except ArgumentsError as error:
-            return observations.invalid_arguments(asked, error)
-        if tool.effect == "irreversible" and not self._confirm(one_line(_written(asked))):
-            return observations.rejected(asked)
+            return observations.invalid_arguments(call, error)
+        if tool.effect == "irreversible" and not self._confirm(one_line(_description(call))):
+            return observations.rejected(call)
         try:
             value = tool.function(**arguments)
-            return observations.returned(asked, _awaited(value) if inspect.isawaitable(value) else value)
+            return observations.returned(call, _awaited(value) if inspect.isawaitable(value) else value)
         except (Control, KeyboardInterrupt):
             raise
         except BaseException as error:
-            return observations.raised(asked, error)
+            return observations.raised(call, error)
 
-    def _miss(self, number: int, asked: Call) -> str:
-        wanted = key(asked)[:_COMPARED]
+    def _not_recorded(self, number: int, call: Call) -> str:
         if not self.recorded:
-            return "this recording holds no call at all"
+            return "this recording contains no calls"
+        wanted = key(call)[:_MAX_COMPARED]
 
-        def likeness(at: int) -> tuple[bool, float, int]:
-            other = self.recorded[at][0]
-            same = difflib.SequenceMatcher(None, key(other)[:_COMPARED], wanted).quick_ratio()
-            return other.name == asked.name, same, -abs(at - number)
+        def similarity(entry: int) -> tuple[bool, float, int]:
+            other = self.recorded[entry][0]
+            ratio = difflib.SequenceMatcher(None, key(other)[:_MAX_COMPARED], wanted).quick_ratio()
+            return other.name == call.name, ratio, -abs(entry - number)
 
-        nearest = max(self.recorded, key=likeness)
-        found = self.recorded[nearest][0]
+        nearest = max(self.recorded, key=similarity)
+        similar = self.recorded[nearest][0]
         return (
-            f"entry {number} holds no call {one_line(_written(asked))}; the nearest that was recorded is "
-            f"{one_line(literal.call(nearest, found.name, found.arguments), 1_000)}. "
-            "To call the tool for real, set live = True in the first code cell"
+            f"the call {one_line(_description(call))} is not recorded in entry {number}; the most similar one is "
+            f"{one_line(literal.call(nearest, similar.name, similar.arguments), 1_000)}. "
+            "To call the tool, set live = True in the first code cell"
         )
 
 
@@ -145,19 +141,22 @@ def playback(
     tools: Iterable[Any] = (),
     confirm: Callable[[str], Any] | None = None,
 ) -> Playback:
-    """Open the recording in an exported notebook (packed), or the data that `to_json` gave.
+    """Open the recording of an exported notebook (packed), or data returned by `to_json`.
 
-    `live` calls `tools` for real: functions, toolboxes, or names of built-in toolboxes. What cannot be taken back asks
-    `confirm(call)` first, by default whoever sits at the keyboard; without a plain yes it is not called.
+    With `live`, `tools` are really called: functions, toolboxes, or names of built-in toolboxes. Before a call that cannot
+    be undone, `confirm(call)` is asked, by default the person at the keyboard; unless it returns true, the tool is not
+    called.
     """
     data = unpack(recording) if isinstance(recording, str) else recording
     rows = rows_of(data)
-    given = ToolSet.of([builtin.box(each) if isinstance(each, str) else each for each in tools]) if live else None
-    return Playback(calls([rows[number - 1] for number in data["line"]]), given, confirm or ask)
+    toolset = None
+    if live:
+        toolset = ToolSet.of([builtin.box(tool) if isinstance(tool, str) else tool for tool in tools])
+    return Playback(calls([rows[number - 1] for number in data["line"]]), toolset, confirm or ask)
 
 
 def calls(entries: Iterable[Any]) -> dict[int, tuple[Call, Message]]:
-    """Give the calls of a trace with what they gave, by the number of their entry."""
+    """Return the calls of a trace with their observations, by the number of their entry."""
     return {
         number: (entry.step.call, entry.result)  # type: ignore[union-attr]
         for number, entry in enumerate(entries)
@@ -165,30 +164,30 @@ def calls(entries: Iterable[Any]) -> dict[int, tuple[Call, Message]]:
     }
 
 
-def key(asked: Call) -> str:
-    """Name a call by what it asks for."""
-    return f"{asked.name} {canonical(asked.arguments).decode()}"
+def key(call: Call) -> str:
+    """Return a text that is the same for calls of the same tool with the same arguments."""
+    return f"{call.name} {canonical(call.arguments).decode()}"
 
 
 def ask(call: str) -> bool:
-    """Ask whoever sits at the keyboard; where nobody can be asked, that is a no."""
+    """Ask the person at the keyboard; return False if nobody can be asked."""
     try:
-        return input(f"Really call {call}? It cannot be taken back. [y/N] ").strip().lower() in ("y", "yes")
-    except (EOFError, RuntimeError, NotImplementedError):  # a notebook that is executed by a program
+        return input(f"Really call {call}? This cannot be undone. [y/N] ").strip().lower() in ("y", "yes")
+    except (EOFError, RuntimeError, NotImplementedError):  # a program executes the notebook
         return False
 
 
-def _written(asked: Call) -> str:
-    return f"{literal.text(asked.name)} with {mask(canonical(mask_json(asked.arguments)).decode())}"
+def _description(call: Call) -> str:
+    return f"{literal.text(call.name)} with {mask(canonical(mask_json(call.arguments)).decode())}"
 
 
 def _awaited(value: Any) -> Any:
     from agentkit.core import background
 
-    async def whole() -> Any:
+    async def await_value() -> Any:
         return await value
 
-    return background.wait(background.submit(whole()))
+    return background.wait(background.submit(await_value()))
 
 
 def _masked(message: Message) -> Message:

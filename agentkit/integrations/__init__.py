@@ -1,1 +1,1 @@
-"""Doors to other ecosystems; each is imported by whoever needs it."""
+"""Integrations with other libraries; each is imported only by those who use it."""

@@ -1,4 +1,4 @@
-"""The construction of document 003: a workflow made of an inference client and two callables."""
+"""The constructor of document 003: a workflow made of an inference client and two callables."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from agentkit.tools.sources import source
 
 
 class ReActWorkflow:
-    """Think and call tools until no call is asked for; `step_count` and `tool_calls_count` are those of the last run.
+    """A loop that thinks and calls tools until the model asks for no more calls.
 
     `engine` is a client with `complete(system_prompt, user_query, messages, tools)`; `get_tool_schemas` and `execute_tool`
-    are callables, asynchronous or not. The caller's list of messages is not changed: of a long one the last `retained_turns`
-    turns are shown, and each request is held to about `max_tokens`. Raises `ValueError` for a number out of range.
+    are callables, which may be asynchronous. The caller's list of messages is not changed. The model sees its last
+    `retained_turns` turns, and each request is limited to about `max_tokens`. `step_count` and `tool_calls_count` are those
+    of the last run, and `last_run` is the run itself. Raises `ValueError` if a number is out of range.
     """
 
     def __init__(
@@ -38,19 +39,19 @@ class ReActWorkflow:
             journal="memory",
             max_tool_calls=max_tool_calls,
             compact=whole("max_tokens", max_tokens, 100),
-            window=whole("retained_turns", retained_turns) + 1,  # those, and the one that begins
+            window=whole("retained_turns", retained_turns) + 1,  # the new turn counts too
         )
         self.verbose = verbose
-        self.held: Run | None = None
+        self.last_run: Run | None = None
         self.step_count = self.tool_calls_count = 0
 
     async def run(self, task: str, system_prompt: str = "", messages: Any = ()) -> str:
-        """Work on a task and give the answer. Raises what the client raised."""
+        """Work on a task, and return the answer. Raises whatever the client raised."""
         chat = Chat.of([*([system(system_prompt)] if system_prompt else []), *messages]) + task
-        self.held = self.agent.start(chat, paused=True)
+        self.last_run = self.agent.start(chat, paused=True)
         if self.verbose:
-            attach(self.held)
-        result = await self.held
+            attach(self.last_run)
+        result = await self.last_run
         self.step_count, self.tool_calls_count = result.step_count, result.tool_calls_count
         if result.error:
             raise result.error

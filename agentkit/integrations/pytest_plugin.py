@@ -1,4 +1,4 @@
-"""A pytest fixture that gives a test the recorded exchanges of its models: `def test_my_agent(agentkit_tape): …`."""
+"""A pytest fixture that plays the recorded replies of models to a test: `def test_my_agent(agentkit_tape): …`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the command line say whether tapes are played or recorded."""
+    """Add the option that selects whether tapes are played or recorded."""
     parser.getgroup("agentkit").addoption(
         "--agentkit-tape",
         choices=("replay", "record", "auto"),
         default="replay",
-        help="play what models said from tapes/ beside the test (the default), record it anew, or only what is missing",
+        help="replay (default): play the replies of models from tapes/ beside the test; record: record all of them again; "
+        "auto: record only those that are missing",
     )
 
 
 @pytest.fixture
 def agentkit_tape(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Put the tape of this test in place: `tapes/<test file>/<test>.json` beside the test file, with its class in front."""
+    """Yield the tape of this test while it is inserted: `tapes/<test file>/<class-and-test>.json` beside the test file."""
     from agentkit.models.tape import Tape
 
     file = Path(str(request.node.path))

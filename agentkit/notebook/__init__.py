@@ -1,4 +1,4 @@
-"""What only Jupyter and IPython use: the magics and the live view. Light by itself; the rest is loaded when it is used."""
+"""What works only in Jupyter and IPython: the magics and the live view. Cheap to import; the rest is loaded when needed."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Take `%agent` and `%%agent` away again; runs go on."""
+    """Remove `%agent` and `%%agent`; runs continue."""
     from agentkit.notebook.magics import unload
 
     unload(shell)
 
 
 class _Notebook:
-    """Shows runs in the notebook of this kernel."""
+    """The live views of the runs in this kernel."""
 
     def show(self, run: Run) -> None:
-        """Show a run as a live view. Raises `NotImplementedError`, IPython's word for: show it in another way."""
+        """Show a run as a live view. Raises `NotImplementedError` if nobody watches, so that IPython shows it another way."""
         shell = live_shell()
         if shell is None:
             raise NotImplementedError
@@ -42,7 +42,7 @@ class _Notebook:
         return view(run).widget
 
     def freeze(self, run: Run) -> None:
-        """Replace the live views of a run by pictures that need no kernel."""
+        """Replace the live views of a run by static snapshots, which need no kernel."""
         from agentkit.notebook.widget import freeze
 
         freeze(run)

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-call"
-"""How a line of `%agent` is read: options first, quoted where needed; then a command, or the task just as it was typed."""
+"""How a line of `%agent` is parsed: options first, quoted if necessary; then a command, or the task exactly as typed."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from IPython.core.magic_arguments import MagicArgumentParser
 
 from agentkit.errors import Unknown
 
-_OPTION = re.compile(r"--?[A-Za-z]|--(\s|$)")  # "-5 + 3" and "- milk" are words
-_BRIEF = re.compile(r"\s*(-|[+-]?\d)")
+_OPTION = re.compile(r"--?[A-Za-z]|--(\s|$)")  # "-5 + 3" and "- milk" are not options
+_NUMBER_OR_OPTION = re.compile(r"\s*(-|[+-]?\d)")
 
 
 class Argument:
-    """One `add_argument` of a command, kept until its parser is made."""
+    """The arguments of one `add_argument` call, kept until the parser of the command is made."""
 
-    def __init__(self, *names: str, **how: Any) -> None:
+    def __init__(self, *names: str, **options: Any) -> None:
         self.names = names
-        self.how = how
+        self.options = options
 
 
-def parser_of(name: str, about: str, arguments: Iterable[Argument]) -> MagicArgumentParser:
-    """Make the parser of `%agent name`."""
-    parser = MagicArgumentParser(f"agent {name}", description=about)
+def parser_of(name: str, description: str, arguments: Iterable[Argument]) -> MagicArgumentParser:
+    """Return the parser of `%agent name`."""
+    parser = MagicArgumentParser(f"agent {name}", description=description)
     for argument in arguments:
-        parser.add_argument(*argument.names, **argument.how)
+        parser.add_argument(*argument.names, **argument.options)
     return parser
 
 
-def options(parser: Any) -> dict[str, bool]:
-    """Name a parser's options, each with whether it takes a value."""
+def options_of(parser: Any) -> dict[str, bool]:
+    """Return the options of a parser, and whether each takes a value."""
     return {name: action.nargs != 0 for action in parser._actions for name in action.option_strings}
 
 
-def _token(text: str) -> tuple[str, str]:
-    """Take the first word off a text, quotes removed; give it and the rest as it stands."""
+def _split_word(text: str) -> tuple[str, str]:
+    """Return the first word of a text without its quotes, and the rest as it was typed."""
     stream = io.StringIO(text)
     lexer = shlex.shlex(stream, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
@@ -53,65 +53,65 @@ def _token(text: str) -> tuple[str, str]:
     return word or "", stream.read().lstrip()
 
 
-def words(text: str) -> list[str]:
-    """Split a line as a shell would."""
-    found, rest = [], text.strip()
+def split_words(text: str) -> list[str]:
+    """Split a line as a shell does."""
+    words, rest = [], text.strip()
     while rest:
-        word, rest = _token(rest)
-        found.append(word)
-    return found
+        word, rest = _split_word(rest)
+        words.append(word)
+    return words
 
 
-def split(line: str, parser: Any) -> tuple[list[str], str, bool]:
-    """Take the options off the front; give them, the rest as it was typed, and whether `--` says that it is only text."""
-    known, found, rest = options(parser), list[str](), line.strip()
+def split_options(line: str, parser: Any) -> tuple[list[str], str, bool]:
+    """Return the options at the beginning of a line, the rest as it was typed, and whether `--` marks it as plain text."""
+    known, words, rest = options_of(parser), list[str](), line.strip()
     while _OPTION.match(rest):
-        word, rest = _token(rest)
+        word, rest = _split_word(rest)
         if word == "--":
-            return found, rest, True
-        found.append(word)
+            return words, rest, True
+        words.append(word)
         takes_value = known.get(word)
-        attached = "=" in word or (not word.startswith("--") and known.get(word[:2], False))
-        if takes_value is None and not attached:
+        has_value = "=" in word or (not word.startswith("--") and known.get(word[:2], False))
+        if takes_value is None and not has_value:
             raise Unknown("option", word, known)
         if takes_value and rest:
-            value, rest = _token(rest)
-            found.append(value)
-    return found, rest, False
+            value, rest = _split_word(rest)
+            words.append(value)
+    return words, rest, False
 
 
-def parse(parser: Any, given: list[str]) -> argparse.Namespace:
-    """Parse split words; what is left over is a mistake, and the message says which."""
+def parse(parser: Any, words: list[str]) -> argparse.Namespace:
+    """Parse words. Raises `UsageError` if any are left over, and says which."""
     parser.allow_abbrev = False
-    args, more = parser.parse_known_args(given)
-    for word in more:
+    args, extra = parser.parse_known_args(words)
+    for word in extra:
         if word.startswith("-"):
-            raise Unknown("option", word.partition("=")[0], options(parser))
-    if more:
+            raise Unknown("option", word.partition("=")[0], options_of(parser))
+    if extra:
         name = parser.prog.removeprefix("agent ")
         raise UsageError(
-            f"`%agent {name}` does not take {' '.join(more)!r} (see %agent help {name}); "
-            f"a task that begins with this word is written %agent -- {name} …"
+            f"`%agent {name}` does not take {' '.join(extra)!r} (see %agent help {name}); "
+            f"if it is a task, write %agent -- {name} …"
         )
     return args
 
 
 def check_text(text: str, parser: Any) -> None:
-    """Refuse a text with a long option in it, or with a short one at its end: no model shall read what is meant as an option."""
-    known, said = options(parser), text.split()
-    late = [word for word in said if word.startswith("--") and word.partition("=")[0] in known]
-    late += [word for word in said[-1:] if known.get(word) is False]
-    late += [word for word in said[-2:-1] if known.get(word) is True]
-    if late:
+    """Refuse a text that contains a long option or ends with a short one, so that no option is sent to the model."""
+    known, words = options_of(parser), text.split()
+    misplaced = [word for word in words if word.startswith("--") and word.partition("=")[0] in known]
+    misplaced += [word for word in words[-1:] if known.get(word) is False]
+    misplaced += [word for word in words[-2:-1] if known.get(word) is True]
+    if misplaced:
         raise UsageError(
-            f"options stand before the text, and {late[0]} stands in it; all that follows a lone -- is text"
+            f"options go before the text, but {misplaced[0]} is in the text; if it belongs there, write -- before the text"
         )
 
 
 def check_name(word: str, rest: str, commands: Iterable[str]) -> None:
-    """Refuse what looks like a command with a slip in it, alone, before one more word, or before a number or an option."""
+    """Refuse a mistyped command if it is alone, or before one word, a number or an option."""
     near = difflib.get_close_matches(word.lower(), list(commands), n=1, cutoff=0.75)
-    if near and (len(rest.split()) < 2 or _BRIEF.match(rest)):
+    if near and (len(rest.split()) < 2 or _NUMBER_OR_OPTION.match(rest)):
         raise UsageError(
-            f"unknown command {word!r}; did you mean {near[0]!r}? A task that begins so is written %agent -- {word} …"
+            f"unknown command {word!r}; did you mean {near[0]!r}? If it is a task, write %agent -- {word} …"
         )

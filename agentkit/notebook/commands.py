@@ -1,4 +1,4 @@
-"""The commands that drive and change a run: each is the method of that name, said in a line."""
+"""The commands that drive and change a run: each is a line for the method of the same name."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from agentkit.core.text import one_line
+from agentkit.core.text import counted, one_line
 from agentkit.errors import AgentkitError
 from agentkit.export.text import pending_text
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import Argument
-from agentkit.notebook.command import command, verb
-from agentkit.notebook.display import Remark, Table
+from agentkit.notebook.command import command, run_command
+from agentkit.notebook.display import Listing, Notice
 from agentkit.notebook.session import Session
 from agentkit.run.run import Run
 
 Args = argparse.Namespace
 
-ENTRY = Argument("entry", nargs="?", type=int, metavar="ENTRY", help="the number of an entry of the trace")
-WHICH = Argument("which", nargs="?", type=int, default=0, metavar="WHICH", help="the how-manieth waiting step, from 0")
-WAIT = Argument("-w", "--wait", action="store_true", help="wait until the run rests, and show it once")
+ENTRY = Argument("entry", nargs="?", type=int, metavar="ENTRY", help="the number of an entry in the trace")
+WHICH_HELP = "which of the waiting steps, counted from 0"
+WHICH = Argument("which", nargs="?", type=int, default=0, metavar="WHICH", help=WHICH_HELP)
+WHICH_OPTION = Argument("--which", type=int, default=0, metavar="WHICH", help=WHICH_HELP)
+WAIT = Argument("-w", "--wait", action="store_true", help="wait until the run ends or pauses, then show it once")
 OUTPUT = Argument("-o", "--output", metavar="VARIABLE", help="a variable for the run")
 MODEL = Argument("-m", "--model", metavar="MODEL", help="another model")
-TOOLS = Argument("-t", "--tools", metavar="TOOLS", help="other tools, with commas between")
-TIMES = Argument("times", nargs="?", type=int, default=1, metavar="TIMES", help="how often")
+TOOLS = Argument("-t", "--tools", metavar="TOOLS", help="other tools, separated by commas")
+TIMES = Argument("times", nargs="?", type=int, default=1, metavar="TIMES", help="how many times")
 ARGUMENTS = Argument(
     "--arguments", metavar="JSON", help='other arguments for the call, in quotes: \'{"city": "Bern"}\''
 )
@@ -37,15 +39,15 @@ ARGUMENTS = Argument(
 # -- driving -------------------------------------------------------------------------------------------------------------
 
 
-@command(Argument("id", metavar="ID", help="the run's id, or its beginning"), MODEL, TOOLS, OUTPUT)
+@command(Argument("id", metavar="ID", help="the id of the run, or the beginning of it"), MODEL, TOOLS, OUTPUT)
 def resume(session: Session, args: Args) -> Any:
-    """Open a recorded run where it stood, and hold it there. Without tools that it needs it opens read-only."""
+    """Open a recorded run where it left off, paused; read-only if tools that it needs are missing."""
     return session.reopen(args)
 
 
-@verb(TIMES, Argument("--over", action="store_true", help="all that is pending now, parallel calls side by side"))
+@run_command(TIMES, Argument("--over", action="store_true", help="perform all pending steps, parallel calls at once"))
 def step(session: Session, run: Run, args: Args) -> Any:
-    """Perform one step, or several, in this cell, and hold again."""
+    """Perform one step, or several, in this cell, then pause."""
     times = _times(args)
     if args.over:
         return run.step_over()
@@ -55,69 +57,69 @@ def step(session: Session, run: Run, args: Args) -> Any:
     return entries[0] if times == 1 else entries
 
 
-@verb(WAIT)
+@run_command(WAIT)
 def pause(session: Session, run: Run, args: Args) -> Any:
-    """Hold a run at its next step; what is under way ends first."""
+    """Pause a run at its next step boundary; the step in progress ends first."""
     if run.status != "running":
-        return Remark(f"nothing is under way: the run is {run.status}")
+        return Notice(f"the run is not running; it is {run.status}")
     run.pause()
     if args.wait or session.waits:
         run.wait()
-        return Remark(f"the run is {run.status}")
-    return Remark("pausing: what is under way ends first, and is recorded")
+        return Notice(f"the run is {run.status}")
+    return Notice("pausing: the step in progress ends first, and is recorded")
 
 
-@verb(WAIT)
+@run_command(WAIT)
 def play(session: Session, run: Run, args: Args) -> Any:
-    """Let a held run go on in the background."""
+    """Let a paused run continue in the background."""
     if run.status == "done":
-        raise UsageError("the run is over; %agent undo or %agent fork to go on from an earlier step")
+        raise UsageError("the run is over; %agent undo or %agent fork continues from an earlier step")
     if run.waiting and len(run.waiting) == len(run.pending):
         raise UsageError(f"{run.waiting[0][1].why}: %agent approve, %agent reject COMMENT or %agent respond VALUE")
     return session.play(run, args.wait)
 
 
-@verb(Argument("--reason", default="stopped", metavar="TEXT", help="why, for the record"))
+@run_command(Argument("--reason", default="stopped", metavar="TEXT", help="the reason to record"))
 def stop(session: Session, run: Run, args: Args) -> Any:
-    """Stop a run now: what can be cancelled is. It keeps all it has, and `play` goes on."""
+    """Stop a run immediately, and cancel the calls in progress if possible. Its entries are kept; `play` continues."""
     if run.status == "done":
-        return Remark("the run is over already")
+        return Notice("the run is already over")
     run.stop(args.reason)
     run.wait()
-    return Remark(f"the run is {run.status}; %agent play goes on from here")
+    return Notice(f"the run is {run.status}; %agent play continues from here")
 
 
 # -- changing ------------------------------------------------------------------------------------------------------------
 
 
-@verb(
+@run_command(
     ENTRY,
     Argument("--text", metavar="TEXT", help="another observation, or another thought"),
-    Argument("--answer", metavar="TEXT", help="let a thought end in this answer"),
+    Argument("--answer", metavar="TEXT", help="make a thought the final answer, with this text"),
     ARGUMENTS,
-    Argument("--reason", default="", metavar="TEXT", help="why, for the record"),
+    Argument("--reason", default="", metavar="TEXT", help="the reason to record"),
     body="text",
 )
 def edit(session: Session, run: Run, args: Args) -> Any:
-    """Put something else in the place of an entry, or, without its number, of the pending step. The original is kept."""
+    """Replace an entry or, without a number, the pending step. The original is kept."""
     change = {name: value for name in ("text", "answer") if (value := getattr(args, name)) is not None}
     if args.arguments is not None:
-        change["arguments"] = _object(args.arguments)
+        change["arguments"] = _json_object(args.arguments)
     return run.edit(args.entry, reason=args.reason, **change)
 
 
-@verb(Argument("--to", default="", metavar="LANE", help="one of several parallel lanes"), rest="text", body="text")
+@run_command(Argument("--to", default="", metavar="LANE", help="one of the parallel lanes"), rest="text", body="text")
 def inject(session: Session, run: Run, args: Args) -> Any:
-    """Say something to the model; it arrives with its next request."""
+    """Send a message to the model, with its next request."""
     receipt = run.inject(args.text, args.to)
     if run.status == "done":
-        return Remark("the run is over: this is heard only after %agent undo", receipt)
-    return Remark("the model hears it with its next request", receipt)
+        return Notice("the run is over; the model sees this message only after %agent undo", receipt)
+    return Notice("the model sees this message with its next request", receipt)
 
 
-@verb(ENTRY, OUTPUT, MODEL, TOOLS)
+@run_command(ENTRY, OUTPUT, MODEL, TOOLS)
 def fork(session: Session, run: Run, args: Args) -> Any:
-    """Begin a second run over the same past, after an entry or from where it stands; it becomes the current run."""
+    """Start a second run with the same past, after an entry or after the last one; it becomes the current run."""
     variable = namespace.check_variable(args.output) if args.output else None
     changes: dict[str, Any] = {}
     if args.model is not None:
@@ -125,97 +127,98 @@ def fork(session: Session, run: Run, args: Args) -> Any:
     if args.tools is not None:
         changes["tools"] = namespace.tools_of(args.tools, session.names)
     other = session.adopt(run.fork(args.entry, **changes), variable)
-    session.say(other.forecast)
+    session.notify(other.forecast)
     return other
 
 
-@verb(TIMES)
+@run_command(TIMES)
 def undo(session: Session, run: Run, args: Args) -> Any:
-    """Go back to before the last edit, move or step; nothing is deleted."""
+    """Undo the last step, edit or rewind; nothing is deleted."""
     return _repeat(run.undo, run.redo, _times(args))
 
 
-@verb(TIMES)
+@run_command(TIMES)
 def redo(session: Session, run: Run, args: Args) -> Any:
-    """Take the last undo back."""
+    """Redo the step, edit or rewind that was undone last."""
     return _repeat(run.redo, run.undo, _times(args))
 
 
-def _repeat(move: Callable[[], Run], back: Callable[[], Run], times: int) -> Run:
-    """Move that often, or not at all."""
-    run = move()
+def _repeat(action: Callable[[], Run], reverse: Callable[[], Run], times: int) -> Run:
+    """Repeat an action this many times, or not at all."""
+    run = action()
     for done in range(1, times):
         try:
-            run = move()
+            run = action()
         except AgentkitError as error:
             for _ in range(done):
-                back()
-            raise UsageError(f"{times} times is too often, {done} would do: {error}") from None
+                reverse()
+            raise UsageError(f"this is possible only {counted(done, 'time')}, not {times}: {error}") from None
     return run
 
 
 # -- deciding ------------------------------------------------------------------------------------------------------------
 
 
-@verb(WHICH, ARGUMENTS, Argument("--remember", action="store_true", help="let this tool pass from now on"))
+@run_command(WHICH, ARGUMENTS, Argument("--remember", action="store_true", help="always allow this tool from now on"))
 def approve(session: Session, run: Run, args: Args) -> Any:
-    """Let a waiting call pass; `play` or `step` then goes on."""
+    """Approve a waiting call; `play` or `step` then continues."""
     if not run.waiting:
-        raise UsageError("nothing waits for a yes; %agent shows where the run stands")
-    arguments = None if args.arguments is None else _object(args.arguments)
+        raise UsageError("nothing is waiting for approval; %agent shows the run")
+    arguments = None if args.arguments is None else _json_object(args.arguments)
     run.approve(args.which, arguments=arguments, remember=args.remember)
-    allowed = ", ".join(pending_text(each, run) for each in run.pending)
-    return Remark(f"allowed: {one_line(allowed)}; %agent play goes on")
+    steps = ", ".join(pending_text(pending, run) for pending in run.pending)
+    return Notice(f"approved; next: {one_line(steps)}. %agent play continues")
 
 
-@verb(Argument("--which", type=int, default=0, metavar="WHICH", help="not the first"), rest="comment", body="comment")
+@run_command(WHICH_OPTION, rest="comment", body="comment")
 def reject(session: Session, run: Run, args: Args) -> Any:
-    """Refuse a waiting call; the model is told so, with your words."""
+    """Reject a waiting call; the model is told so, with your comment."""
     if not run.waiting:
-        raise UsageError("nothing waits for a decision; %agent shows where the run stands")
+        raise UsageError("nothing is waiting for a decision; %agent shows the run")
     return run.reject(args.comment, args.which)
 
 
-@verb(
-    Argument("--which", type=int, default=0, metavar="WHICH", help="not the first"),
+@run_command(
+    WHICH_OPTION,
     Argument("--json", action="store_true", help="the text is a JSON value"),
     rest="value",
     body="value",
 )
 def respond(session: Session, run: Run, args: Args) -> Any:
-    """Answer a waiting question, or the pending call in the tool's place."""
+    """Answer a waiting question, or the pending call instead of its tool."""
     if not args.value:
         raise UsageError("%agent respond TEXT: the text is missing")
-    return run.respond(_json(args.value) if args.json else args.value, args.which)
+    return run.respond(_parse_json(args.value) if args.json else args.value, args.which)
 
 
-@verb(
-    Argument("--tool", metavar="NAME", help="before this tool runs"),
-    Argument("--role", metavar="ROLE", help="before a model call of this role"),
+@run_command(
+    Argument("--tool", metavar="NAME", help="before this tool is called"),
+    Argument("--role", metavar="ROLE", help="before a model call with this role"),
     Argument("--line", type=int, metavar="LINE", help="at this line of the engine's file"),
-    Argument("--error", action="store_true", help="after a tool that failed"),
-    Argument("--repeat", action="store_true", help="before a call that was made before"),
-    Argument("--when", metavar="VARIABLE", help="after an entry for which this function gives true"),
+    Argument("--error", action="store_true", help="after a tool has failed"),
+    Argument("--repeat", action="store_true", help="before a call that has been made before"),
+    Argument("--when", metavar="VARIABLE", help="after an entry for which this function returns true"),
     Argument("--clear", action="store_true", help="remove all breakpoints"),
 )
 def break_(session: Session, run: Run, args: Args) -> Any:
-    """Set a breakpoint, or list those there are."""
-    points = run.state.breakpoints
+    """Set a breakpoint, or list the breakpoints."""
+    breakpoints = run.state.breakpoints
     if args.clear:
-        points.clear()
-    wanted = {name: getattr(args, name) for name in ("tool", "role", "line", "error", "repeat") if getattr(args, name)}
+        breakpoints.clear()
+    options = "tool", "role", "line", "error", "repeat"
+    condition = {name: getattr(args, name) for name in options if getattr(args, name)}
     if args.when:
-        wanted["when"] = session.names.get(args.when)
-        if not callable(wanted["when"]):
-            raise UsageError(f"--when names a function of an entry; {args.when!r} is none")
-    if wanted:
-        run.break_at(**wanted)
-    if not points:
-        return Remark("no breakpoints")
-    return Table(("breakpoint", "hits"), [(_condition(point), point.hits) for point in points])
+        condition["when"] = session.names.get(args.when)
+        if not callable(condition["when"]):
+            raise UsageError(f"--when needs a variable that holds a function of an entry, which {args.when!r} does not")
+    if condition:
+        run.break_at(**condition)
+    if not breakpoints:
+        return Notice("no breakpoints")
+    return Listing(("breakpoint", "hits"), [(_condition_text(point), point.hits) for point in breakpoints])
 
 
-def _condition(point: Breakpoint) -> str:
+def _condition_text(point: Breakpoint) -> str:
     if point.when is not None:
         return f"when {getattr(point.when, '__name__', 'a condition')}"
     for name in ("tool", "role", "line"):
@@ -226,19 +229,19 @@ def _condition(point: Breakpoint) -> str:
 
 def _times(args: Args) -> int:
     if args.times < 1:
-        raise UsageError(f"how often is a whole number of at least 1, not {args.times}")
+        raise UsageError(f"TIMES must be an integer of at least 1, not {args.times}")
     return int(args.times)
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise UsageError(f"this is no JSON ({error}): {text}") from None
+        raise UsageError(f"this is not JSON ({error}): {text}") from None
 
 
-def _object(text: str) -> dict[str, Any]:
-    value = _json(text)
+def _json_object(text: str) -> dict[str, Any]:
+    value = _parse_json(text)
     if not isinstance(value, dict):
-        raise UsageError(f'arguments are a JSON object, such as {{"city": "Bern"}}, not {text}')
+        raise UsageError(f'arguments must be a JSON object, such as {{"city": "Bern"}}, not {text}')
     return value

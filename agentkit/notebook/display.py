@@ -1,19 +1,19 @@
 # mypy: disable-error-code="no-untyped-call"
-"""What the magics show: tables, remarks, the trace of a run once it rests, and a run while it goes on.
+"""What the magics show: notices, listings, and a run while it continues.
 
-In a notebook that is the live view of `agentkit.notebook.widget`; in a terminal the steps are printed as they happen.
+In a notebook that is the live view of `agentkit.notebook.widget`; in a terminal, steps are printed as they happen.
 """
 
 from __future__ import annotations
 
-import html
 import sys
 import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.text import one_line
-from agentkit.notebook.shell import hush, in_notebook
+from agentkit.export.tables import Table, to_html, to_text
+from agentkit.notebook.shell import hide_at_end_of_cell, in_notebook
 
 if TYPE_CHECKING:
     from agentkit.run.run import Run
@@ -29,7 +29,7 @@ _STYLES = {
 }
 
 
-class Remark:
+class Notice:
     """A sentence or two for the person; `value` is what they are about."""
 
     def __init__(self, text: str, value: Any = None) -> None:
@@ -40,79 +40,68 @@ class Remark:
         return self.text
 
 
-class Table:
-    """Rows of short texts under headings; a cell is one line and holds nothing that a terminal or a page would obey."""
+class Listing:
+    """A table of short texts, each in one line, with a note below it."""
 
-    def __init__(self, headings: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> None:
-        self.headings = list(headings)
-        self.rows = [[one_line(cell, 100) for cell in row] for row in rows]
-        self.note = note
+    def __init__(self, header: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> None:
+        self.table = Table(list(header), [[one_line(cell, 100) for cell in row] for row in rows], note)
 
     def __repr__(self) -> str:
-        written = [self.headings, *self.rows]
-        widths = [max(len(row[column]) for row in written) for column in range(len(self.headings))]
-        text = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in written
-        ]
-        return "\n".join([*text, *([self.note] if self.note else [])])
+        return to_text(self.table, cell_width=200)
 
     def _repr_html_(self) -> str:
-        def row(cells: list[str], tag: str) -> str:
-            style = ' style="text-align:left;vertical-align:top"'
-            return "<tr>" + "".join(f"<{tag}{style}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+        from agentkit.export.html import fragment
 
-        body = "".join(row(cells, "td") for cells in self.rows)
-        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
-        return f"<table><thead>{row(self.headings, 'th')}</thead><tbody>{body}</tbody></table>{note}"
+        return fragment(to_html(self.table, max_rows=None))
 
 
-# -- a run, while it goes on ---------------------------------------------------------------------------------------------
+# -- a run while it continues --------------------------------------------------------------------------------------------
 
-_followed: weakref.WeakKeyDictionary[Run, Lines] = weakref.WeakKeyDictionary()
+_followed: weakref.WeakKeyDictionary[Run, StepPrinter] = weakref.WeakKeyDictionary()
 
 
 def follow(run: Run, shell: Any) -> None:
-    """Show a run from here on: in a notebook as a live view in the output of this cell, elsewhere line by line."""
+    """Show a run from now on: in a notebook as a live view in the output of this cell, elsewhere line by line."""
     if in_notebook(shell):
         from agentkit.notebook import widget
 
         widget.show(run, shell)
-        hush(run, shell)
+        hide_at_end_of_cell(run, shell)
     elif run not in _followed:
-        _followed[run] = Lines(run)
+        _followed[run] = StepPrinter(run)
 
 
-class Lines:
-    """The steps of a run as lines in the terminal, coloured where the terminal is a person's."""
+class StepPrinter:
+    """Prints the steps of a run as lines, in colour if the output is a terminal."""
 
     def __init__(self, run: Run) -> None:
         self._run = weakref.ref(run)
-        run.on_event(self.tell)
+        run.on_event(self.on_event)
 
-    def tell(self, event: Event) -> None:
-        """Print what an event means to a reader; many mean nothing that the next line will not say."""
+    def on_event(self, event: Event) -> None:
+        """Print an event if it is a recorded entry, an error, or a reason to wait."""
         run = self._run()
         if run is None:
             return
         entry = run.trace.tree.entries.get(event.cursor) if event.cursor else None
         if entry is not None:
-            _say(repr(entry), run)
+            _print_text(repr(entry), run)
         elif event.kind == "waiting":
-            _say(f"! {one_line(event.data['why'])}", run)
+            _print_text(f"! {one_line(event.data['why'])}", run)
         elif event.kind == "error":
-            _say(f"! {event.data['type']}: {one_line(event.data['text'])}", run)
+            _print_text(f"! {event.data['type']}: {one_line(event.data['text'])}", run)
         elif event.kind == "paused" and run.status != "done":
-            _say(f"! {run.status}: %agent help says how to go on", run)
+            _print_text(f"! the run is {run.status}; %agent help lists the commands to continue", run)
 
 
-def _say(text: str, run: Run) -> None:
-    busy = [other for other in _followed if other.status == "running"]
-    name = f"[{run.id[:6]}] " if len(busy) > 1 else ""
+def _print_text(text: str, run: Run) -> None:
+    running = [other for other in _followed if other.status == "running"]
+    prefix = f"[{run.id[:6]}] " if len(running) > 1 else ""
     for line in text.split("\n"):
         if sys.stdout.isatty():
             from rich.console import Console
             from rich.text import Text
 
-            Console().print(Text(name + line, style=_STYLES.get(line.split(" ", 1)[0], "")), soft_wrap=True)
+            Console().print(Text(prefix + line, style=_STYLES.get(line.split(" ", 1)[0], "")), soft_wrap=True)
         else:
-            sys.stdout.write(f"{name}{line}\n")
+            sys.stdout.write(f"{prefix}{line}\n")

@@ -1,4 +1,4 @@
-"""What a word of `%agent` means: a model, an engine, tools, a run or a value, by the names of the user's variables."""
+"""What a word of `%agent` refers to: a model, an engine, tools, or a value of one of the user's variables."""
 
 from __future__ import annotations
 
@@ -22,95 +22,98 @@ Names = Mapping[str, Any]
 
 
 def expand(text: str, names: Names) -> str:
-    """Put values in the place of `{name}` and `{expression}`, as IPython does; what is no Python stays as it is.
+    """Replace `{name}` and `{expression}` by their values, as IPython does; anything that isn't Python is left as it is.
 
-    Raises `UsageError` where an expression fails: a model shall not be asked about a slip.
+    Raises `UsageError` if an expression fails, so that a mistake is not sent to the model.
     """
     try:
         fields = list(Formatter().parse(text))
-    except ValueError:  # a single brace: this is about braces, and none of them is ours
+    except ValueError:  # a text with a single brace contains no fields
         return text
     parts = []
     for literal, field, form, conversion in fields:
         parts.append(literal)
         if field is not None:
-            more = (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
-            parts.append(_value(f"{{{field}{more}}}", names))
+            suffix = (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
+            parts.append(_value(f"{{{field}{suffix}}}", names))
     return "".join(parts)
 
 
-def _value(written: str, names: Names) -> str:
+def _value(field: str, names: Names) -> str:
     try:
-        return str(FullEvalFormatter().vformat(written, (), dict(names)))
+        return str(FullEvalFormatter().vformat(field, (), dict(names)))
     except (SyntaxError, ValueError):
-        return written
+        return field
     except Exception as error:
         raise UsageError(
-            f"in {written}: {type(error).__name__}: {error}; braces that shall stay are doubled: {{{{…}}}}"
+            f"in {field}: {type(error).__name__}: {error}; to write braces that are text, double them: {{{{…}}}}"
         ) from None
 
 
 def model_of(word: Any, names: Names) -> Any:
-    """Give the model that a word means: a known name, or a variable; anything but a word is a model by itself."""
+    """Return the model that a word names: a known name, or a variable; anything but a word is a model itself."""
     if not isinstance(word, str) or word in resolve.KNOWN or word not in names:
         return word or None
     return names[word]
 
 
-def is_model(name: str, held: Any) -> bool:
-    """Say whether one of the user's variables holds a model."""
-    return not name.startswith("_") and callable(held) and not isinstance(held, type) and hasattr(held, "abilities")
+def is_model(name: str, value: Any) -> bool:
+    """Return whether one of the user's variables holds a model."""
+    is_callable = callable(value) and not isinstance(value, type)
+    return not name.startswith("_") and is_callable and hasattr(value, "abilities")
 
 
 def engine_of(word: Any, names: Names) -> Any:
-    """Give the engine that a word means: a known name, a variable that holds a generator function, or `module:function`."""
+    """Return the engine that a word names: a known name, a variable that holds an engine, or `module:function`."""
     is_known = not isinstance(word, str) or word in registry.ENGINES or word not in names
     return word if is_known else names[word]
 
 
-def tools_of(spelled: str, names: Names) -> list[Any]:
-    """Give the tools that comma-separated words mean. A variable with a tool or toolbox goes before a built-in box."""
-    return [_tool(word.strip(), names) for word in spelled.split(",") if word.strip() not in ("", "none")]
+def tools_of(text: str, names: Names) -> list[Any]:
+    """Return the tools that words with commas between them name. A variable takes precedence over a built-in toolbox."""
+    return [_tool(word.strip(), names) for word in text.split(",") if word.strip() not in ("", "none")]
 
 
 def _tool(word: str, names: Names) -> Any:
-    held = names.get(word)
-    if isinstance(held, Tool | ToolBox):
-        return held
+    value = names.get(word)
+    if isinstance(value, Tool | ToolBox):
+        return value
     if word in builtin.BOXES:
         return builtin.box(word)
     if word not in names:
         raise Unknown("tool", word, [*builtin.BOXES, *tools_in(names)])
-    is_function = inspect.isroutine(held) or hasattr(held, "call_tool") or hasattr(held, "execute_tool")
-    if not (is_function or isinstance(held, list | tuple)):
-        raise UsageError(f"{word} is a {type(held).__name__}; a tool is a function, a Tool or a ToolBox")
-    return held
+    is_function = inspect.isroutine(value) or hasattr(value, "call_tool") or hasattr(value, "execute_tool")
+    if not (is_function or isinstance(value, list | tuple)):
+        raise UsageError(f"{word} is a {type(value).__name__}, not a tool; a tool is a function, a Tool or a ToolBox")
+    return value
 
 
 def tools_in(names: Names) -> dict[str, Tool | ToolBox]:
-    """Give the user's variables that hold a tool or a toolbox."""
-    return {name: held for name, held in names.items() if isinstance(held, Tool | ToolBox) and not name.startswith("_")}
+    """Return the user's variables that hold a tool or a toolbox."""
+    return {
+        name: value for name, value in names.items() if isinstance(value, Tool | ToolBox) and not name.startswith("_")
+    }
 
 
-def tools_called(wanted: Iterable[str], names: Names) -> list[Any]:
-    """Give the tools of these names, as a recorded run knows them, from the user's variables or the built-in boxes."""
-    found = []
-    for name in wanted:
-        held = names.get(name)
-        own = [each for each in _each(tools_in(names).values()) if each.name == name]
-        boxed = [each for each in _each(map(builtin.box, builtin.BOXES)) if each.name == name]
-        plain = [held] if inspect.isroutine(held) else []
-        found += [*own, *plain, *boxed][:1]
-    return found
+def find_tools(tool_names: Iterable[str], names: Names) -> list[Any]:
+    """Return the tools with these names, as a recorded run knows them, from the user's variables or built-in toolboxes."""
+    tools = []
+    for tool_name in tool_names:
+        value = names.get(tool_name)
+        candidates: list[Any] = [tool for tool in _flat(tools_in(names).values()) if tool.name == tool_name]
+        candidates += [value] if inspect.isroutine(value) else []
+        candidates += [tool for tool in _flat(map(builtin.box, builtin.BOXES)) if tool.name == tool_name]
+        tools += candidates[:1]
+    return tools
 
 
-def _each(held: Iterable[Any]) -> Iterable[Tool]:
-    for value in held:
+def _flat(values: Iterable[Any]) -> Iterable[Tool]:
+    for value in values:
         yield from [value] if isinstance(value, Tool) else value
 
 
 def check_variable(name: str) -> str:
-    """Give a name that a variable can have, or refuse it."""
+    """Return the name of a variable. Raises `UsageError` if it is not a valid one."""
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise UsageError(f"{name!r} is no name for a variable")
+        raise UsageError(f"{name!r} is not a valid name for a variable")
     return name

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-call"
-"""A shell's runs: which one is meant, how a new one is made, and how one is waited for."""
+"""The runs of a shell: which one a command acts on, how a new one is made, and how to wait for one."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from agentkit.run.run import Run
 VARIABLE = "agent_run"
 """The variable that always holds the current run."""
 
-PATIENCE = 2.0
-"""Seconds that an interrupted cell waits for its run to come to rest, before it shows the run as it is."""
+PAUSE_TIMEOUT = 2.0
+"""Seconds that an interrupted cell waits for its run to pause before it shows the run."""
 
 
 class Session:
@@ -41,67 +41,67 @@ class Session:
 
     @property
     def names(self) -> ChainMap[str, Any]:
-        """The variables that the running cell sees."""
+        """The variables that the running cell can use."""
         return ChainMap(self.local, self.shell.user_ns)
 
     @property
     def waits(self) -> bool:
-        """Whether a run is waited for although nobody said `--wait`: by `%config`, or since nobody is there to watch."""
+        """Whether cells wait for their runs even without `--wait`: because of `%config`, or because nobody watches."""
         return self.settings.wait or os.environ.get("AGENTKIT_NONINTERACTIVE", "0") not in ("", "0")
 
-    # -- which run ---------------------------------------------------------------------------------------------------
+    # -- finding runs ------------------------------------------------------------------------------------------------
 
     def find(self, name: str | None) -> Run:
-        """Give the run of a variable or an id; without a name the current one."""
+        """Return the run of a variable, or with an id that begins with `name`; without a name, the current run."""
         if name is None:
             if self.current is None:
                 raise UsageError("there is no run yet: %agent TASK starts one, %agent resume ID opens a recorded one")
             return self.current
-        held = self.names.get(name)
-        if isinstance(held, Run):
-            return held
-        found = [run for key, run in self.live.items() if key.startswith(name)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise UsageError(f"{len(found)} runs begin with {name!r}: {', '.join(run.id for run in found)}")
+        value = self.names.get(name)
+        if isinstance(value, Run):
+            return value
+        matches = [run for id, run in self.live.items() if id.startswith(name)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise _ambiguous(name, [run.id for run in matches])
         raise Unknown("run", name, [key for key, value in self.names.items() if isinstance(value, Run)])
 
     def adopt(self, run: Run, variable: str | None = None) -> Run:
-        """Make a run the current one, and put it into its variables."""
+        """Make a run the current one, and assign it to its variables."""
         self.live[run.id] = self.current = run
         self.shell.user_ns[VARIABLE] = run
         if variable:
             self.shell.user_ns[variable] = run
         return run
 
-    def recorded(self, beginning: str) -> RunInfo:
-        """Give the recorded run whose id begins so."""
-        found = [info for info in runs(self.settings.journal) if info.run.startswith(beginning)]
-        if not found:
-            raise UsageError(f"no recorded run begins with {beginning!r}; %agent runs lists them")
-        if len(found) > 1:
-            raise UsageError(f"{len(found)} runs begin with {beginning!r}: {', '.join(info.run for info in found)}")
-        return found[0]
+    def find_recorded(self, prefix: str) -> RunInfo:
+        """Return the recorded run whose id begins with `prefix`."""
+        matches = [info for info in runs(self.settings.journal) if info.run.startswith(prefix)]
+        if not matches:
+            raise UsageError(f"there is no recorded run whose id begins with {prefix!r}; %agent runs lists them")
+        if len(matches) > 1:
+            raise _ambiguous(prefix, [info.run for info in matches])
+        return matches[0]
 
     # -- making runs -------------------------------------------------------------------------------------------------
 
     def start(self, args: argparse.Namespace, task: str) -> Run:
-        """Begin a run of `%agent`."""
+        """Start a run on a task."""
         variable = namespace.check_variable(args.output) if args.output else None
         run = self.adopt(self._agent(args).start(task, paused=True), variable)
         return run if args.pause else self.play(run, args.wait)
 
     def play(self, run: Run, wait: bool) -> Run:
-        """Let a run go on; show it while it does, or wait and show it once."""
+        """Let a run continue, and show it meanwhile; or wait for it, and show it once."""
         if not (wait or self.waits):
             display.follow(run, self.shell)
             return run.play()
         run.play()
         try:
             result = run.wait()
-        except KeyboardInterrupt:  # the run pauses as soon as what is under way has ended
-            end = time.monotonic() + PATIENCE
+        except KeyboardInterrupt:  # the run pauses as soon as the step in progress has ended
+            end = time.monotonic() + PAUSE_TIMEOUT
             while run.status == "running" and time.monotonic() < end:
                 time.sleep(0.02)
             shell.show(run, self.shell)
@@ -111,25 +111,24 @@ class Session:
             raise UsageError(f"{type(result.error).__name__}: {result.error}; nothing is lost: %agent play tries again")
         if shell.in_notebook(self.shell):
             shell.show(run, self.shell)
-            shell.hush(run, self.shell)
+            shell.hide_at_end_of_cell(run, self.shell)
         return run
 
-    def say(self, text: str) -> None:
-        """Show a remark beside what the command gives."""
+    def notify(self, text: str) -> None:
+        """Show a notice besides what the command returns."""
         from IPython.display import display as show
 
-        show(display.Remark(text))
+        show(display.Notice(text))
 
     def _agent(self, args: argparse.Namespace) -> Agent:
         settings = self.settings
-        engine = self._limited(namespace.engine_of(args.engine or settings.engine, self.names), args.iterations)
-        tools = settings.tools if args.tools is None else args.tools
+        engine = self._with_limit(namespace.engine_of(args.engine or settings.engine, self.names), args.iterations)
+        tools = namespace.tools_of(settings.tools if args.tools is None else args.tools, self.names)
         model = namespace.model_of(args.model or settings.model, self.names)
-        held = namespace.tools_of(tools, self.names)
-        return Agent(model, held, engine=engine, journal=settings.journal)
+        return Agent(model, tools, engine=engine, journal=settings.journal)
 
-    def _limited(self, engine: Any, iterations: int | None) -> Any:
-        """Give an engine the limit of the command, or the configured one if it has such an option and no limit yet."""
+    def _with_limit(self, engine: Any, iterations: int | None) -> Any:
+        """Return an engine with the limit of the command; without one, with the configured limit if the engine takes it."""
         loop = engine if isinstance(engine, Loop) else Loop(engine)
         limit = iterations
         if limit is None and "max_iterations" in registry.parameters(registry.find(loop.engine)[0]):
@@ -137,27 +136,31 @@ class Session:
         return engine if limit is None else Loop(loop.engine, **{**loop.options, "max_iterations": limit})
 
     def reopen(self, args: argparse.Namespace) -> Run:
-        """Open a recorded run with its engine, and with the model and tools of those names that there are now."""
+        """Open a recorded run with its engine, and with the model and the tools that have the recorded names now."""
         variable = namespace.check_variable(args.output) if args.output else None
-        living = [run for key, run in self.live.items() if key.startswith(args.id)]
-        if len(living) == 1:
-            return self.adopt(living[0], variable)
-        info = self.recorded(args.id)
+        open_runs = [run for id, run in self.live.items() if id.startswith(args.id)]
+        if len(open_runs) == 1:
+            return self.adopt(open_runs[0], variable)
+        info = self.find_recorded(args.id)
         if args.tools is None:
-            tools = namespace.tools_called(self._tools_of(info.run), self.names)
+            tools = namespace.find_tools(self._recorded_tools(info.run), self.names)
         else:
             tools = namespace.tools_of(args.tools, self.names)
-        same = info.model if resolve.is_name(info.model) else None
-        model = namespace.model_of(args.model or same or self.settings.model, self.names)
+        recorded_model = info.model if resolve.is_name(info.model) else None
+        model = namespace.model_of(args.model or recorded_model or self.settings.model, self.names)
         agent = Agent(model, tools, engine=info.engine, journal=self.settings.journal)
         return self.adopt(agent.resume(info.run), variable)
 
-    def _tools_of(self, name: str) -> list[str]:
-        """Name the tools that a recorded run was started with."""
+    def _recorded_tools(self, id: str) -> list[str]:
+        """Return the names of the tools that a recorded run was started with."""
         journal: Any = open_journal(self.settings.journal)
         try:
-            rows = journal.rows(name)
+            rows = journal.rows(id)
         except JournalDamaged as damage:
             rows = damage.sound
         begin = next((row.result for row in rows if isinstance(row, Entry) and row.kind == "begin"), {"tools": ()})
         return list(begin["tools"])
+
+
+def _ambiguous(prefix: str, ids: list[str]) -> UsageError:
+    return UsageError(f"the ids of {len(ids)} runs begin with {prefix!r}: {', '.join(ids)}; type more of the id")

@@ -11,26 +11,28 @@ from agentkit.run.run import Run
 
 
 def live_shell() -> Any:
-    """Return the shell of a notebook that somebody is watching; None elsewhere, or if AGENTKIT_NONINTERACTIVE is set."""
+    """Return the shell of a notebook that somebody watches; None elsewhere, or if AGENTKIT_NONINTERACTIVE is set."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    watched = os.environ.get("AGENTKIT_NONINTERACTIVE", "0") in ("", "0")
-    return shell if watched and hasattr(shell, "kernel") else None
+    is_watched = os.environ.get("AGENTKIT_NONINTERACTIVE", "0") in ("", "0")
+    return shell if is_watched and hasattr(shell, "kernel") else None
 
 
 def in_notebook(shell: Any) -> bool:
-    """Return whether a shell has outputs that can be changed later, which one in a terminal does not have."""
+    """Return whether a shell has outputs that can be changed later; one in a terminal does not."""
     return hasattr(shell, "kernel")
 
 
 def bundle(run: Run, shell: Any) -> dict[str, Any]:
-    """Return everything that a run is shown as, by MIME type, even while `hush` is on."""
-    formats = shell.display_formatter
-    found = {
-        kind: shown for kind, form in formats.formatters.items() if form.enabled and (shown := form(run)) is not None
+    """Return every representation of a run, by MIME type, even after `hide_at_end_of_cell`."""
+    display_formatter = shell.display_formatter
+    data = {
+        mime: content
+        for mime, formatter in display_formatter.formatters.items()
+        if formatter.enabled and (content := formatter(run)) is not None
     }
-    more = formats.mimebundle_formatter(run) or {}
-    return {**found, **(more[0] if isinstance(more, tuple) else more)}
+    mimebundle = display_formatter.mimebundle_formatter(run) or {}
+    return {**data, **(mimebundle[0] if isinstance(mimebundle, tuple) else mimebundle)}
 
 
 def show(run: Run, shell: Any) -> None:
@@ -40,15 +42,15 @@ def show(run: Run, shell: Any) -> None:
     display(bundle(run, shell), raw=True)
 
 
-def hush(run: Run, shell: Any) -> None:
-    """Do not show a run again at the end of the running cell, which has shown it already."""
-    held = vars(run)
-    if "_ipython_display_" in held:
+def hide_at_end_of_cell(run: Run, shell: Any) -> None:
+    """Do not show a run again as the value of the running cell, which has already shown it."""
+    attributes = vars(run)
+    if "_ipython_display_" in attributes:
         return
-    held["_ipython_display_"] = lambda: None
+    attributes["_ipython_display_"] = lambda: None
 
-    def over(*_: Any) -> None:
-        held.pop("_ipython_display_", None)
-        shell.events.unregister("post_run_cell", over)
+    def undo(*_: Any) -> None:
+        attributes.pop("_ipython_display_", None)
+        shell.events.unregister("post_run_cell", undo)
 
-    shell.events.register("post_run_cell", over)
+    shell.events.register("post_run_cell", undo)

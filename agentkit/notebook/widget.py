@@ -1,8 +1,8 @@
 # mypy: disable-error-code="no-untyped-call,misc"
-"""The live view of a run: one widget per run, with any number of views that stay in step.
+"""The live view of a run: one widget per run, with any number of views that stay in sync.
 
-The kernel sends through one clock's thread, in the context of the cell that shows the run; what comes back from the page
-is taken in whatever thread it arrives, and never waited for.
+The kernel sends from the clock's thread, in the context of the cell that shows the run. What the page sends is handled in
+whatever thread it arrives, and never waited for.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from agentkit.errors import UsageError
 from agentkit.journal.entries import Entry
 from agentkit.notebook.shell import bundle, live_shell
 from agentkit.run.run import Run
+from agentkit.view.dispatcher import Dispatcher
 from agentkit.view.feed import Feed
-from agentkit.view.hand import Hand
 
 Data = dict[str, Any]
 
@@ -32,7 +32,7 @@ _STATIC = resources.files("agentkit") / "static"
 
 
 class RunWidget(anywidget.AnyWidget):
-    """The model of the views of one run; the shapes of its traits and messages are those of widgets/src/protocol.ts."""
+    """The widget model of a run; the shapes of its traits and messages are those of widgets/src/protocol.ts."""
 
     _esm = _STATIC / "widget.js"
     _css = _STATIC / "widget.css"
@@ -44,142 +44,144 @@ class RunWidget(anywidget.AnyWidget):
 
 
 class View:
-    """A run in a notebook: the widget, what it is sent, and what comes back from it."""
+    """A run in a notebook: its widget, the feed that updates it, and the dispatcher of its commands."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.shell = live_shell()
         self.widget = RunWidget(run_id=run.id, status=run.status)
         self.widget.uid = self.widget.model_id
-        self._trust_the_page(self.widget.comm)
+        self._reply_on_main_shell(self.widget.comm)
         self._context = contextvars.copy_context()
         self._parent = self.shell.get_parent() if self.shell is not None else None
         self._handles: list[Any] = []
-        self._can: set[str] = set()
-        self._asked: dict[str, tuple[Callable[[int], None], Data]] = {}
-        self._ended = run.answer is not None
+        self._abilities: set[str] = set()
+        self._requests: dict[str, tuple[Callable[[int], None], Data]] = {}
+        self._has_ended = run.answer is not None
         self.feed = Feed(run, self)
-        self.hand = Hand(self.feed)
-        self.widget.on_msg(lambda _, content, __: self._received(content))
+        self.dispatcher = Dispatcher(self.feed)
+        self.widget.on_msg(lambda _, content, __: self._receive(content))
 
     @staticmethod
-    def _trust_the_page(comm: Any) -> None:
-        """Let replies go where the page listens: ipykernel 7.4 sends them to whoever published last, and that may be busy."""
+    def _reply_on_main_shell(comm: Any) -> None:
+        """Send replies to where the page listens: ipykernel 7.4 sends them to the last subshell, which may be busy."""
         if hasattr(comm, "_reply_subshell_for"):
             comm._reply_subshell_for = lambda data, default: default
 
     def show(self, run: Run) -> None:
         """Show a run in the output of the cell that this view belongs to."""
         if self.shell is None:
-            raise UsageError("a second run cannot be shown from here; run.fork(...) in Python gives it")
+            raise UsageError("a second run cannot be shown here; use run.fork(...) in Python")
         self.shell.user_ns["agent_run"] = run
-        self._context.copy().run(self._show_there, run)
+        self._context.copy().run(self._show_in_own_cell, run)
 
-    def _show_there(self, run: Run) -> None:
+    def _show_in_own_cell(self, run: Run) -> None:
         before = self.shell.get_parent()
-        self.shell.set_parent(self._parent)  # ipykernel 6 keeps in one variable which cell prints
+        self.shell.set_parent(self._parent)  # ipykernel 6 keeps the cell that receives outputs in one variable
         try:
             show(run, self.shell)
         finally:
             self.shell.set_parent(before)
 
     def display(self) -> None:
-        """Show the view in the output of the running cell, beside what is shown where no kernel is."""
-        from IPython.display import display as put
+        """Show the view in the output of the running cell, with a snapshot for readers without a kernel."""
+        from IPython.display import display
 
-        shown = {
-            **static(self.run, self.shell),
+        data = {
+            **snapshot(self.run, self.shell),
             VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id},
         }
-        self._handles.append(put(shown, raw=True, display_id=True))
+        self._handles.append(display(data, raw=True, display_id=True))
 
     def close(self) -> None:
-        """Let the view go: it is drawn no more."""
+        """Stop updating the view, and close its widget."""
         self.feed.close()
         if _views.get(self.run) is self:
             del _views[self.run]
         self.widget.close()
 
-    # -- what comes from the page ------------------------------------------------------------------------------------
+    # -- messages from the page --------------------------------------------------------------------------------------
 
-    def _received(self, message: Any) -> None:
+    def _receive(self, message: Any) -> None:
         kind = message.get("t") if isinstance(message, dict) else None
         if kind == "hello":
             can = message.get("can")
-            self._can |= {name for name in ("insert", "freeze") if isinstance(can, dict) and can.get(name) is True}
+            self._abilities |= {
+                name for name in ("insert", "freeze") if isinstance(can, dict) and can.get(name) is True
+            }
             self.feed.hello()
-            for _, asked in list(self._asked.values()):
-                self.feed.reply(asked)  # whoever was asked before may be gone
+            for _, request in list(self._requests.values()):
+                self.feed.reply(request)  # the page that got the request before may be gone
         elif kind == "cmd":
-            self.hand.take(message)
-        elif kind == "did" and (waiting := self._asked.pop(str(message.get("cid")), None)):
-            count = message.get("count")
-            waiting[0](count if isinstance(count, int) else 0)
+            self.dispatcher.take(message)
+        elif kind == "did" and (pending := self._requests.pop(str(message.get("cid")), None)):
+            on_done, count = pending[0], message.get("count")
+            on_done(count if isinstance(count, int) else 0)
 
-    def _ask(self, then: Callable[[int], None], message: Data) -> None:
+    def _request(self, on_done: Callable[[int], None], message: Data) -> None:
         cid = uuid.uuid4().hex[:12]
-        self._asked[cid] = then, {"cid": cid, **message}
-        self.feed.reply(self._asked[cid][1])
+        self._requests[cid] = on_done, {"cid": cid, **message}
+        self.feed.reply(self._requests[cid][1])
 
-    # -- what the feed wants of its place ----------------------------------------------------------------------------
+    # -- what the feed needs of its page -----------------------------------------------------------------------------
 
     def send(self, message: Data) -> None:
-        """Carry a message to the views."""
+        """Send a message to the views."""
         self._context.copy().run(self.widget.send, message)
 
-    def rest(self, status: str, seq: int) -> None:
-        """Let the traits say how the run stands; a run that has just ended becomes a picture."""
+    def idle(self, status: str, seq: int) -> None:
+        """Update the traits; if the run has just ended, replace its views by a snapshot."""
         self._context.copy().run(self.widget.set_trait, "status", status)
         self._context.copy().run(self.widget.set_trait, "seq", seq)
-        ended, self._ended = self._ended, self.run.answer is not None
-        if self._ended and not ended:
+        had_ended, self._has_ended = self._has_ended, self.run.answer is not None
+        if self._has_ended and not had_ended:
             self.freeze(now=False)
-        elif ended and not self._ended:  # an undo takes the end back, and with it the picture of it
-            for cid in [cid for cid, (_, asked) in self._asked.items() if asked["t"] == "freeze"]:
-                self._asked.pop(cid, None)
+        elif had_ended and not self._has_ended:  # after an undo of the end, no snapshot is wanted any more
+            for cid in [cid for cid, (_, request) in self._requests.items() if request["t"] == "freeze"]:
+                self._requests.pop(cid, None)
 
-    def variable(self, run: Run) -> str:
-        """Name the variable that holds a run."""
+    def variable_name(self, run: Run) -> str:
+        """Return the name of the variable that holds a run, or ""."""
         names = self.shell.user_ns if self.shell is not None else {}
         return next((name for name, value in list(names.items()) if value is run and not name.startswith("_")), "")
 
-    def predicate(self, text: str) -> Callable[[Entry], Any]:
-        """Let the person's own shell make a function of their expression."""
+    def predicate(self, expression: str) -> Callable[[Entry], Any]:
+        """Return a function of an entry that evaluates a Python expression in the person's shell."""
         if self.shell is None:
-            raise UsageError("there is no shell to read Python here; run.break_at(when=function) does it")
+            raise UsageError("there is no shell here to evaluate Python; use run.break_at(when=function) instead")
         try:
-            function = self.shell.ev(f"lambda entry: (\n{text}\n)")
+            function = self.shell.ev(f"lambda entry: (\n{expression}\n)")
         except SyntaxError as error:
-            raise UsageError(f"this is no Python expression: {error.msg}") from None
-        function.__doc__ = text
+            raise UsageError(f"this is not a Python expression: {error.msg}") from None
+        function.__doc__ = expression
         return function
 
     def insert(self, cells: list[Data]) -> Future[int]:
-        """Put cells below the view, where the page can."""
+        """Insert cells below the view if the page can; the future gives the number of inserted cells."""
         inserted: Future[int] = Future()
-        if "insert" not in self._can:
+        if "insert" not in self._abilities:
             inserted.set_result(0)
         else:
-            self._ask(inserted.set_result, {"t": "insert", "cells": cells})
+            self._request(inserted.set_result, {"t": "insert", "cells": cells})
         return inserted
 
     def freeze(self, *, now: bool = True) -> None:
-        """Put a picture in the place of all views: by the page, which also knows outputs from before a reload, or by display id.
+        """Replace all views by a snapshot: through the page if it can, which also finds outputs from before a reload.
 
-        Without `now` the page waits for a hand that is in a view.
+        Without `now`, the page waits until nobody is using the view.
         """
-        shown = static(self.run, self.shell)
-        if "freeze" in self._can:
-            self._ask(lambda count: self._frozen(shown, count), {"t": "freeze", "data": shown, "now": now})
+        data = snapshot(self.run, self.shell)
+        if "freeze" in self._abilities:
+            self._request(lambda count: self._finish_freeze(data, count), {"t": "freeze", "data": data, "now": now})
         else:
-            self._frozen(shown, 0)
+            self._finish_freeze(data, 0)
 
-    def _frozen(self, shown: Data, count: int) -> None:
+    def _finish_freeze(self, data: Data, count: int) -> None:
         if not count:
             if not self._handles:
-                return  # placed by hand, in a layout: there is no output of ours to put anything into
+                return  # a widget that was placed in a layout has no output to replace
             for handle in self._handles:
-                self._context.copy().run(handle.update, shown, raw=True)
+                self._context.copy().run(handle.update, data, raw=True)
         self.close()
 
 
@@ -187,11 +189,11 @@ _views: weakref.WeakKeyDictionary[Run, View] = weakref.WeakKeyDictionary()
 
 
 def view(run: Run) -> View:
-    """Give the live view of a run; made when it is asked for first."""
-    found = _views.get(run)
-    if found is None:
-        found = _views[run] = View(run)
-    return found
+    """Return the live view of a run; it is created at the first call."""
+    existing = _views.get(run)
+    if existing is None:
+        existing = _views[run] = View(run)
+    return existing
 
 
 def show(run: Run, shell: Any) -> None:
@@ -200,7 +202,7 @@ def show(run: Run, shell: Any) -> None:
 
 
 def side_by_side(runs: list[Run]) -> Any:
-    """Give the live views of several runs in one row, as wide as there is room."""
+    """Return the live views of several runs in a row, which wraps if there is not enough room."""
     from ipywidgets import HBox, Layout
 
     widgets = [view(run).widget for run in runs]
@@ -210,13 +212,13 @@ def side_by_side(runs: list[Run]) -> Any:
 
 
 def freeze(run: Run) -> None:
-    """Put a picture in the place of a run's live views. Does nothing where there is none."""
+    """Replace the live views of a run by a static snapshot, if it has any."""
     if run in _views:
         _views[run].freeze()
 
 
-def static(run: Run, shell: Any) -> Data:
-    """Give what a run is shown as where no kernel is, by MIME type."""
+def snapshot(run: Run, shell: Any) -> Data:
+    """Return the static form of a run, by MIME type."""
     if shell is None:
         return {"text/plain": repr(run)}
     return bundle(run, shell)

@@ -1,1 +1,1 @@
-"""A run as a view sees it: JSON data that a browser draws, and the commands that come back. No Jupyter in here."""
+"""The kernel's side of the live view: JSON data for the browser to draw, and the commands that come back. No Jupyter here."""

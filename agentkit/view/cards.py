@@ -1,4 +1,4 @@
-"""An entry as the JSON data that a view draws; the shapes are those of `Card` in widgets/src/protocol.ts."""
+"""Entries as the JSON data that a view draws; the shapes are those of `Card` in widgets/src/protocol.ts."""
 
 from __future__ import annotations
 
@@ -10,59 +10,60 @@ from agentkit.core.messages import Call
 from agentkit.core.secrets import mask_json
 from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
-from agentkit.export import rich
-from agentkit.export.html import document
+from agentkit.export import items
+from agentkit.export.html import frame_document
+from agentkit.export.tables import Table
 from agentkit.journal.entries import Entry
 from agentkit.trace.line import lane_of
 
-LIMIT = 20_000
-"""Characters of one text in a card; `whole` gives the rest on demand."""
-_ROWS, _COLUMNS, _ITEM = 200, 40, 2_000_000
+MAX_TEXT = 20_000
+"""The most characters of one text in a card; `full_text` returns the whole of it."""
+_MAX_ROWS, _MAX_COLUMNS, _MAX_ITEM = 200, 40, 2_000_000
 
-_OF_OTHERS = {"plan", "plan_states", "scores", "pruned", "chosen"}
-"""Tags that the pictures draw, and that say nothing of the step that wears them: a thought with `pruned` need not be pruned."""
+_TAGS_OF_OTHER_STEPS = {"plan", "plan_states", "scores", "pruned", "chosen"}
+"""Tags that the overviews draw and that describe other steps: a thought with `pruned` is not pruned itself."""
 
 Data = dict[str, Any]
 
 
 def card(entry: Entry, number: int) -> Data:
-    """Give the card of an entry that stands at place `number` of the trace."""
+    """Return the card of an entry at position `number` of the trace."""
     data = _common(entry, number)
-    data.update(_OF[entry.kind](entry))
-    _shorten(data)
+    data.update(_CONTENT[entry.kind](entry))
+    _truncate(data)
     return data
 
 
-def whole(entry: Entry, field: str) -> str:
-    """Give one text of an entry, uncut. Raises `UsageError` for a field that holds no text."""
-    text = _texts(_OF[entry.kind](entry)).get(field)
+def full_text(entry: Entry, field: str) -> str:
+    """Return one text of an entry in full. Raises `UsageError` if the field is not a text."""
+    text = _texts(_CONTENT[entry.kind](entry)).get(field)
     if text is None:
-        raise UsageError(f"an entry of kind {entry.kind} has no text {field!r}")
+        raise UsageError(f"an entry of kind {entry.kind!r} has no text {field!r}")
     return text
 
 
-def letter(entry: Entry) -> str:
-    """Give the letter of an entry on the map: what it is, an action that failed as "x", and a capital where it was edited."""
+def map_letter(entry: Entry) -> str:
+    """Return the letter of an entry on the minimap: one for its kind, "x" for a failed action; a capital if edited."""
     failed = entry.kind == "act" and not entry.result.ok
-    found = "x" if failed else {"begin": "b", "think": "t", "act": "a", "ask": "q"}.get(entry.kind, "c")
-    return found.upper() if entry.original else found
+    letter = "x" if failed else {"begin": "b", "think": "t", "act": "a", "ask": "q"}.get(entry.kind, "c")
+    return letter.upper() if entry.original else letter
 
 
-def call(asked: Call) -> Data:
-    """Give a tool call; secrets in its arguments are masked, by their names too."""
-    data: Data = {"name": asked.name, "arguments": mask_json(asked.arguments), "id": asked.id}
-    if asked.problem:
-        data["problem"] = asked.problem
-    if asked.coerced:
-        data["coerced"] = list(asked.coerced)
-    if asked.problem and asked.raw:
-        data["raw"] = asked.raw[:LIMIT]
+def call_data(call: Call) -> Data:
+    """Return a tool call; secrets in its arguments are masked, also those that only the name of an argument reveals."""
+    data: Data = {"name": call.name, "arguments": mask_json(call.arguments), "id": call.id}
+    if call.problem:
+        data["problem"] = call.problem
+    if call.coerced:
+        data["coerced"] = list(call.coerced)
+    if call.problem and call.raw:
+        data["raw"] = call.raw[:MAX_TEXT]
     return data
 
 
-def usage(used: Usage | None) -> Data | None:
-    """Give what a model call used up."""
-    return {name: getattr(used, name) for name in Usage.__slots__} if used is not None else None
+def usage_data(usage: Usage | None) -> Data | None:
+    """Return the tokens, price and number of model calls."""
+    return {name: getattr(usage, name) for name in Usage.__slots__} if usage is not None else None
 
 
 def _common(entry: Entry, number: int) -> Data:
@@ -74,7 +75,7 @@ def _common(entry: Entry, number: int) -> Data:
         "path": entry.path,
         "index": entry.index,
         "lane": lane_of(entry.path),
-        "tags": _marks(entry.step.tags) if entry.step is not None else {},
+        "tags": _own_tags(entry.step.tags) if entry.step is not None else {},
         "author": entry.author,
         "original": entry.original,
         "reason": entry.reason,
@@ -82,9 +83,9 @@ def _common(entry: Entry, number: int) -> Data:
     }
 
 
-def _marks(tags: Mapping[str, Any]) -> Data:
-    of_others = [name for name in _OF_OTHERS if isinstance(tags.get(name), dict | list | tuple)]
-    return {name: value for name, value in tags.items() if name not in of_others and value is not None and value != ""}
+def _own_tags(tags: Mapping[str, Any]) -> Data:
+    others = [name for name in _TAGS_OF_OTHER_STEPS if isinstance(tags.get(name), dict | list | tuple)]
+    return {name: value for name, value in tags.items() if name not in others and value is not None and value != ""}
 
 
 def _begin(entry: Entry) -> Data:
@@ -96,25 +97,25 @@ def _think(entry: Entry) -> Data:
     return {
         "text": reply.text or ("" if reply.calls or reply.reasoning else reply.raw),
         "reasoning": reply.reasoning,
-        "calls": [call(asked) for asked in reply.calls],
+        "calls": [call_data(call) for call in reply.calls],
         "answer": reply.answer,
         "cut": reply.cut,
         "problems": list(reply.problems),
         "heard": [message.text for message in reply.heard],
         "model": entry.model,
         "dialect": entry.dialect,
-        "usage": usage(entry.usage),
+        "usage": usage_data(entry.usage),
     }
 
 
 def _act(entry: Entry) -> Data:
     step: Any = entry.step
     message = entry.result
-    items = [_ITEMS[type(item)](item) for item in rich.items(message)]
-    if not items and isinstance(message.value, dict | list):
-        written = json.dumps(message.value, default=str)
-        items = [{"type": "json", "value": json.loads(written)}] if len(written) <= LIMIT else []
-    return {"call": call(step.call), "ok": message.ok, "text": message.text, "items": items}
+    shown = [_ITEM_DATA[type(item)](item) for item in items.items(message)]
+    if not shown and isinstance(message.value, dict | list):
+        encoded = json.dumps(message.value, default=str)
+        shown = [{"type": "json", "value": json.loads(encoded)}] if len(encoded) <= MAX_TEXT else []
+    return {"call": call_data(step.call), "ok": message.ok, "text": message.text, "items": shown}
 
 
 def _ask(entry: Entry) -> Data:
@@ -131,28 +132,33 @@ def _end(entry: Entry) -> Data:
     return {"answer": entry.result.answer, "more": None}
 
 
-def _table(table: rich.Table) -> Data:
-    rows = [row[:_COLUMNS] for row in table.rows[:_ROWS]]
-    return {"type": "table", "header": table.header[:_COLUMNS], "rows": rows, "more": max(0, len(table.rows) - _ROWS)}
+def _table(table: Table) -> Data:
+    rows = [row[:_MAX_COLUMNS] for row in table.rows[:_MAX_ROWS]]
+    more = max(0, len(table.rows) - _MAX_ROWS)
+    return {"type": "table", "header": table.header[:_MAX_COLUMNS], "rows": rows, "more": more}
 
 
-def _image(image: rich.Image) -> Data:
-    return {"type": "image", "mime": image.mime, "data": image.data} if len(image.data) <= _ITEM else _large(image.mime)
+def _image(image: items.Image) -> Data:
+    if len(image.data) > _MAX_ITEM:
+        return _too_large(image.mime)
+    return {"type": "image", "mime": image.mime, "data": image.data}
 
 
-def _page(page: rich.Page) -> Data:
-    return {"type": "page", "srcdoc": document(page.source)} if len(page.source) <= _ITEM else _large("text/html")
+def _page(page: items.Page) -> Data:
+    if len(page.source) > _MAX_ITEM:
+        return _too_large("text/html")
+    return {"type": "page", "srcdoc": frame_document(page.source)}
 
 
-def _source(source: rich.Source) -> Data:
-    return {"type": "source", "mime": source.mime, "text": source.text[:LIMIT]}
+def _source(source: items.Source) -> Data:
+    return {"type": "source", "mime": source.mime, "text": source.text[:MAX_TEXT]}
 
 
-def _large(mime: str) -> Data:
-    return {"type": "source", "mime": mime, "text": "too large to be shown here"}
+def _too_large(mime: str) -> Data:
+    return {"type": "source", "mime": mime, "text": "This output is too large to show here."}
 
 
-_OF: dict[str, Callable[[Entry], Data]] = {
+_CONTENT: dict[str, Callable[[Entry], Data]] = {
     "begin": _begin,
     "think": _think,
     "act": _act,
@@ -160,25 +166,25 @@ _OF: dict[str, Callable[[Entry], Data]] = {
     "conclude": _conclude,
     "end": _end,
 }
-_ITEMS: dict[Any, Callable[[Any], Data]] = {
-    rich.Table: _table,
-    rich.Image: _image,
-    rich.Page: _page,
-    rich.Source: _source,
+_ITEM_DATA: dict[Any, Callable[[Any], Data]] = {
+    Table: _table,
+    items.Image: _image,
+    items.Page: _page,
+    items.Source: _source,
 }
 
 
 def _texts(data: Data) -> dict[str, str]:
-    """Give the texts of a card by their fields; those of a task are "message0" and so on."""
+    """Return the texts of a card by field; those of a task are "message0" and so on."""
     messages = {f"message{number}": message["text"] for number, message in enumerate(data.get("messages", ()))}
     return messages | {field: text for field, text in data.items() if isinstance(text, str)}
 
 
-def _shorten(data: Data) -> None:
-    long = {field: len(text) for field, text in _texts(data).items() if len(text) > LIMIT}
+def _truncate(data: Data) -> None:
+    long = {field: len(text) for field, text in _texts(data).items() if len(text) > MAX_TEXT}
     for field in long.keys() & data.keys():
-        data[field] = data[field][:LIMIT]
+        data[field] = data[field][:MAX_TEXT]
     for message in data.get("messages", ()):
-        message["text"] = message["text"][:LIMIT]
+        message["text"] = message["text"][:MAX_TEXT]
     if long:
         data["long"] = long

@@ -1,12 +1,14 @@
-"""What a person does to a run in a view: the same verbs as in Python. Each function carries out the command of its name.
+"""The commands of a view: what a person does there is what the methods of a run do in Python.
 
-Raises what the verb raises; `Hand` turns that into a refusal that the view shows.
+Each function carries out the command of the same name, and raises what the method raises; the dispatcher turns that into
+a refusal, which the view shows.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -21,8 +23,8 @@ from agentkit.stepper.stepper import Pending
 from agentkit.trace.line import lane_of
 from agentkit.view import cards
 from agentkit.view.feed import Feed
-from agentkit.view.head import breakpoint_of, waiting_name
-from agentkit.view.questions import entry_of
+from agentkit.view.head import breakpoint_data, decision_id
+from agentkit.view.queries import find_entry
 from agentkit.view.wire import clean
 
 Data = dict[str, Any]
@@ -40,7 +42,7 @@ MIME = {
 
 
 def play(feed: Feed) -> None:
-    """Go on in the background."""
+    """Continue in the background."""
     feed.run.play()
 
 
@@ -50,22 +52,22 @@ def step(feed: Feed) -> None:
 
 
 def step_over(feed: Feed) -> None:
-    """Perform all that is pending now in the background; in a nested engine, go on until it returns."""
+    """Perform all pending steps in the background; in a nested engine, continue until it returns."""
     feed.run.play_step(over=True)
 
 
 def pause(feed: Feed) -> None:
-    """Pause at the next boundary."""
+    """Pause at the next step boundary."""
     feed.run.pause()
 
 
 def stop(feed: Feed) -> None:
-    """Stop at once."""
+    """Stop immediately."""
     feed.run.stop()
 
 
 def pace(feed: Feed, *, seconds: float) -> None:
-    """Wait so long between two steps while the run plays."""
+    """Set the delay between two steps while the run plays."""
     feed.run.set_pace(seconds)
 
 
@@ -75,95 +77,96 @@ def pace(feed: Feed, *, seconds: float) -> None:
 def edit(
     feed: Feed, *, entry: int | None, change: Data, step: Data | None = None, base: int = 0, reason: str = ""
 ) -> int:
-    """Put something else in the place of an entry, or of a pending step; give the new entry."""
+    """Replace an entry, or a pending step; return the id of the new entry."""
     run = feed.run
-    if base and run.entries[-1].id != base and (entry is None or all(each.id != entry for each in run.entries)):
-        raise UsageError("the run has moved on since you began to write; look at it again, then edit")
-    meant = _pending(feed, step) if entry is None else entry_of(feed, entry)
-    return run.edit(meant, reason=reason, **_meant(_calls(meant), change)).id
+    if base and run.entries[-1].id != base and (entry is None or all(other.id != entry for other in run.entries)):
+        raise UsageError("the run has moved on since you began to edit; look at it again, then repeat the edit")
+    target = _find_pending(feed, step) if entry is None else find_entry(feed, entry)
+    return run.edit(target, reason=reason, **_restored(_calls_of(target), change)).id
 
 
-def _pending(feed: Feed, step: Data | None) -> Pending:
-    """Find a pending step by its place; without one, the first is meant."""
+def _find_pending(feed: Feed, step: Data | None) -> Pending:
+    """Return the pending step at a position, or the first one if no position is given."""
     for pending in feed.run.pending:
         if step is None or (pending.path, pending.index) == (step["path"], step["index"]):
             return pending
-    raise UsageError("this step is not pending any more; look at the run again, then edit")
+    raise UsageError("this step is no longer pending; look at the run again, then repeat the edit")
 
 
-def _calls(asker: Entry | Pending) -> Sequence[Call]:
-    """Give the calls that a thought asked for, or that a step makes."""
-    if isinstance(asker, Entry) and asker.kind == "think":
-        return asker.result.calls
-    return (asker.step.call,) if type(asker.step) is Act else ()
+def _calls_of(target: Entry | Pending) -> Sequence[Call]:
+    """Return the calls that a thought contains, or the call that a step makes."""
+    if isinstance(target, Entry) and target.kind == "think":
+        return target.result.calls
+    return (target.step.call,) if type(target.step) is Act else ()
 
 
-def _meant(calls: Sequence[Call], change: Data) -> Data:
-    """Give a change as a person meant it: what came back as it was shown is as it was, whatever of it could be shown."""
-    meant = dict(change)
+def _restored(calls: Sequence[Call], change: Data) -> Data:
+    """Return a change in which each argument that came back as it was shown has its real value again."""
+    restored = dict(change)
     if "arguments" in change and calls:
-        meant["arguments"] = _arguments(calls[0], change["arguments"])
+        restored["arguments"] = _restored_arguments(calls[0], change["arguments"])
     if "calls" in change:
-        meant["calls"] = [_call(call, given["arguments"]) for call, given in zip(calls, change["calls"], strict=True)]
-    return meant
+        restored["calls"] = [
+            _restored_call(call, edited["arguments"]) for call, edited in zip(calls, change["calls"], strict=True)
+        ]
+    return restored
 
 
-def _call(call: Call, given: Data) -> Call:
-    arguments = _arguments(call, given)
+def _restored_call(call: Call, edited: Data) -> Call:
+    arguments = _restored_arguments(call, edited)
     return call if arguments == call.arguments else replace(call, arguments=arguments, raw=None, problem="", coerced=())
 
 
-def _arguments(call: Call, given: Data) -> Data:
-    """Put back what is no secret to the tool, and what no JSON of a browser can hold."""
-    shown = {name: json.dumps(value) for name, value in clean(cards.call(call))[0]["arguments"].items()}
+def _restored_arguments(call: Call, edited: Data) -> Data:
+    """Return edited arguments with the values that the view could not show: masked secrets, and what is not JSON."""
+    shown = {name: json.dumps(value) for name, value in clean(cards.call_data(call))[0]["arguments"].items()}
     return {
-        name: call.arguments[name] if json.dumps(value) == shown.get(name) else value for name, value in given.items()
+        name: call.arguments[name] if json.dumps(value) == shown.get(name) else value for name, value in edited.items()
     }
 
 
 def retry(feed: Feed, *, entry: int) -> None:
     """Go back to before an entry and perform its step again; the entry is kept as a branch."""
-    run, again = feed.run, entry_of(feed, entry)
-    before = next(
-        (one for one, each in itertools.pairwise(run.entries) if each is again and not lane_of(again.path)), None
-    )
+    run, target = feed.run, find_entry(feed, entry)
+    pairs = itertools.pairwise(run.entries)
+    before = next((first for first, second in pairs if second is target and not lane_of(target.path)), None)
     if before is None:
         raise UsageError(
-            "only a step of the present line, and none of several side by side, can be tried again; rewind first"
+            "only a step of the current branch that is not in a parallel lane can be retried; rewind instead"
         )
     run.rewind(before)
-    if not run.control.running or run.control.stopping:  # else it goes on with that step by itself
+    if not run.control.running or run.control.stopping:  # a run that plays performs the step anyway
         run.play_step()
 
 
 def rewind(feed: Feed, *, entry: int) -> None:
     """Go back, or over to another branch: the entry becomes the last performed step."""
-    feed.run.rewind(entry_of(feed, entry))
+    feed.run.rewind(find_entry(feed, entry))
 
 
 def switch(feed: Feed, *, entry: int) -> None:
-    """Go over to the branch that an entry lies on, as far as it came."""
-    target = entry_of(feed, entry)
+    """Switch to the branch that contains an entry, as far as it got."""
+    target = find_entry(feed, entry)
     for line in feed.run.branches():
-        if any(each is target for each in line):
+        if any(other is target for other in line):
             feed.run.rewind(line[-1])
             return
     feed.run.rewind(target)
 
 
 def undo(feed: Feed) -> None:
-    """Go back to before the last edit, move or step."""
+    """Undo the last step, edit or rewind."""
     feed.run.undo()
 
 
 def redo(feed: Feed) -> None:
-    """Take the last undo back."""
+    """Redo the step, edit or rewind that was undone last."""
     feed.run.redo()
 
 
 def fork(feed: Feed, *, entry: int) -> Data:
-    """Begin a second run after an entry, and show it beside this one."""
-    other = feed.run.fork(entry_of(feed, entry))
+    """Start a second run after an entry, and show it beside this one."""
+    other = feed.run.fork(find_entry(feed, entry))
     try:
         feed.page.show(other)
     except BaseException:
@@ -173,103 +176,111 @@ def fork(feed: Feed, *, entry: int) -> Data:
 
 
 def inject(feed: Feed, *, text: str, to: str = "") -> str:
-    """Say something to the model; give the receipt's id."""
+    """Send a message to the model; return the id of its receipt."""
     return feed.run.inject(text, to).id
 
 
 def recall(feed: Feed, *, id: str) -> None:
-    """Take an injected message back that no model has seen."""
+    """Take back an injected message that no model has seen."""
     run = feed.run
-    run.control.do(lambda: run.trace.recall(id))
+    run.control.do(lambda: run.trace.recall(id, time.time()))
 
 
 # -- deciding ------------------------------------------------------------------------------------------------------------
 
 
 def approve(feed: Feed, *, which: str, arguments: Data | None = None, remember: bool = False) -> None:
-    """Let a waiting call pass."""
+    """Approve a waiting call."""
 
-    def allow(number: int) -> None:
-        given = arguments and _meant(_calls(feed.run.waiting[number][0]), {"arguments": arguments})["arguments"]
-        feed.run.approve(number, arguments=given, remember=remember)
+    def decide(number: int) -> None:
+        calls = _calls_of(feed.run.waiting[number][0])
+        changed = arguments and _restored(calls, {"arguments": arguments})["arguments"]
+        feed.run.approve(number, arguments=changed, remember=remember)
 
-    _decide(feed, which, allow)
+    _decide(feed, which, decide)
 
 
 def reject(feed: Feed, *, which: str, comment: str = "") -> None:
-    """Refuse a waiting call."""
+    """Reject a waiting call."""
     _decide(feed, which, lambda number: feed.run.reject(comment, number))
 
 
 def respond(feed: Feed, *, which: str, value: Any) -> None:
-    """Answer a question, or a call in the tool's place."""
+    """Answer a question, or a call instead of its tool."""
     _decide(feed, which, lambda number: feed.run.respond(value, number))
 
 
 def _decide(feed: Feed, which: str, decide: Callable[[int], Any]) -> None:
-    """Decide what was looked at, and nothing that has come into its place since."""
+    """Apply a decision to the step that the person saw, and not to one that has taken its position since."""
 
-    def found() -> None:
-        waiting = [waiting_name(pending) for pending, _ in feed.run.waiting]
+    def find_and_decide() -> None:
+        waiting = [decision_id(pending) for pending, _ in feed.run.waiting]
         if which not in waiting:
-            raise UsageError("what you decided about does not wait any more; look at the run again")
+            raise UsageError("this step is no longer waiting for a decision; look at the run again")
         decide(waiting.index(which))
 
-    feed.run.control.do(found)
+    feed.run.control.do(find_and_decide)
 
 
 def break_(
     feed: Feed, *, kind: Literal["tool", "role", "line", "error", "repeat", "when"], value: str = "", file: str = ""
 ) -> Data:
-    """Set a breakpoint; a predicate is an expression of `entry`, in the words of the person's own notebook."""
+    """Set a breakpoint; the condition of `when` is a Python expression of `entry`, evaluated in the person's notebook."""
     if kind not in ("error", "repeat") and not value.strip():
-        raise UsageError(
-            f"say which {kind}" if kind != "when" else 'write an expression of entry, such as entry.kind == "act"'
-        )
+        if kind == "when":
+            raise UsageError('enter an expression of entry, such as entry.kind == "act"')
+        raise UsageError(f"enter the {kind} to pause at")
     condition: Any = {"error": True, "repeat": True}.get(kind, value)
     if kind == "line":
-        condition = int(value)
+        condition = _line_number(value)
     elif kind == "when":
         condition = feed.page.predicate(value)
-    return breakpoint_of(feed.run.break_at(**{kind: condition, "file": file}))
+    return breakpoint_data(feed.run.break_at(**{kind: condition, "file": file}))
+
+
+def _line_number(value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise UsageError(f"the line must be a number, not {value!r}") from None
 
 
 def unbreak(feed: Feed, *, id: int) -> None:
     """Remove a breakpoint."""
-    feed.run.state.breakpoints.remove(_point(feed, id))
+    feed.run.state.breakpoints.remove(_find_breakpoint(feed, id))
 
 
 def enable(feed: Feed, *, id: int, enabled: bool) -> None:
-    """Switch a breakpoint on or off."""
-    _point(feed, id).enabled = enabled
+    """Enable or disable a breakpoint."""
+    _find_breakpoint(feed, id).enabled = enabled
 
 
-def _point(feed: Feed, number: int) -> Breakpoint:
+def _find_breakpoint(feed: Feed, number: int) -> Breakpoint:
     for point in feed.run.state.breakpoints:
         if point.number == number:
             return point
-    raise UsageError("this breakpoint is not there any more")
+    raise UsageError("this breakpoint no longer exists")
 
 
-# -- out -----------------------------------------------------------------------------------------------------------------
+# -- exporting -----------------------------------------------------------------------------------------------------------
 
 
 def export_(feed: Feed, *, format: Literal["cells", "ipynb", "markdown", "html", "json"]) -> Data:
-    """Write the trace in a format, for a file; or put it into the notebook as cells."""
+    """Return the run as a file, or insert it into the notebook as cells."""
     run = feed.run
     if format == "cells":
-        return _cells(feed)
-    text = {
+        return _insert_cells(feed)
+    write: dict[str, Callable[[], str]] = {
         "ipynb": lambda: json.dumps(export.to_notebook(run), ensure_ascii=False, indent=1) + "\n",
         "markdown": lambda: export.to_markdown(run),
         "html": lambda: export.to_html(run),
         "json": lambda: json.dumps(export.to_json(run)),
-    }[format]()
-    return {"name": f"run-{run.id}.{SUFFIX[format]}", "mime": MIME[format], "text": text}
+    }
+    return {"name": f"run-{run.id}.{SUFFIX[format]}", "mime": MIME[format], "text": write[format]()}
 
 
-def _cells(feed: Feed) -> Data:
-    """Put the cells below the view; where the notebook does not allow that, write a notebook beside it."""
+def _insert_cells(feed: Feed) -> Data:
+    """Insert the cells below the view; if the notebook does not allow that, write a separate notebook."""
     notebook = export.to_notebook(feed.run)
     inserted = feed.page.insert(notebook["cells"]).result(timeout=10)
     if inserted:
@@ -280,14 +291,14 @@ def _cells(feed: Feed) -> Data:
 
 
 def freeze(feed: Feed) -> None:
-    """Put a picture that needs no kernel in the place of the view."""
+    """Replace the view by a static snapshot, which needs no kernel."""
     feed.page.freeze()
 
 
-AT_ONCE = {function.__name__: function for function in (pause, stop)}
-"""What takes no time and must not wait for anything."""
+IMMEDIATE = {function.__name__: function for function in (pause, stop)}
+"""Commands that take no time and must not wait for anything."""
 
-IN_ORDER = {
+QUEUED = {
     function.__name__.rstrip("_"): function
     for function in (
         play,
@@ -313,4 +324,4 @@ IN_ORDER = {
         freeze,
     )
 }
-"""What is carried out one after the other, as it was asked for."""
+"""Commands that are carried out one after the other, in the order in which they arrive."""

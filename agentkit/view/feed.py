@@ -1,6 +1,6 @@
-"""What a view is sent: the trace, how the run stands, what a model says just now; numbered, in few messages.
+"""What is sent to the views of a run: its trace, its state and the replies in progress, numbered and in few messages.
 
-The feed compares what it sent last with how the run stands, so that nothing needs to tell it what has changed.
+The feed compares what it sent last with the present state of the run, so nothing has to report a change to it.
 """
 
 from __future__ import annotations
@@ -16,137 +16,137 @@ from agentkit.stepper.stepper import Stepper
 from agentkit.trace.events import Event
 from agentkit.trace.line import Line
 from agentkit.view import cards
-from agentkit.view.family import Family
-from agentkit.view.head import glance, head
+from agentkit.view.head import head, state_key
 from agentkit.view.pictures import Pictures
+from agentkit.view.siblings import Siblings
 from agentkit.view.streams import Streams
-from agentkit.view.wire import CLOCK, LARGEST, VERSION, clean
+from agentkit.view.wire import CLOCK, MAX_BYTES, VERSION, clean
 
 Data = dict[str, Any]
 
 TAIL = 50
-"""How many of the last cards a reset holds: what a view opens with. The others come when they are asked for."""
+"""How many of the last cards a reset contains: what a view opens with. It asks for earlier ones when it needs them."""
 
 PAGE = 200
-"""How many cards are sent at a time, at the most; when more have come than that, all is sent anew."""
+"""The most cards sent at a time; if there are more new ones than that, the whole state is sent again."""
 
 
 class Page(Protocol):
-    """Where a run is shown: what carries messages to the view, and what only that place can do."""
+    """The place that shows a run: it carries messages to the view, and does what only that place can do."""
 
     def send(self, message: Data) -> None:
-        """Carry a message to the view."""
+        """Send a message to the view."""
 
-    def rest(self, status: str, seq: int) -> None:
-        """Hear that there is nothing to send just now: all up to message `seq` was."""
+    def idle(self, status: str, seq: int) -> None:
+        """Take note that everything up to message `seq` has been sent, and nothing is left to send at the moment."""
 
-    def variable(self, run: Run) -> str:
-        """Name the variable that holds a run, or give ""."""
+    def variable_name(self, run: Run) -> str:
+        """Return the name of the variable that holds a run, or ""."""
 
-    def predicate(self, text: str) -> Callable[[Entry], Any]:
-        """Make a function of an entry from a person's Python expression."""
+    def predicate(self, expression: str) -> Callable[[Entry], Any]:
+        """Return a function of an entry that evaluates a Python expression."""
 
     def show(self, run: Run) -> None:
         """Show another run beside this one."""
 
     def insert(self, cells: list[Data]) -> Future[int]:
-        """Put cells below the view; gives how many were."""
+        """Insert cells below the view; the future gives the number of inserted cells."""
 
     def freeze(self) -> None:
-        """Put a picture that needs no kernel in the place of the view."""
+        """Replace the view by a static snapshot, which needs no kernel."""
 
 
 class Feed:
-    """Bring the views of one run up to date; `look` is called by the clock, everything else from any thread."""
+    """Keeps the views of one run up to date. The clock calls `update`; everything else may be called in any thread."""
 
     def __init__(self, run: Run, page: Page) -> None:
         self.run, self.page = run, page
-        self.family = Family(run.trace.tree.entries)
+        self.siblings = Siblings(run.trace.tree.entries)
         self.seq = 0
         self._streams = Streams()
-        self._place: tuple[Line, int] | None = None
+        self._line: tuple[Line, int] | None = None
         self._shown: list[Entry] = []
         self._map: list[str] = []
         self._stepper: Stepper | None = None
         self._drifted: set[int] = set()
         self._pictures = Pictures()
         self._sent: Data = {}
-        self._glance: Any = None
-        self._quiet = 0
-        self._anew = False
+        self._state_key: Any = None
+        self._idle_seq = 0
+        self._needs_reset = False
         self._replies: list[Data] = []
-        self._lock = threading.Lock()
-        self._looking = threading.RLock()  # to look may be to close: a run that has ended becomes a picture
+        self._replies_lock = threading.Lock()
+        self._update_lock = threading.RLock()  # an update may close the feed: a run that has ended becomes a snapshot
         self._closed = False
-        run.on_event(self._told)
-        CLOCK.add(self.look)
+        run.on_event(self._on_event)
+        CLOCK.add(self.update)
 
     def close(self) -> None:
-        """Send nothing more; what is being sent just now is waited for."""
-        CLOCK.remove(self.look)
-        with self._looking:
+        """Stop sending, after waiting for an update in progress."""
+        CLOCK.remove(self.update)
+        with self._update_lock:
             self._closed = True
-        self.run.control.scheduler.listeners.remove(self._told)
+        self.run.control.scheduler.listeners.remove(self._on_event)
 
-    # -- what is asked of it -----------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------------------------
 
     def hello(self) -> None:
-        """Send all anew: a view has begun, or has missed something."""
-        self._anew = True
-        CLOCK.soon()
+        """Send the whole state: a view has opened, or has missed a message."""
+        self._needs_reset = True
+        CLOCK.wake()
 
     def reply(self, message: Data) -> None:
-        """Send an answer to a command, after what has happened until now; a result that is a function is called then."""
-        with self._lock:
+        """Answer a command, after sending what has happened so far; a result that is a function is called at that time."""
+        with self._replies_lock:
             self._replies.append({"v": VERSION, **message})
-        CLOCK.soon()
+        CLOCK.wake()
 
-    def page_of(self, before: int, count: int) -> Data:
-        """Give up to `count` cards that stand before a place of the trace."""
-        last = max(0, min(before, len(self._shown)))
+    def cards_before(self, position: int, count: int) -> Data:
+        """Return up to `count` cards before a position of the trace."""
+        last = max(0, min(position, len(self._shown)))
         first = max(0, last - min(count, PAGE))
         return {"first": first, "cards": self._cards(first, last)}
 
-    def _told(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind == "model_chunk":
             self._streams.add(event.data)
         elif event.kind == "thinking":
             self._streams.begin(event.data["path"], event.data["index"])
-        CLOCK.soon()
+        CLOCK.wake()
 
-    # -- what it sends -----------------------------------------------------------------------------------------------
+    # -- sending -----------------------------------------------------------------------------------------------------
 
-    def look(self) -> None:
-        """Send what has changed since the last time."""
-        with self._looking:
+    def update(self) -> None:
+        """Send what has changed since the last update."""
+        with self._update_lock:
             if not self._closed:
-                self._look()
+                self._update()
 
-    def _look(self) -> None:
-        with self._lock:
+    def _update(self) -> None:
+        with self._replies_lock:
             replies, self._replies = self._replies, []
         before = self.seq
         try:
-            self._bring()
+            self._send_changes()
         finally:
             for message in replies:
-                self.page.send(clean(_due(message))[0])
-        if before == self.seq != self._quiet:
-            self._quiet = self.seq
-            self.page.rest(self.run.status, self.seq)
+                self.page.send(clean(_evaluated(message))[0])
+        if before == self.seq != self._idle_seq:
+            self._idle_seq = self.seq
+            self.page.idle(self.run.status, self.seq)
 
-    def _bring(self) -> None:
-        """Send what has changed; where that cannot be said, all is sent anew as soon as it can."""
+    def _send_changes(self) -> None:
+        """Send what has changed; if that fails, send the whole state as soon as possible."""
         try:
             changes = self._changes()
         except BaseException:
-            self._anew, self._glance = True, None
+            self._needs_reset, self._state_key = True, None
             raise
-        if self._anew:
-            self._anew = False
+        if self._needs_reset:
+            self._needs_reset = False
             self._send(self._reset())
             return
-        for events in _bundled(changes):
+        for events in _batches(changes):
             self._send({"t": "events", "ev": events})
 
     def _send(self, message: Data) -> None:
@@ -154,149 +154,149 @@ class Feed:
         self.page.send(clean({"v": VERSION, "run": self.run.id, "seq": self.seq, **message})[0])
 
     def _changes(self) -> list[Data]:
-        """Take up what has happened, and give it as events."""
-        siblings = self.family.look()
-        found = self._line_changes() + self._sibling_changes(siblings)
-        seen = glance(self.run), self.page.variable(self.run), self.family.size  # a fork adds to the tree too
-        if seen != self._glance:
-            self._glance = seen
-            found += self._if_new("head", head(self.run, self.family, seen[1]))
-            ahead = [pending.step for pending in self.run.pending]
-            found += self._if_new("pictures", self._pictures.data(ahead, self.run.answer is not None))
-        return found + self._streams.changes(self.run.status == "running")
+        """Take note of what has changed, and return it as events."""
+        siblings = self.siblings.update()
+        events = self._line_changes() + self._sibling_changes(siblings)
+        variable = self.page.variable_name(self.run)
+        key = state_key(self.run), variable, self.siblings.size  # a fork adds to the tree too
+        if key != self._state_key:
+            self._state_key = key
+            events += self._if_changed("head", head(self.run, self.siblings, variable))
+            steps = [pending.step for pending in self.run.pending]
+            events += self._if_changed("pictures", self._pictures.data(steps, self.run.answer is not None))
+        return events + self._streams.changes(self.run.status == "running")
 
     def _sibling_changes(self, siblings: dict[int, list[int]]) -> list[Data]:
-        """Give the siblings of the entries that are shown: the others are told theirs when they are."""
-        shown = siblings.keys() and siblings.keys() & {entry.id for entry in self._shown}
-        return [{"k": "siblings", "of": {str(entry): siblings[entry] for entry in shown}}] if shown else []
+        """Return the changed siblings of the shown entries; other cards include theirs when they are sent."""
+        changed = siblings.keys() and siblings.keys() & {entry.id for entry in self._shown}
+        return [{"k": "siblings", "of": {str(entry): siblings[entry] for entry in changed}}] if changed else []
 
-    def _if_new(self, kind: str, data: Data) -> list[Data]:
+    def _if_changed(self, kind: str, data: Data) -> list[Data]:
         if self._sent.get(kind) == data:
             return []
         self._sent[kind] = data
         return [{"k": kind, kind: data}]
 
     def _line_changes(self) -> list[Data]:
-        """Take up the trace as it is now; what was only added to is not walked again."""
-        line, before = self.run.trace.line, len(self._shown)
-        place = line, line.insertions
-        if place == self._place:
-            keep, new = before, line.entries[before:]
+        """Take note of the present trace; if entries were only appended, the earlier ones are not compared again."""
+        line, shown_before = self.run.trace.line, len(self._shown)
+        version = line, line.insertions
+        if version == self._line:
+            keep, new = shown_before, line.entries[shown_before:]
         else:
-            self._place = place
+            self._line = version
             entries = list(line.entries)
-            keep = _common(self._shown, entries)
+            keep = _common_length(self._shown, entries)
             new = entries[keep:]
-            if keep < before:
+            if keep < shown_before:
                 self._pictures = Pictures()
                 for entry in entries[:keep]:
                     self._pictures.add(entry)
-                self._glance = None
+                self._state_key = None
             del self._shown[keep:], self._map[keep:]
-        self._take(new)
-        keep = self._same(keep)
-        if len(self._shown) == before == keep:
+        self._append(new)
+        keep = self._first_drift_change(keep)
+        if len(self._shown) == shown_before == keep:
             return []
         if len(self._shown) - keep > PAGE:
-            self._anew = True
+            self._needs_reset = True
             return []
         return self._line_events(keep)
 
-    def _same(self, keep: int) -> int:
-        """Give how many of the first `keep` cards are as they were: an engine that was run again may ask for something else."""
+    def _first_drift_change(self, keep: int) -> int:
+        """Return how many of the first `keep` cards are still correct: a replayed engine may ask for something else."""
         trace = self.run.trace
         if trace.stepper is self._stepper:
             return keep
-        self._stepper, before = trace.stepper, self._drifted
+        self._stepper, drifted_before = trace.stepper, self._drifted
         self._drifted = {entry.id for entry in self._shown if trace.has_drifted(entry)}
-        changed = before ^ self._drifted
+        changed = drifted_before ^ self._drifted
         return next((number for number, entry in enumerate(self._shown[:keep]) if entry.id in changed), keep)
 
-    def _take(self, entries: list[Entry]) -> None:
+    def _append(self, entries: list[Entry]) -> None:
         self._shown += entries
-        self._map += map(cards.letter, entries)
+        self._map += map(cards.map_letter, entries)
         for entry in entries:
             self._pictures.add(entry)
             self._streams.end(entry.path, entry.index)
 
     def _line_events(self, keep: int) -> list[Data]:
-        total, last = len(self._shown), len(self._shown)
-        first = (
-            [{"k": "line", "keep": keep, "cards": [], "total": total, "map": "".join(self._map[keep:])}]
-            if keep == last
-            else []
-        )
-        return first + [
-            {"k": "line", "keep": at, "cards": self._cards(at, at + 1), "total": total, "map": "".join(self._map[at:])}
-            for at in range(keep, last)
+        total = len(self._shown)
+        if keep == total:
+            return [{"k": "line", "keep": keep, "cards": [], "total": total, "map": ""}]
+        return [
+            {"k": "line", "keep": n, "cards": self._cards(n, n + 1), "total": total, "map": "".join(self._map[n:])}
+            for n in range(keep, total)
         ]
 
     def _cards(self, first: int, last: int) -> list[Data]:
-        found = []
+        result = []
         for number in range(first, last):
             entry = self._shown[number]
             data = cards.card(entry, number)
-            among = self.family.siblings(entry)
-            if len(among) > 1:
-                data["siblings"] = among
+            siblings = self.siblings.of(entry)
+            if len(siblings) > 1:
+                data["siblings"] = siblings
             if self.run.trace.has_drifted(entry):
                 data["drifted"] = True
-            found.append(data)
-        return found
+            result.append(data)
+        return result
 
     def _reset(self) -> Data:
         total = len(self._shown)
-        found: list[Data] = []
+        last_cards: list[Data] = []
         first, size = total, 0
-        while first > max(0, total - TAIL) and size < LARGEST:
+        while first > max(0, total - TAIL) and size < MAX_BYTES:
             first -= 1
-            found[:0] = self._cards(first, first + 1)
-            size += clean(found[0])[1]
+            last_cards[:0] = self._cards(first, first + 1)
+            size += clean(last_cards[0])[1]
         return {
             "t": "reset",
             "head": self._sent["head"],
             "first": first,
             "total": total,
-            "cards": found,
+            "cards": last_cards,
             "pictures": self._sent["pictures"],
             "map": "".join(self._map),
             "streaming": self._streams.now(),
         }
 
 
-def _due(message: Data) -> Data:
-    """Give an answer as it is now."""
+def _evaluated(message: Data) -> Data:
+    """Return a reply with its result; a result that is a function is called now."""
     result = message.get("result")
     return {**message, "result": result()} if callable(result) else message
 
 
-def _common(before: list[Entry], now: list[Entry]) -> int:
-    """Count how many entries at the beginning are the same."""
+def _common_length(before: list[Entry], now: list[Entry]) -> int:
+    """Return how many entries at the beginning are the same."""
     for number, (old, new) in enumerate(zip(before, now, strict=False)):
         if old is not new:
             return number
     return min(len(before), len(now))
 
 
-def _bundled(events: list[Data]) -> Iterator[list[Data]]:
-    """Put events into as few messages as their size allows; cards that follow each other become one event."""
-    bundle: list[Data] = []
-    size = 0
+def _batches(events: list[Data]) -> Iterator[list[Data]]:
+    """Yield events in as few messages as their size allows; consecutive cards are merged into one event."""
+    batch: list[Data] = []
+    batch_size = 0
     for event in events:
-        weight = clean(event)[1]
-        if bundle and size + weight > LARGEST:
-            yield bundle
-            bundle, size = [], 0
-        last = bundle[-1] if bundle else None
-        if (
-            last
-            and event["k"] == last["k"] == "line"
-            and last["cards"]
-            and event["keep"] == last["keep"] + len(last["cards"])
-        ):
+        size = clean(event)[1]
+        if batch and batch_size + size > MAX_BYTES:
+            yield batch
+            batch, batch_size = [], 0
+        last = batch[-1] if batch else None
+        if last and _continues(event, last):
             last["cards"] += event["cards"]
         else:
-            bundle.append(event)
-        size += weight
-    if bundle:
-        yield bundle
+            batch.append(event)
+        batch_size += size
+    if batch:
+        yield batch
+
+
+def _continues(event: Data, last: Data) -> bool:
+    """Return whether the cards of an event follow those of the one before it."""
+    if not event["k"] == last["k"] == "line" or not last["cards"]:
+        return False
+    return bool(event["keep"] == last["keep"] + len(last["cards"]))

@@ -1,4 +1,4 @@
-"""How a run stands, as the JSON data that a view draws; the shapes are those of `Head` in widgets/src/protocol.ts."""
+"""The state of a run as the JSON data that a view draws; the shapes are those of `Head` in widgets/src/protocol.ts."""
 
 from __future__ import annotations
 
@@ -16,38 +16,39 @@ from agentkit.stepper.stepper import Pending
 from agentkit.trace.asked import is_engine_call
 from agentkit.trace.line import lane_of
 from agentkit.view import cards
-from agentkit.view.family import Family
+from agentkit.view.siblings import Siblings
 
 Data = dict[str, Any]
 
-_LOCALS = 40
+_MAX_LOCALS = 40
 _repr = reprlib.Repr()
 _repr.maxstring = _repr.maxother = WIDTH
 _repr.maxlevel = 3
 
 
-def head(run: Run, family: Family, variable: str = "") -> Data:
-    """Give all that is not an entry; `variable` names the run in Python."""
+def head(run: Run, siblings: Siblings, variable: str = "") -> Data:
+    """Return everything about a run except its entries; `variable` is the Python variable that holds it."""
     state, trace, spec = run.state, run.trace, run.task
     status = status_of(run)
+    forecast = _answer_outside_trace(run) if status == "done" else run.forecast if _has_not_begun(run) else ""
     return {
         "run": run.id,
         "variable": variable,
-        "task": " / ".join(message["text"] for message in spec["task"] if message["role"] == "user")[: cards.LIMIT],
+        "task": " / ".join(message["text"] for message in spec["task"] if message["role"] == "user")[: cards.MAX_TEXT],
         "engine": spec["engine"].rpartition(":")[2],
         "model": name_of(run.performer.model),
         "dialect": run.dialect,
         "status": status,
         "hold": mask(run.hold) if run.answer is None else "",
-        "error": _error(state.error),
+        "error": _error_data(state.error),
         "read_only": run.read_only,
         "answer": run.answer,
-        "pending": [_pending(run, pending, status) for pending in run.pending],
-        "where": [_place(place) for place in run.where()],
-        "usage": cards.usage(run.usage),
+        "pending": [_pending_data(run, pending, status) for pending in run.pending],
+        "where": [_frame_data(frame) for frame in run.where()],
+        "usage": cards.usage_data(run.usage),
         "model_calls": state.spent.model_calls,
         "tool_calls": state.spent.tool_calls,
-        "breakpoints": [breakpoint_of(point) for point in list(state.breakpoints)],
+        "breakpoints": [breakpoint_data(point) for point in list(state.breakpoints)],
         "injections": _injections(run),
         "can": {
             "undo": trace.can_undo and status != "readonly",
@@ -55,52 +56,51 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         },
         "pace": state.pace,
         "tools": [tool.name for tool in run.performer.tools.tools],
-        "roles": sorted(family.roles),
+        "roles": sorted(siblings.roles),
         "branches": len(trace.tree.branches(trace.line)),
-        "forecast": _unsaid(run) if status == "done" else run.forecast if _fresh(run) else "",
+        "forecast": forecast,
     }
 
 
 def status_of(run: Run) -> str:
-    """Give the status, and while a call is still out what was asked for: "pausing" or "stopping"."""
+    """Return the status; "pausing" or "stopping" if that was requested and a call is still in progress."""
     status = run.status
     if status == "running" and run.control.stopping:
         return "pausing" if run.control.stopping == "pause" else "stopping"
     return status
 
 
-def _fresh(run: Run) -> bool:
-    """Tell whether the run has performed nothing yet where it stands; what was foreseen has come true after that, or has not."""
+def _has_not_begun(run: Run) -> bool:
+    """Return whether a run has not performed a step on its present line; once it has, its forecast is out of date."""
     last = run.entries[-1]
     return last.kind == "begin" or last.run != run.id
 
 
-def _unsaid(run: Run) -> str:
-    """Give the answer of a run that is over where its last entry does not say it: an engine need not conclude with it."""
+def _answer_outside_trace(run: Run) -> str:
+    """Return a sentence with the answer of a finished run if its last entry does not show it, else ""."""
     last, answer = cards.card(run.entries[-1], 0), run.answer
-    if answer is None or answer[: cards.LIMIT] in (last.get("answer"), last.get("text")):
+    if answer is None or answer[: cards.MAX_TEXT] in (last.get("answer"), last.get("text")):
         return ""
-    return f"The engine's answer: {mask(answer)[: cards.LIMIT]}"
+    return f"The engine's answer: {mask(answer)[: cards.MAX_TEXT]}"
 
 
-def glance(run: Run) -> tuple[Any, ...]:
-    """Give a value that differs whenever a view has something new to show; cheap enough to be asked for all the time."""
+def state_key(run: Run) -> tuple[Any, ...]:
+    """Return a value that changes whenever there is something new to show; cheap enough to be computed all the time."""
     state, trace = run.state, run.trace
-    points = tuple((point.number, point.hits, point.enabled) for point in list(state.breakpoints))
-    spent, waiting = state.spent, len(state.decisions)
-    own = spent.model_calls, spent.tool_calls, waiting, state.hold, run.dialect, state.pace, run.read_only
+    breakpoints = tuple((point.number, point.hits, point.enabled) for point in list(state.breakpoints))
+    spent, decisions = state.spent, len(state.decisions)
     return (
         status_of(run),
         trace.latest,
         id(trace.stepper),
         len(trace.injections.notes),
-        points,
-        own,
+        breakpoints,
+        (spent.model_calls, spent.tool_calls, decisions, state.hold, run.dialect, state.pace, run.read_only),
     )
 
 
-def breakpoint_of(point: Breakpoint) -> Data:
-    """Give a breakpoint under the number by which commands name it."""
+def breakpoint_data(point: Breakpoint) -> Data:
+    """Return a breakpoint, with the number by which commands refer to it."""
     kind = next(name for name in Breakpoint.CONDITIONS if getattr(point, name) not in (None, False))
     value = getattr(point, kind)
     text = getattr(value, "__doc__", None) or getattr(value, "__name__", "a function") if kind == "when" else value
@@ -114,12 +114,13 @@ def breakpoint_of(point: Breakpoint) -> Data:
     }
 
 
-def _error(error: BaseException | None) -> Data | None:
-    return None if error is None else {"type": type(error).__name__, "text": mask(str(error))[: cards.LIMIT]}
+def _error_data(error: BaseException | None) -> Data | None:
+    return None if error is None else {"type": type(error).__name__, "text": mask(str(error))[: cards.MAX_TEXT]}
 
 
-def _pending(run: Run, pending: Pending, status: str) -> Data:
+def _pending_data(run: Run, pending: Pending, status: str) -> Data:
     step: Any = pending.step
+    is_running = status in ("running", "pausing", "stopping")
     data: Data = {
         "kind": step.kind,
         "role": step.role,
@@ -128,43 +129,44 @@ def _pending(run: Run, pending: Pending, status: str) -> Data:
         "lane": lane_of(pending.path),
     }
     if step.kind == "act":
-        asked = step.call
-        tool = run.performer.tools.find(asked.name)
-        data.update(call=cards.call(asked), effect=run.state.effect(pending), schema=tool.parameters if tool else {})
+        tool = run.performer.tools.find(step.call.name)
+        data["call"] = cards.call_data(step.call)
+        data["effect"] = run.state.effect(pending)
+        data["schema"] = tool.parameters if tool else {}
         data["own"] = is_engine_call(run.trace, pending)
-        data["busy"] = run.trace.uncertain(pending) is not None and status in ("running", "pausing", "stopping")
+        data["busy"] = run.trace.uncertain(pending) is not None and is_running
     elif step.kind == "think":
-        data["busy"] = status in ("running", "pausing", "stopping")
+        data["busy"] = is_running
     elif step.kind == "ask":
         data.update(question=step.question, choices=list(step.choices))
     for waiting, verdict in run.waiting:
         if waiting is pending:
-            data.update(
-                why=verdict.why, which=waiting_name(pending), **({"limit": verdict.limit} if verdict.limit else {})
-            )
+            data.update(why=verdict.why, which=decision_id(pending))
+            if verdict.limit:
+                data["limit"] = verdict.limit
     return data
 
 
-def waiting_name(pending: Pending) -> str:
-    """Name a step that waits for a decision by its place and by what it would do."""
+def decision_id(pending: Pending) -> str:
+    """Return an id for a step that waits for a decision, made of its position and what it would do."""
     step: Any = pending.step
-    told = pending.path, pending.index, step.kind, getattr(step, "call", None), getattr(step, "question", "")
-    return digest(repr(told).encode())[:12]
+    key = pending.path, pending.index, step.kind, getattr(step, "call", None), getattr(step, "question", "")
+    return digest(repr(key).encode())[:12]
 
 
-def _place(place: FrameInfo) -> Data:
-    known = [(name, _shown(value)) for name, value in list(place.locals.items())[:_LOCALS]]
+def _frame_data(frame: FrameInfo) -> Data:
+    variables = [(name, _short_repr(value)) for name, value in list(frame.locals.items())[:_MAX_LOCALS]]
     return {
-        "function": place.function,
-        "file": place.file,
-        "line": place.line,
-        "lane": place.lane,
-        "around": place.around,
-        "locals": known,
+        "function": frame.function,
+        "file": frame.file,
+        "line": frame.line,
+        "lane": frame.lane,
+        "around": frame.around,
+        "locals": variables,
     }
 
 
-def _shown(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     try:
         return mask(one_line(_repr.repr(value)))
     except Exception as error:  # a repr is foreign code

@@ -1,4 +1,4 @@
-"""What models say just now: the pieces of replies that are not recorded yet, by the place of their step."""
+"""The replies that models are writing at the moment: what has arrived of each, by the position of its step."""
 
 from __future__ import annotations
 
@@ -6,84 +6,87 @@ import threading
 from typing import Any
 
 Data = dict[str, Any]
+Position = tuple[str, int]
 
 
 class Stream:
-    """The text and the reasoning of one reply, and how much of each was sent."""
+    """The text and the reasoning of one reply, and how many pieces of each have been sent."""
 
-    __slots__ = ("parts", "sent")
+    __slots__ = ("pieces", "sent")
 
     def __init__(self) -> None:
-        self.parts: dict[str, list[str]] = {"text": [], "reasoning": []}
+        self.pieces: dict[str, list[str]] = {"text": [], "reasoning": []}
         self.sent = {"text": 0, "reasoning": 0}
 
-    def fresh(self) -> Data:
-        """Give what was added since the last time."""
-        found = {name: "".join(parts[self.sent[name] :]) for name, parts in self.parts.items()}
-        self.sent = {name: len(parts) for name, parts in self.parts.items()}
-        return found
+    def take_new(self) -> Data:
+        """Return what has arrived since the last call."""
+        new = {name: "".join(pieces[self.sent[name] :]) for name, pieces in self.pieces.items()}
+        self.sent = {name: len(pieces) for name, pieces in self.pieces.items()}
+        return new
 
-    def whole(self) -> Data:
-        """Give all of it, so that nothing of it is fresh any more."""
-        self.fresh()
-        return {name: "".join(parts) for name, parts in self.parts.items()}
+    def take_all(self) -> Data:
+        """Return everything that has arrived; `take_new` will not return any of it again."""
+        self.take_new()
+        return {name: "".join(pieces) for name, pieces in self.pieces.items()}
 
 
 class Streams:
-    """The replies that are being written. Safe from any thread."""
+    """The replies in progress. Safe in any thread."""
 
     def __init__(self) -> None:
-        self._streams: dict[tuple[str, int], Stream] = {}
-        self._void: set[tuple[str, int]] = set()
+        self._streams: dict[Position, Stream] = {}
+        self._discarded: set[Position] = set()
         self._lock = threading.Lock()
 
     def add(self, piece: Data) -> None:
-        """Take up a piece: `path` and `index` of its step, `text`, `reasoning`; with `again`, what came before is void."""
+        """Add a piece of a reply: `path` and `index` of its step, `text`, `reasoning`; `again` discards the pieces before it."""
         with self._lock:
-            place = (piece["path"], piece["index"])
+            position = (piece["path"], piece["index"])
             if piece.get("again"):
-                self._forget(place)
-            stream = self._streams.setdefault(place, Stream())
-            for name, parts in stream.parts.items():
+                self._discard(position)
+            stream = self._streams.setdefault(position, Stream())
+            for name, pieces in stream.pieces.items():
                 if piece[name]:
-                    parts.append(piece[name])
+                    pieces.append(piece[name])
 
     def begin(self, path: str, index: int) -> None:
-        """Forget what was said at this place by a call that was given up: the step begins anew."""
+        """Discard what an abandoned call streamed for this step, because the step begins again."""
         with self._lock:
-            self._forget((path, index))
+            self._discard((path, index))
 
-    def _forget(self, place: tuple[str, int]) -> None:
-        if self._streams.pop(place, None) is not None:
-            self._void.add(place)
+    def _discard(self, position: Position) -> None:
+        if self._streams.pop(position, None) is not None:
+            self._discarded.add(position)
 
     def end(self, path: str, index: int) -> None:
-        """Forget a reply that is recorded now."""
+        """Remove a reply that has been recorded."""
         with self._lock:
             self._streams.pop((path, index), None)
 
     def changes(self, running: bool) -> list[Data]:
-        """Give what is fresh; when nobody drives any more, what was begun counts no more."""
+        """Return what is new as events; if the run is not running, all unfinished replies are discarded."""
         with self._lock:
-            places = {place: stream.fresh() for place, stream in self._streams.items()}
-            void = [_at("undelta", place, {}) for place in self._void]
-            self._void.clear()
+            new = {position: stream.take_new() for position, stream in self._streams.items()}
+            discarded = [_event("undelta", position, {}) for position in self._discarded]
+            self._discarded.clear()
             if running:
-                return void + [
-                    _at("delta", place, fresh) for place, fresh in places.items() if fresh["text"] or fresh["reasoning"]
+                return discarded + [
+                    _event("delta", position, data)
+                    for position, data in new.items()
+                    if data["text"] or data["reasoning"]
                 ]
             self._streams.clear()
-            return void + [_at("undelta", place, {}) for place in places]
+            return discarded + [_event("undelta", position, {}) for position in new]
 
     def now(self) -> list[Data]:
-        """Give all that is being written, whole."""
+        """Return all replies in progress, each from its beginning."""
         with self._lock:
             return [
-                {"path": path, "index": index, **stream.whole()}
+                {"path": path, "index": index, **stream.take_all()}
                 for (path, index), stream in self._streams.items()
-                if any(stream.parts.values())
+                if any(stream.pieces.values())
             ]
 
 
-def _at(kind: str, place: tuple[str, int], data: Data) -> Data:
-    return {"k": kind, "path": place[0], "index": place[1], **data}
+def _event(kind: str, position: Position, data: Data) -> Data:
+    return {"k": kind, "path": position[0], "index": position[1], **data}

@@ -67,14 +67,14 @@ handled, sent = [], []
 def watch(run):
     "Note when commands are handled and what is sent."
     shown = view(run)
-    take, send = shown.hand.take, shown.send
+    take, send = shown.dispatcher.take, shown.send
     def timed(message):
         handled.append((message["cmd"], time.time() * 1000))
         take(message)
     def counted(message):
         sent.append((time.time(), len(json.dumps(message)), message))
         send(message)
-    shown.hand.take, shown.send = timed, counted
+    shown.dispatcher.take, shown.send = timed, counted
 """
 
 CLICK = """async ([names, clicks]) => {

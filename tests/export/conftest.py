@@ -1,4 +1,4 @@
-"""Exported notebooks in a real kernel, and recordings in a journal of their own."""
+"""Exported notebooks in a real kernel, and recordings in a new journal."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from agentkit.journal import MemoryJournal
 
 @pytest.fixture
 def execute(tmp_path: Path) -> Callable[..., Any]:
-    """Execute notebooks, all of them in one kernel whose folder is `tmp_path`, and give the one that they make together."""
+    """Return a function that executes notebooks as one, in a kernel whose folder is `tmp_path`, and returns that one."""
     import nbformat
     from nbclient import NotebookClient
     from traitlets.config import Config
 
     def run(*notebooks: Any, allow_errors: bool = False) -> Any:
-        whole = copy.deepcopy(notebooks[0])
-        whole.cells = [copy.deepcopy(cell) for notebook in notebooks for cell in notebook.cells]
-        for number, cell in enumerate(whole.cells):
+        joined = copy.deepcopy(notebooks[0])
+        joined.cells = [copy.deepcopy(cell) for notebook in notebooks for cell in notebook.cells]
+        for number, cell in enumerate(joined.cells):
             cell.id = f"cell-{number}"
             if cell.cell_type == "code":
                 cell.outputs = []
-        nbformat.validate(whole)
+        nbformat.validate(joined)
         no_ports = Config(KernelManager={"transport": "ipc", "ip": f"{tmp_path}/kernel"})
         resources = {"metadata": {"path": str(tmp_path)}}
-        NotebookClient(whole, timeout=60, allow_errors=allow_errors, resources=resources, config=no_ports).execute()
-        return whole
+        NotebookClient(joined, timeout=60, allow_errors=allow_errors, resources=resources, config=no_ports).execute()
+        return joined
 
     return run
 
 
 @pytest.fixture
 def nbval() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Hold the outputs in notebooks to what their cells give now, strictly."""
+    """Return a function that executes notebooks with nbval, which compares the outputs exactly."""
 
     def check(*paths: Path) -> subprocess.CompletedProcess[str]:
         command = [
@@ -62,7 +62,7 @@ def nbval() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 @pytest.fixture
 def restored() -> Callable[[dict[str, Any], Agent], Run]:
-    """Open the run of a recording, as another process would that has nothing else."""
+    """Return a function that opens the run of a recording in a new journal, as another process would."""
 
     def restore(data: dict[str, Any], agent: Agent) -> Run:
         journal = MemoryJournal()
@@ -72,11 +72,15 @@ def restored() -> Callable[[dict[str, Any], Agent], Run]:
 
 
 def outputs(notebook: Any) -> list[Any]:
-    """The outputs of the code cells, without the numbers of their execution."""
-    found = [[dict(output) for output in cell.outputs] for cell in notebook.cells if cell.cell_type == "code"]
-    return [[{**output, "execution_count": None} for output in each] for each in found]
+    """Return the outputs of the code cells, without their execution counts."""
+    return [
+        [{**output, "execution_count": None} for output in cell.outputs]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
 
 
 @pytest.fixture
 def outputs_of() -> Callable[[Any], list[Any]]:
+    """Return the function `outputs`."""
     return outputs

@@ -1,4 +1,4 @@
-"""The trace as a table."""
+"""The trace as a data frame."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def done() -> Run:
     return run
 
 
-def test_there_is_one_record_per_entry_with_what_was_asked_and_spent() -> None:
-    found = records(done().entries)
-    assert [(r["number"], r["kind"], r["role"], r["author"]) for r in found] == [
+def test_there_is_one_record_per_entry_with_its_call_and_its_usage() -> None:
+    rows = records(done().entries)
+    assert [(r["number"], r["kind"], r["role"], r["author"]) for r in rows] == [
         (0, "begin", "", "human"),
         (1, "think", "thought", "model"),
         (2, "act", "action", "tool"),
@@ -39,21 +39,21 @@ def test_there_is_one_record_per_entry_with_what_was_asked_and_spent() -> None:
         (4, "think", "thought", "model"),
         (5, "conclude", "answer", "model"),
     ]
-    assert [r["text"] for r in found[:3]] == ["q", "I look", "rain in Oslo"] and found[5]["text"] == "dry"
-    assert (found[2]["tool"], found[2]["arguments"], found[2]["ok"]) == ("look", {"city": "Oslo"}, True)
-    assert (found[1]["tool"], found[1]["arguments"], found[1]["ok"]) == (None, None, None)
-    assert (found[1]["input"], found[1]["output"], found[1]["cost"], found[2]["input"]) == (10, 5, 0.25, 0)
-    assert all(0 <= r["seconds"] < 60 for r in found) and "a1b2" not in str(found)
+    assert [r["text"] for r in rows[:3]] == ["q", "I look", "rain in Oslo"] and rows[5]["text"] == "dry"
+    assert (rows[2]["tool"], rows[2]["arguments"], rows[2]["ok"]) == ("look", {"city": "Oslo"}, True)
+    assert (rows[1]["tool"], rows[1]["arguments"], rows[1]["ok"]) == (None, None, None)
+    assert (rows[1]["input"], rows[1]["output"], rows[1]["cost"], rows[2]["input"]) == (10, 5, 0.25, 0)
+    assert all(0 <= r["seconds"] < 60 for r in rows) and "a1b2" not in str(rows)
 
 
-def test_a_frame_has_the_records_as_its_rows() -> None:
+def test_the_rows_of_the_frame_are_the_records() -> None:
     pytest.importorskip("pandas")
     frame: Any = to_frame(done())
     assert list(frame.columns) == list(COLUMNS) and len(frame) == 6
     assert frame[frame.kind == "act"].tool.tolist() == ["look", "look"] and frame.cost.sum() == 0.5
 
 
-def test_without_pandas_it_says_which_extra_to_install() -> None:
+def test_the_error_without_pandas_names_the_extra_to_install() -> None:
     program = """if True:
         import sys
         sys.modules["pandas"] = None

@@ -56,7 +56,7 @@ every_text = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 
 
 def hostile(text: str) -> Run:
-    """A run in which every part that somebody else wrote is this text."""
+    """Return a run in which this is every text of a model, a tool or a person."""
     name = text if text.strip() else "blank"
     arguments = {text: text, "nested": {text: [text, {"deep": text}, None, True, 1.5]}}
     tool = Tool(name, text, {"type": "object"}, lambda **arguments: text, effect="pure")
@@ -81,11 +81,11 @@ def test_exported_notebooks_execute_no_text(execute: Callable[..., Any], outputs
     notebooks = [to_notebook(hostile(text)) for text in HOSTILE.values()]
     executed = execute(*notebooks)
     assert not (tmp_path / "canary").exists()
-    assert outputs_of(executed) == [each for notebook in notebooks for each in outputs_of(notebook)]
+    assert outputs_of(executed) == [outputs for notebook in notebooks for outputs in outputs_of(notebook)]
 
 
 @every_text
-def test_the_code_of_an_exported_notebook_is_calls_with_literals_and_nothing_else(text: str) -> None:
+def test_the_code_of_an_exported_notebook_is_nothing_but_calls_with_literals(text: str) -> None:
     cells = [cell for cell in to_notebook(hostile(text)).cells if cell.cell_type == "code"]
     settings, recording, *calls = cells
     assert len(calls) == 3
@@ -101,23 +101,23 @@ def test_the_code_of_an_exported_notebook_is_calls_with_literals_and_nothing_els
         assert isinstance(number, int) and isinstance(name, str) and isinstance(arguments, dict)
 
 
-def test_a_call_of_an_exported_notebook_says_exactly_what_was_asked() -> None:
+def test_a_call_in_an_exported_notebook_has_exactly_the_recorded_arguments() -> None:
     for text in HOSTILE.values():
         run = hostile(text)
         for cell in to_notebook(run).cells:
             if cell.id.endswith("-action"):
                 number, name, arguments = map(ast.literal_eval, ast.parse(cell.source).body[0].value.args)  # type: ignore[attr-defined]
-                asked = run[number].step.call  # type: ignore[union-attr]
-                assert [name, arguments] == json.loads(json.dumps([asked.name, asked.arguments]))
+                recorded = run[number].step.call  # type: ignore[union-attr]
+                assert [name, arguments] == json.loads(json.dumps([recorded.name, recorded.arguments]))
 
 
 @every_text
-def test_an_exported_notebook_as_a_script_runs_no_text_either(text: str) -> None:
+def test_an_exported_notebook_as_a_script_executes_no_text_either(text: str) -> None:
     from nbconvert import PythonExporter
 
     script, _ = PythonExporter().from_notebook_node(to_notebook(hostile(text)))
-    kinds = [ast.unparse(each).partition("(")[0].strip() for each in ast.parse(script).body]
-    assert kinds == [
+    statements = [ast.unparse(statement).partition("(")[0].strip() for statement in ast.parse(script).body]
+    assert statements == [
         "from agentkit.export.playback import playback",
         "live = False",
         "tools = []",
@@ -136,8 +136,8 @@ TAGS = set(
 ATTRIBUTES = {"style", "open", "class", "lang", "charset", "http-equiv", "content", "name"}
 
 
-class Seen(HTMLParser):
-    """Every tag and attribute, and all the text between them."""
+class ParsedPage(HTMLParser):
+    """The tags and attributes of a page, and the text between them."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -156,7 +156,7 @@ class Seen(HTMLParser):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag, f"</{tag}> ends what it did not begin"
+        assert self.open.pop() == tag, f"</{tag}> closes another tag"
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -186,17 +186,17 @@ def fragments(module: Any, run: Run) -> Iterator[str]:
 
 
 @every_text
-def test_html_holds_only_our_own_tags_and_attributes(text: str) -> None:
+def test_html_contains_only_the_tags_and_attributes_of_the_export(text: str) -> None:
     run = hostile(text)
     for page in (to_html(run), *fragments(html, run)):
-        seen = Seen(page)
-        assert seen.tags <= TAGS and seen.attributes <= ATTRIBUTES and not seen.open
+        parsed = ParsedPage(page)
+        assert parsed.tags <= TAGS and parsed.attributes <= ATTRIBUTES and not parsed.open
         assert page.encode() and not set(page) & set("\x00\x07\x08\x1b\r\x0b\x0c\x85\u2028\u2029\u202e\u2066")
 
 
 def test_html_shows_the_text_as_it_is() -> None:
     text = HOSTILE["script"] + HOSTILE["entities"] + HOSTILE["attribute"]
-    assert text in Seen(to_html(hostile(text))).text
+    assert text in ParsedPage(to_html(hostile(text))).text
 
 
 # -- Markdown ------------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def commonmark(source: str) -> str:
 
 
 def everything(source: str) -> str:
-    """A dialect that knows every extension: bare links, footnotes, formulas, definitions, marks, task lists …"""
+    """Render a dialect with every extension: bare links, footnotes, formulas, definitions, marks, task lists …"""
     import mistune
 
     plugins = (
@@ -247,17 +247,18 @@ IN_MARKDOWN = {
 
 
 @pytest.fixture(scope="module", params=[commonmark, everything, notebook_viewer])
-def rendered(request: pytest.FixtureRequest) -> Callable[[str], Seen]:
-    return lambda source: Seen(request.param(source).replace("<br>", "<br></br>").replace("<br />", "<br></br>"))
+def rendered(request: pytest.FixtureRequest) -> Callable[[str], ParsedPage]:
+    """Return a function that renders Markdown and parses the page."""
+    return lambda source: ParsedPage(request.param(source).replace("<br>", "<br></br>").replace("<br />", "<br></br>"))
 
 
 @every_text
-def test_markdown_holds_only_our_own_markup(text: str, rendered: Callable[[str], Seen]) -> None:
+def test_markdown_contains_only_the_markup_of_the_export(text: str, rendered: Callable[[str], ParsedPage]) -> None:
     run = hostile(text)
     for source, expected in zip(fragments(markdown, run), fragments(markdown, hostile("word")), strict=True):
-        seen, due = rendered(source), rendered(expected)
-        assert seen.tags <= {"br", *due.tags}, source
-        assert seen.attributes <= due.attributes, source
+        actual, harmless = rendered(source), rendered(expected)
+        assert actual.tags <= {"br", *harmless.tags}, source
+        assert actual.attributes <= harmless.attributes, source
         assert "\r" not in source and source.encode()
     cells = [cell.source for cell in to_notebook(run).cells if cell.cell_type == "markdown"]
     for source in (to_markdown(run), *cells):
@@ -267,7 +268,7 @@ def test_markdown_holds_only_our_own_markup(text: str, rendered: Callable[[str],
 @pytest.mark.parametrize(
     "name", ["script", "handler", "attribute", "entities", "formula", "links", "markup", "braces", "fence", "a name"]
 )
-def test_markdown_reads_as_it_was_written(name: str, rendered: Callable[[str], Seen]) -> None:
+def test_markdown_reads_like_the_original_text(name: str, rendered: Callable[[str], ParsedPage]) -> None:
     text = HOSTILE[name]
     cell = next(cell for cell in to_notebook(hostile(text)).cells if cell.id == "entry-1-thought")
     words = " ".join(text.split())

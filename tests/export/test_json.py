@@ -1,4 +1,4 @@
-"""A run as JSON and back: the same tree, with everything that happened to it, or an error that names what is damaged."""
+"""A run as JSON and back: the same tree, with everything that was done to it, or an error that says what is damaged."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def agent(*replies: Any, journal: Any = "memory", **options: Any) -> Agent:
     return Agent(Scripted([*replies], abilities=Abilities(tools=True)), [look], journal=journal, **split(options))
 
 
-def worked_over(journal: Any = "memory") -> Run:
-    """A run with parallel calls to which everything was done that can be done to a run."""
+def changed_run(journal: Any = "memory") -> Run:
+    """Return a run with parallel calls that was changed in every possible way."""
     run = agent(call("Oslo", "Rome"), "first", "second", "third", journal=journal).start("How is it?", paused=True)
     run.step_over()
     run.step_over()
@@ -52,14 +52,15 @@ def worked_over(journal: Any = "memory") -> Run:
     return run
 
 
-def again(data: dict[str, Any]) -> dict[str, Any]:
+def copied(data: dict[str, Any]) -> dict[str, Any]:
+    """Return data that went through a JSON text."""
     return dict(json.loads(json.dumps(data, indent=1, sort_keys=True)))
 
 
 @pytest.mark.parametrize("journal", ["memory", "sqlite", None])
-def test_a_round_trip_gives_the_same_tree(journal: Any, restored: Restored) -> None:
-    run = worked_over(journal)
-    back = restored(again(to_json(run)), run.agent)
+def test_a_round_trip_returns_the_same_tree(journal: Any, restored: Restored) -> None:
+    run = changed_run(journal)
+    back = restored(copied(to_json(run)), run.agent)
     assert repr(back) == repr(run)
     assert [[repr(e) for e in line] for line in back.branches()] == [[repr(e) for e in line] for line in run.branches()]
     assert {n: repr(e) for n, e in back.trace.tree.entries.items()} == {
@@ -67,26 +68,26 @@ def test_a_round_trip_gives_the_same_tree(journal: Any, restored: Restored) -> N
     }
 
 
-def test_what_was_read_back_says_the_same_when_it_is_written_again(restored: Restored) -> None:
-    run = worked_over()
+def test_a_run_that_was_read_back_is_written_in_the_same_way(restored: Restored) -> None:
+    run = changed_run()
     data = to_json(run)
     assert data == to_json(run)
-    written = to_json(restored(again(data), run.agent))
-    assert written["line"] == data["line"]
-    for one, other in zip(rows_of(data), rows_of(written), strict=True):
+    second = to_json(restored(copied(data), run.agent))
+    assert second["line"] == data["line"]
+    for one, other in zip(rows_of(data), rows_of(second), strict=True):
         other.run = one.run
-        assert one == other  # a chat compares by its digest, and so does every request
+        assert one == other  # chats and requests are compared by their digests
 
 
 def test_undo_redo_and_receipts_survive_a_round_trip(restored: Restored) -> None:
-    run = worked_over()
+    run = changed_run()
     back = restored(to_json(run), run.agent)
     assert repr(back.redo()) == repr(run.redo()) and repr(back.undo().undo()) == repr(run.undo().undo())
     assert back.trace.injections.notes.keys() == run.trace.injections.notes.keys()
 
 
-def test_forks_travel_with_their_tree(restored: Restored) -> None:
-    run = worked_over()
+def test_forks_are_exported_with_their_tree(restored: Restored) -> None:
+    run = changed_run()
     fork = run.fork(1)
     fork.edit(1, answer="I know it")
     fork.drive()
@@ -98,13 +99,13 @@ def test_forks_travel_with_their_tree(restored: Restored) -> None:
     assert repr(back.agent.resume(parent)) == repr(run)
 
 
-def test_a_fork_whose_first_run_is_forgotten_travels_too(restored: Restored) -> None:
-    run = worked_over()
+def test_a_fork_is_exported_even_if_its_first_run_was_deleted(restored: Restored) -> None:
+    run = changed_run()
     fork = run.fork(1)
     fork.drive()
     run.agent.journal.release(run.id)
     run.agent.journal.delete(run.id)
-    assert repr(restored(again(to_json(fork)), run.agent)) == repr(fork)
+    assert repr(restored(copied(to_json(fork)), run.agent)) == repr(fork)
 
 
 def test_lanes_questions_and_any_engine_survive_a_round_trip(restored: Restored) -> None:
@@ -112,7 +113,7 @@ def test_lanes_questions_and_any_engine_survive_a_round_trip(restored: Restored)
     run.respond("Oslo")
     run.step_over()
     run.drive()
-    back = restored(again(to_json(run)), run.agent)
+    back = restored(copied(to_json(run)), run.agent)
     assert repr(back) == repr(run) and back.answer == "Oslo one two rain in Oslo"
 
 
@@ -131,7 +132,7 @@ def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert key not in (text := json.dumps(to_json(run))) and "hunter2222" not in text
 
 
-def test_what_is_nested_deeply_or_no_number_is_read_back(restored: Restored) -> None:
+def test_deeply_nested_data_and_nan_are_read_back(restored: Restored) -> None:
     deep: Any = "deep"
     for _ in range(500):
         deep = [deep]
@@ -139,21 +140,21 @@ def test_what_is_nested_deeply_or_no_number_is_read_back(restored: Restored) -> 
         "q", paused=True
     )
     run.drive()
-    (row,) = [row for row in rows_of(again(to_json(run))) if getattr(row, "kind", "") == "act"]
+    (row,) = [row for row in rows_of(copied(to_json(run))) if getattr(row, "kind", "") == "act"]
     arguments = row.step.call.arguments  # type: ignore[union-attr]
     assert arguments["nan"] != arguments["nan"] and str(arguments["deep"]) == str(deep)
 
 
-# -- what is no recording ------------------------------------------------------------------------------------------------
+# -- invalid recordings ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
-    return again(to_json(worked_over()))
+    return copied(to_json(changed_run()))
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("value", "error"),
     [
         (None, "'format'"),
         ([], "'format'"),
@@ -164,16 +165,16 @@ def data() -> dict[str, Any]:
         ({"format": "agentkit.run", "version": 2}, "no 'run'"),
     ],
 )
-def test_what_is_no_recording_says_what_is_missing(given: Any, says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        rows_of(given)
+def test_a_value_that_is_not_a_recording_is_refused_with_what_is_missing(value: Any, error: str) -> None:
+    with pytest.raises(UsageError, match=error):
+        rows_of(value)
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "error"),
     [
         (lambda d: d["rows"].pop(3), "row 4 of the recording is missing"),
-        (lambda d: d["rows"].pop(), "is missing, and maybe more"),
+        (lambda d: d["rows"].pop(), "is missing, and possibly more"),
         (lambda d: d["rows"].clear(), "no rows"),
         (lambda d: d["rows"][4].pop("digest"), "row 5 of the recording has no 'digest'"),
         (
@@ -185,45 +186,53 @@ def test_what_is_no_recording_says_what_is_missing(given: Any, says: str) -> Non
         (lambda d: d["rows"].insert(1, d["rows"][2]), "row 2 of the recording is missing"),
         (lambda d: d.update(line=[999]), "'line'"),
         (lambda d: d.update(line=[]), "'line'"),
-        (lambda d: d.update(run="other"), "what run 'other' is"),
+        (lambda d: d.update(run="other"), "run 'other' is missing from the list 'runs'"),
         (lambda d: d.update(runs=[]), "'runs'"),
         (lambda d: d.update(rows={"a": 1}), "no rows"),
     ],
 )
-def test_a_damaged_recording_is_refused_by_name(data: dict[str, Any], change: Callable[[Any], Any], says: str) -> None:
+def test_a_damaged_recording_is_refused_with_the_damaged_row(
+    data: dict[str, Any], change: Callable[[Any], Any], error: str
+) -> None:
     damaged = copy.deepcopy(data)
     change(damaged)
-    with pytest.raises(UsageError, match=says):
+    with pytest.raises(UsageError, match=error):
         rows_of(damaged)
 
 
 @pytest.mark.parametrize(
-    ("number", "change", "says"),
+    ("number", "change", "error"),
     [
         (2, {"parent": 77}, "refers to row 77"),
-        (2, {"parent": "x"}, r"a str, where there should be a int \(Entry.parent\)"),
-        (2, {"entry": "dream"}, "not known: 'dream'"),
-        (2, {"result": {"json": "x"}}, "where there should be a Reply"),
+        (2, {"parent": "x"}, r"contains a str instead of an int \(Entry.parent\)"),
+        (2, {"entry": "dream"}, "unknown kind 'dream'"),
+        (2, {"result": {"json": "x"}}, r"contains a str instead of a Reply \(Entry.result\)"),
         (2, {"started": "yesterday"}, "Entry.started"),
-        (2, {"colour": "x"}, "cannot be understood"),
-        (2, {"step": {"do": "conclude", "role": "x", "answer": "y"}}, "is a think without its step"),
-        (2, {"step": {"do": "think", "role": "x", "chat": {"is": "0" * 32}, "choice": "sing"}}, "none of auto, none"),
-        (1, {"result": {"json": {"task": []}}}, "holds no task|does not say"),
-        (1, {"result": {"json": {}}}, "does not say the run's task"),
+        (2, {"colour": "x"}, "cannot be read"),
+        (2, {"step": {"do": "conclude", "role": "x", "answer": "y"}}, "is of kind 'think' but has no such step"),
+        (
+            2,
+            {"step": {"do": "think", "role": "x", "chat": {"is": "0" * 32}, "choice": "sing"}},
+            "not one of auto, none",
+        ),
+        (1, {"result": {"json": {"task": []}}}, "has no valid 'engine'"),
+        (1, {"result": {"json": {}}}, "has no valid 'task'"),
     ],
 )
-def test_a_row_that_vouches_for_nonsense_is_refused(data: dict[str, Any], number: int, change: Any, says: str) -> None:
+def test_an_invalid_row_with_a_correct_digest_is_refused(
+    data: dict[str, Any], number: int, change: Any, error: str
+) -> None:
     forged = copy.deepcopy(data)
     forged["rows"][number - 1]["row"].update(change)
-    with pytest.raises(UsageError, match=says):
-        rows_of(sealed(forged))
+    with pytest.raises(UsageError, match=error):
+        rows_of(with_new_digests(forged))
 
 
-def sealed(data: dict[str, Any]) -> dict[str, Any]:
-    """Compute all digests anew, as somebody would who means harm."""
+def with_new_digests(data: dict[str, Any]) -> dict[str, Any]:
+    """Compute all digests again, as an attacker would."""
     before = ""
     for record in data["rows"]:
-        record["digest"] = before = recording._link(before, record)
+        record["digest"] = before = recording._chained_digest(before, record)
     data["digest"] = before
     return data
 
@@ -233,7 +242,7 @@ def test_a_fork_that_changes_what_a_fork_cannot_change_is_refused(changes: Any) 
     data = Agent("echo", journal="memory").run("q").run.fork(1).to_json()
     data["rows"][-1]["row"]["data"]["changes"] = changes
     with pytest.raises(UsageError, match="with changes that a fork cannot have"):
-        rows_of(sealed(data))
+        rows_of(with_new_digests(data))
 
 
 @pytest.mark.parametrize(
@@ -245,27 +254,27 @@ def test_a_fork_that_changes_what_a_fork_cannot_change_is_refused(changes: Any) 
         {"text": "x"},
     ],
 )
-def test_a_message_that_is_none_is_refused(data: dict[str, Any], message: Any) -> None:
+def test_an_invalid_message_is_refused(data: dict[str, Any], message: Any) -> None:
     forged = copy.deepcopy(data)
     forged["rows"][1]["new"].append(message)
     with pytest.raises(UsageError, match="row 2 of the recording"):
-        rows_of(sealed(forged))
+        rows_of(with_new_digests(forged))
 
 
-def test_no_change_of_one_value_gets_through_as_something_else(data: dict[str, Any]) -> None:
+def test_a_row_with_one_wrong_value_is_refused_or_harmless(data: dict[str, Any]) -> None:
     for number, record in enumerate(data["rows"]):
         for key in record["row"]:
             for value in (None, 5, "x", [], {}, [[]], {"json": [1]}, -1, {"is": 1}):
                 forged = copy.deepcopy({**data, "rows": data["rows"][: number + 1]})
                 forged["rows"][number]["row"][key] = value
                 try:
-                    rows = rows_of(sealed({**forged, "line": [1]}))
+                    rows = rows_of(with_new_digests({**forged, "line": [1]}))
                 except UsageError:
                     continue
                 assert len(rows) == number + 1 and repr(rows[number])
 
 
-def test_a_packed_recording_that_is_damaged_says_so(data: dict[str, Any]) -> None:
+def test_a_damaged_packed_recording_is_refused(data: dict[str, Any]) -> None:
     packed = recording.pack(data)
     assert recording.unpack(packed) == data
     for damaged in (packed[:-8], packed[8:], "AAAA", "", "é", packed[:40] + "AAAA" + packed[44:]):
@@ -279,4 +288,4 @@ def test_a_note_of_an_unknown_kind_is_kept(data: dict[str, Any]) -> None:
     later["rows"].append(
         {"id": len(later["rows"]) + 1, "run": run, "row": {"note": "news", "at": 0.0, "data": {"x": 1}}}
     )
-    assert rows_of(sealed(later))[-1] == Note("news", {"x": 1}, 0.0, run, len(later["rows"]))
+    assert rows_of(with_new_digests(later))[-1] == Note("news", {"x": 1}, 0.0, run, len(later["rows"]))

@@ -1,4 +1,4 @@
-"""An exported notebook runs again without model and tools, refuses what was changed by hand, and is read back."""
+"""An exported notebook can be executed without model and tools, refuses changed calls, and can be read back."""
 
 from __future__ import annotations
 
@@ -85,17 +85,18 @@ def agent(*replies: Any) -> Agent:
 
 
 @pytest.fixture(autouse=True)
-def nothing_called() -> None:
+def no_calls() -> None:
+    """Clear the record of calls."""
     CALLED.clear()
 
 
-def asks(*calls: tuple[str, dict[str, Any]]) -> Reply:
+def calling(*calls: tuple[str, dict[str, Any]]) -> Reply:
     return Reply("I look.", tuple(Call(name, arguments, f"c{n}") for n, (name, arguments) in enumerate(calls)))
 
 
 def done() -> Run:
-    calls = asks(("look", {"city": "Paris", "days": 2}), ("look", {"city": "Oslo"}), ("send", {"text": "hi"}))
-    rich = asks(
+    calls = calling(("look", {"city": "Paris", "days": 2}), ("look", {"city": "Oslo"}), ("send", {"text": "hi"}))
+    rich = calling(
         ("draw", {"title": "rain"}), ("fail", {"text": "no"}), ("rows", {}), ("report", {}), ("nothing", {"a": None})
     )
     run = agent(calls, rich, "Take an umbrella.").start("What shall I take?", paused=True)
@@ -107,7 +108,7 @@ def cell(notebook: Any, name: str) -> Any:
     return next(cell for cell in notebook.cells if cell.id == name)
 
 
-def test_a_step_is_a_markdown_cell_and_an_action_a_call_by_name() -> None:
+def test_a_thought_is_a_markdown_cell_and_an_action_calls_its_tool_by_name() -> None:
     notebook = to_notebook(done())
     assert cell(notebook, "entry-2-action").source == 'call(2, "look", {"city": "Paris", "days": 2})'
     assert cell(notebook, "entry-2-action").outputs[0].data == {"text/plain": "rain in Paris"}
@@ -117,7 +118,7 @@ def test_a_step_is_a_markdown_cell_and_an_action_a_call_by_name() -> None:
     assert "Take an umbrella." in cell(notebook, "entry-12-answer").source
 
 
-def test_it_validates_runs_again_with_the_same_outputs_and_passes_nbval(
+def test_a_notebook_is_valid_can_be_executed_with_the_same_outputs_and_passes_nbval(
     execute: Callable[..., Any], outputs_of: Any, nbval: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.ipynb"
@@ -134,7 +135,7 @@ def test_it_validates_runs_again_with_the_same_outputs_and_passes_nbval(
     assert nbval(path).returncode == 1
 
 
-def test_two_exports_are_the_same_to_the_byte(tmp_path: Path) -> None:
+def test_two_exports_are_identical(tmp_path: Path) -> None:
     run = done()
     to_notebook(run, tmp_path / "one.ipynb")
     to_notebook(run, tmp_path / "two.ipynb")
@@ -143,7 +144,7 @@ def test_two_exports_are_the_same_to_the_byte(tmp_path: Path) -> None:
     assert len(names) == len(set(names))
 
 
-def test_an_image_a_table_and_a_page_are_outputs_and_a_failure_is_told() -> None:
+def test_images_tables_pages_and_failures_are_outputs() -> None:
     run = done()
     notebook = to_notebook(run)
     image, failure, table, page, unknown = (cell(notebook, f"entry-{n}-action").outputs[0].data for n in range(6, 11))
@@ -158,29 +159,29 @@ def test_an_image_a_table_and_a_page_are_outputs_and_a_failure_is_told() -> None
     assert unknown == {"text/plain": "Error: tool 'nothing' not found."}
 
 
-def test_a_paused_run_says_what_comes_next_and_an_edit_says_who_and_why() -> None:
-    run = agent(asks(("look", {"city": "Paris"})), "x").start("q", paused=True)
+def test_a_paused_run_shows_the_next_step_and_an_edit_shows_who_and_why() -> None:
+    run = agent(calling(("look", {"city": "Paris"})), "x").start("q", paused=True)
     next(run)
     assert cell(to_notebook(run), "ahead").source == "**Next:** look(city&#61;'Paris') &#91;pure&#93;"
     next(run)
     run.edit(2, text="sun", reason="I looked")
     notebook = to_notebook(run)
     assert "*edited by human: I looked*" in cell(notebook, "entry-2-action-note").source
-    assert "1 other branch is in the recording" in cell(notebook, "task").source
+    assert "The recording contains 1 other branch." in cell(notebook, "task").source
     assert cell(notebook, "entry-2-action").outputs[0].data == {"text/plain": "sun"}
 
 
-# -- playing the calls ---------------------------------------------------------------------------------------------------
+# -- playing calls ---------------------------------------------------------------------------------------------------
 
 
 def opened(run: Run, **options: Any) -> Playback:
-    """Do what the notebook's own cells do."""
+    """Open the recording of a run as the cells of its notebook do."""
     source = cell(to_notebook(run), "recording").source
     call: Any = ast.parse(source).body[0].value  # type: ignore[attr-defined]
     return playback(recording=ast.literal_eval(call.keywords[-1].value), **options)
 
 
-def test_a_recorded_call_gives_what_was_observed_then() -> None:
+def test_a_recorded_call_returns_the_recorded_observation() -> None:
     call = opened(done())
     CALLED.clear()
     seen = call(2, "look", {"days": 2, "city": "Paris"})
@@ -197,7 +198,7 @@ def test_the_calls_of_a_run_can_be_played_without_a_notebook() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "nearest"),
+    ("call", "similar"),
     [
         ((2, "look", {"city": "Rome", "days": 2}), 'call(2, "look", {"city": "Paris", "days": 2})'),
         ((2, "look", {"city": "Osla"}), 'call(3, "look", {"city": "Oslo"})'),
@@ -207,42 +208,48 @@ def test_the_calls_of_a_run_can_be_played_without_a_notebook() -> None:
         ((1, "look", ["Oslo"]), 'call(3, "look", {"city": "Oslo"})'),
     ],
 )
-def test_a_call_that_was_changed_by_hand_is_refused_and_the_nearest_named(asked: Any, nearest: str) -> None:
-    with pytest.raises(NotRecorded) as refused:
-        opened(done())(*asked)
-    assert nearest in str(refused.value) and "live = True" in str(refused.value)
+def test_a_changed_call_is_refused_with_the_most_similar_recorded_one(call: Any, similar: str) -> None:
+    with pytest.raises(NotRecorded) as error:
+        opened(done())(*call)
+    assert similar in str(error.value) and "live = True" in str(error.value)
 
 
 def test_a_changed_call_fails_in_the_notebook_too(execute: Callable[..., Any]) -> None:
     notebook = to_notebook(done())
     cell(notebook, "entry-2-action").source = 'call(2, "look", {"city": "Rome", "days": 2})'
     failed = execute(notebook, allow_errors=True)
-    (error,) = [output for each in failed.cells for output in each.get("outputs", ()) if output.output_type == "error"]
+    outputs = [output for failed_cell in failed.cells for output in failed_cell.get("outputs", ())]
+    (error,) = [output for output in outputs if output.output_type == "error"]
     assert error.ename == "NotRecorded" and '"Paris"' in error.evalue
 
 
-def test_live_the_tools_are_really_called_and_what_cannot_be_taken_back_asks_first() -> None:
+def test_live_tools_are_called_and_irreversible_ones_only_after_confirmation() -> None:
     asked: list[str] = []
     call = opened(done(), live=True, tools=[*TOOLS, "math"], confirm=lambda text: asked.append(text) or False)
     CALLED.clear()
     assert call(2, "look", {"city": "Rome"}).text == "rain in Rome" and CALLED == ["Rome"] and asked == []
-    refused = call(4, "send", {"text": "hi"})
+    rejected = call(4, "send", {"text": "hi"})
     assert (
-        not refused.ok and "rejected" in refused.text and asked == ['"send" with {"text":"hi"}'] and CALLED == ["Rome"]
+        not rejected.ok
+        and "rejected" in rejected.text
+        and asked == ['"send" with {"text":"hi"}']
+        and CALLED == ["Rome"]
     )
     assert opened(done(), live=True, tools=TOOLS, confirm=lambda text: True)(4, "send", {"text": "ho"}).text == "sent"
     assert not call(7, "fail", {"text": "x"}).ok and "was not run" in call(2, "look", {}).text
     assert call(1, "calculate", {"expression": "2+3"}).text == "5" and "live" in repr(call)
 
 
-def test_live_without_the_tool_says_where_to_put_it() -> None:
+def test_the_error_for_a_missing_live_tool_says_where_to_add_it() -> None:
     with pytest.raises(UsageError, match="tools="):
         opened(done(), live=True)(2, "look", {"city": "Rome"})
 
 
-def test_live_where_nobody_can_be_asked_nothing_is_sent(execute: Callable[..., Any], tmp_path: Path) -> None:
-    notebook = to_notebook(agent(asks(("post", {"text": "hi"})), "x").start("q", paused=True).drive().run)
-    notebook.cells = [each for each in notebook.cells if each.cell_type == "code"]
+def test_an_irreversible_live_call_is_rejected_if_nobody_can_confirm_it(
+    execute: Callable[..., Any], tmp_path: Path
+) -> None:
+    notebook = to_notebook(agent(calling(("post", {"text": "hi"})), "x").start("q", paused=True).drive().run)
+    notebook.cells = [code for code in notebook.cells if code.cell_type == "code"]
     notebook.cells[
         0
     ].source += "\nlive = True\ndef post(text: str) -> str:\n    'Post.'\n    open('posted', 'w')\n    return text\ntools = [post]"
@@ -250,7 +257,7 @@ def test_live_where_nobody_can_be_asked_nothing_is_sent(execute: Callable[..., A
     assert "rejected" in seen.data["text/plain"] and not (tmp_path / "posted").exists()
 
 
-def test_live_an_async_tool_is_awaited() -> None:
+def test_an_asynchronous_live_tool_is_awaited() -> None:
     async def look(city: str) -> str:
         """Look."""
         return f"snow in {city}"
@@ -260,8 +267,8 @@ def test_live_an_async_tool_is_awaited() -> None:
     )
 
 
-def test_a_long_observation_is_cut_in_the_output_and_whole_in_the_text() -> None:
-    run = agent(asks(("look", {"city": "x" * 50_000})), "x").start("q", paused=True)
+def test_a_long_observation_is_truncated_in_the_output_but_not_in_its_text() -> None:
+    run = agent(calling(("look", {"city": "x" * 50_000})), "x").start("q", paused=True)
     run.drive()
     seen = opened(run)(2, "look", {"city": "x" * 50_000})
     assert isinstance(seen, Observation) and len(seen.text) == 50_008
@@ -271,7 +278,7 @@ def test_a_long_observation_is_cut_in_the_output_and_whole_in_the_text() -> None
 # -- reading back --------------------------------------------------------------------------------------------------------
 
 
-def test_a_notebook_is_read_back_also_after_it_was_run_and_written_in(
+def test_a_notebook_can_be_read_back_after_it_was_executed_and_cells_were_added(
     execute: Callable[..., Any], restored: Any, tmp_path: Path
 ) -> None:
     run = done()
@@ -280,18 +287,17 @@ def test_a_notebook_is_read_back_also_after_it_was_run_and_written_in(
     notebook = to_notebook(run, path)
     data = json.loads(json.dumps(to_json(run)))
     assert data_of_notebook(path) == data_of_notebook(str(path)) == data_of_notebook(notebook) == data
-    mine = nbformat.v4.new_markdown_cell("my own words")
-    notebook.cells.insert(3, mine)
+    notebook.cells.insert(3, nbformat.v4.new_markdown_cell("my notes"))
     cell(notebook, "settings").source = "from agentkit.export.playback import playback\n\nlive, tools = False, []"
-    for each in notebook.cells:
-        if each.cell_type == "code":
-            each.outputs, each.execution_count = [], None
+    for code in notebook.cells:
+        if code.cell_type == "code":
+            code.outputs, code.execution_count = [], None
     assert data_of_notebook(notebook) == data
     assert repr(restored(data_of_notebook(path), run.agent)) == repr(run)
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "error"),
     [
         (
             lambda nb: cell(nb, "entry-2-action").update(source='call(2, "look", {})'),
@@ -302,18 +308,21 @@ def test_a_notebook_is_read_back_also_after_it_was_run_and_written_in(
             r"cell 4 \('entry-1-thought', thought\) was changed",
         ),
         (lambda nb: cell(nb, "recording").update(source="x"), r"cell 3 \('recording', recording\) was changed"),
-        (lambda nb: nb.cells.remove(cell(nb, "entry-1-thought")), "cell 'entry-1-thought' is missing"),
-        (lambda nb: nb.cells.remove(cell(nb, "recording")), "cell 'recording' is missing"),
+        (
+            lambda nb: nb.cells.remove(cell(nb, "entry-1-thought")),
+            "cell 'entry-1-thought' or its metadata 'agentkit' is missing",
+        ),
+        (lambda nb: nb.cells.remove(cell(nb, "recording")), "cell 'recording' or its metadata 'agentkit' is missing"),
         (
             lambda nb: nb.cells.append(cell(nb, "entry-1-thought")),
-            r"cell \d+ \('entry-1-thought', thought\) is there twice",
+            r"cell \d+ \('entry-1-thought', thought\) is a second copy",
         ),
         (lambda nb: nb.cells.append(nb.cells.pop(3)), "cell 'entry-1-thought' was moved|'entry-2-action' was moved"),
         (
             lambda nb: cell(nb, "entry-1-thought").metadata.pop("agentkit"),
-            "cell 'entry-1-thought' is missing, or its metadata",
+            "cell 'entry-1-thought' or its metadata 'agentkit' is missing",
         ),
-        (lambda nb: nb.metadata.pop("agentkit"), "no exported run: its metadata has no 'agentkit'"),
+        (lambda nb: nb.metadata.pop("agentkit"), "is not an exported run: its metadata has no 'agentkit'"),
         (lambda nb: nb.metadata["agentkit"].pop("cells"), "does not list its cells"),
         (lambda nb: nb.metadata["agentkit"].update(version=9), "version 9"),
         (
@@ -322,31 +331,31 @@ def test_a_notebook_is_read_back_also_after_it_was_run_and_written_in(
         ),
     ],
 )
-def test_a_notebook_that_was_edited_names_the_cell(change: Callable[[Any], Any], says: str) -> None:
+def test_a_changed_notebook_is_refused_with_the_name_of_the_cell(change: Callable[[Any], Any], error: str) -> None:
     notebook = to_notebook(done())
     change(notebook)
-    with pytest.raises(UsageError, match=says):
+    with pytest.raises(UsageError, match=error):
         data_of_notebook(notebook)
 
 
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '"x"', "{}", '{"cells": [], "metadata": {}}', '{"cells": 5, "metadata": 5}', "[" * 9999]
 )
-def test_a_foreign_file_is_refused(content: str, tmp_path: Path) -> None:
-    path = tmp_path / "foreign.ipynb"
+def test_another_file_is_refused(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.ipynb"
     path.write_text(content)
-    with pytest.raises(UsageError, match=r"foreign\.ipynb"):
+    with pytest.raises(UsageError, match=r"other\.ipynb"):
         data_of_notebook(path)
     with pytest.raises(UsageError, match=r"none.ipynb cannot be read"):
         data_of_notebook(tmp_path / "none.ipynb")
 
 
-def test_a_foreign_notebook_of_this_repository_is_refused() -> None:
-    with pytest.raises(UsageError, match="no exported run"):
+def test_a_notebook_that_is_not_an_export_is_refused() -> None:
+    with pytest.raises(UsageError, match="is not an exported run"):
         data_of_notebook(Path(__file__).parents[2] / "notebooks" / "00_quickstart.ipynb")
 
 
-def test_reading_a_notebook_back_loads_no_nbformat() -> None:
+def test_reading_a_notebook_back_does_not_import_nbformat() -> None:
     import subprocess
     import sys
 

@@ -1,4 +1,4 @@
-"""Recorded runs of real models, exported: valid, run again with the same outputs, and read back as they were."""
+"""Recorded runs of real models are exported, executed again with the same outputs, and read back unchanged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def trajectory(line: dict[str, Any]) -> Run:
 
     @tool(effect="pure")
     def lookup(keyword: str) -> str:
-        """Look a keyword up in the last page."""
+        """Look up a keyword in the last page."""
         return str(next(observations))
 
     run = Agent(Scripted(line["agentkit_turns"]), [search, lookup], journal="memory").start(
@@ -45,7 +45,7 @@ def trajectory(line: dict[str, Any]) -> Run:
 
 
 @pytest.mark.parametrize(("name", "play"), [("native_runs.jsonl", native_run), ("trajectories.jsonl", trajectory)])
-def test_recorded_runs_are_exported_run_again_and_read_back(
+def test_recorded_runs_are_exported_executed_again_and_read_back(
     name: str,
     play: Callable[[dict[str, Any]], Run],
     recorded: Any,

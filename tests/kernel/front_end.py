@@ -1,4 +1,4 @@
-"""What a page does, without a page: it shows the view of a run, sends it commands, and hears what comes of them."""
+"""The front end without a page: it shows the view of a run, sends commands to it, and receives its messages."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Any
 
 Data = dict[str, Any]
 
-PATIENCE = 3.0
-"""Seconds without an answer after which a page says hello again."""
+HELLO_INTERVAL = 3.0
+"""Seconds without an answer after which a page sends hello again."""
 
 
 class FrontEnd:
-    """One view of a run, which speaks with the kernel as JupyterLab does: on the main shell, or on a subshell of its own."""
+    """A view of a run that talks to the kernel as JupyterLab does: on the main shell, or on a subshell."""
 
     def __init__(self, kernel: Any, subshell: bool) -> None:
         self.kernel = kernel
         self.subshell = self._new_subshell() if subshell else None
         self.comm = ""
-        self.heard: list[Data] = []
+        self.messages: list[Data] = []
         self.answers: dict[str, Data] = {}
-        kernel.listeners.append(self._hear)
+        kernel.listeners.append(self._receive)
 
     def show(self, code: str) -> None:
-        """Run a cell that shows a run, and say hello to it."""
+        """Run a cell that shows a run, and send hello to its widget."""
         self.kernel.run(code)
-        assert self.comm, "the cell has shown no widget"
+        assert self.comm, "the cell did not show a widget"
         self.hello()
-        self.until(lambda: any(message["t"] == "reset" for message in self.heard))
+        self.until(lambda: any(message["t"] == "reset" for message in self.messages))
 
     def hello(self) -> None:
-        """Ask for all anew."""
+        """Ask for the whole state."""
         self.send({"t": "hello", "v": 1, "have": 0, "can": {"insert": False, "freeze": False}})
 
     def send(self, content: Data) -> None:
@@ -43,46 +43,46 @@ class FrontEnd:
             message["header"]["subshell_id"] = self.subshell
         self.kernel.client.shell_channel.send(message)
 
-    def command(self, cmd: str, **given: Any) -> str:
-        """Send a command, and give the name by which it is answered."""
+    def command(self, cmd: str, **arguments: Any) -> str:
+        """Send a command, and return the id of its answer."""
         cid = uuid.uuid4().hex
-        self.send({"t": "cmd", "v": 1, "cid": cid, "cmd": cmd, **given})
+        self.send({"t": "cmd", "v": 1, "cid": cid, "cmd": cmd, **arguments})
         return cid
 
     def answer(self, cid: str) -> Any:
-        """Wait until a command was carried out, and give its result."""
+        """Wait until a command has been carried out, and return its result."""
         self.until(lambda: cid in self.answers)
         assert self.answers[cid]["t"] == "ack", self.answers[cid]
         return self.answers[cid]["result"]
 
-    def until(self, true: Callable[[], bool]) -> None:
-        """Listen until something is true; whenever that takes long say hello again, as a page does.
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Listen until a condition is true; if that takes long, send hello again, as a page does.
 
-        An ipykernel of 7.0 to 7.3 can oversee a request that arrives while it sends a reply (its issue 1554), until the next.
+        ipykernel 7.0 to 7.3 can overlook a request that arrives while it sends a reply (its issue 1554), until the next.
         """
         for _ in range(10):
-            if true():
+            if condition():
                 return
             try:
-                return self.kernel.listen(lambda *_: true(), PATIENCE)
+                return self.kernel.listen(lambda *_: condition(), HELLO_INTERVAL)
             except queue.Empty:
                 self.hello()
-        raise AssertionError(f"never so; the last that was heard: {self.heard[-3:]}")
+        raise AssertionError(f"never true; the last messages: {self.messages[-3:]}")
 
-    def silence(self, seconds: float) -> None:
-        """Listen for some time, in which no command is answered."""
+    def expect_no_answer(self, seconds: float) -> None:
+        """Listen for some time, and check that no command is answered."""
         before = dict(self.answers)
         try:
             self.kernel.listen(lambda *_: False, seconds)
         except queue.Empty:
             pass
-        assert self.answers == before, "answered while the cell ran: better than what is known of this kernel"
+        assert self.answers == before, "answered while the cell ran, which this kernel is not known to do"
 
     def close(self) -> None:
-        """Hear nothing more."""
-        self.kernel.listeners.remove(self._hear)
+        """Stop listening."""
+        self.kernel.listeners.remove(self._receive)
 
-    def _hear(self, message: Data) -> None:
+    def _receive(self, message: Data) -> None:
         content = message["content"]
         if message["msg_type"] == "comm_open" and "run_id" in content["data"].get("state", {}):
             self.comm = content["comm_id"]
@@ -91,10 +91,10 @@ class FrontEnd:
             and content["comm_id"] == self.comm
             and content["data"]["method"] == "custom"
         ):
-            said = content["data"]["content"]
-            self.heard.append(said)
-            if said["t"] in ("ack", "nak"):
-                self.answers[said["cid"]] = said
+            received = content["data"]["content"]
+            self.messages.append(received)
+            if received["t"] in ("ack", "nak"):
+                self.answers[received["cid"]] = received
 
     def _new_subshell(self) -> str:
         control = self.kernel.client.control_channel

@@ -1,4 +1,4 @@
-"""The stop button: an interrupt pauses, and nothing is lost."""
+"""An interrupt of the kernel pauses the run, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import Any
 
 import pytest
 
-Lesson = Callable[..., str]
+FirstCell = Callable[..., str]
 Effects = Callable[[], list[str]]
 
 
 @pytest.mark.parametrize("cell", ["next(run)", "run.step_over()", "run.drive()", "for entry in run: pass"])
-def test_an_interrupted_step_stays_pending_and_is_asked_about(
-    shared: Any, lesson: Lesson, effects: Effects, cell: str
+def test_an_interrupted_step_stays_pending_and_needs_a_decision(
+    shared: Any, first_cell: FirstCell, effects: Effects, cell: str
 ) -> None:
-    shared.run(lesson("asks('Bern')", "'done'"))
+    shared.run(first_cell("booking('Bern')", "'done'"))
     shared.run("run = agent.start('A room.', paused=True); next(run)")
     stopped = shared.send(cell)
     _wait_for(effects, 1)
     assert shared.interrupt(stopped).error == "KeyboardInterrupt"
     assert shared.run("print(len(run), run.answer, len(run.pending))") == "2 None 1"
     shared.run("bell.set(); run.drive()")
-    assert shared.run("print(run.status)") == "waiting"  # it cannot be known whether the room is booked
+    assert shared.run("print(run.status)") == "waiting"  # nobody knows whether the room is booked
     assert "may have run" in shared.run("print(run.waiting[0][1].why)")
     shared.run("run.respond('a room in Bern'); run.drive()")
     assert shared.run("print(run.answer, model.calls)") == "done 2"
     assert effects() == ["Bern"]
 
 
-def test_an_interrupt_while_a_cell_waits_pauses_the_run(shared: Any, lesson: Lesson, effects: Effects) -> None:
-    shared.run(lesson("asks('Bern')", "'done'"))
+def test_an_interrupt_while_a_cell_waits_pauses_the_run(shared: Any, first_cell: FirstCell, effects: Effects) -> None:
+    shared.run(first_cell("booking('Bern')", "'done'"))
     shared.run("run = agent.start('A room.')")
-    shared.eventually("began.is_set()")
-    waiting = shared.send("tell_inside('/agentkit/core/background.py'); run.wait()")
-    shared.until_it_says(waiting, "inside")
+    shared.wait_until("began.is_set()")
+    waiting = shared.send("print_when_inside('/agentkit/core/background.py'); run.wait()")
+    shared.wait_for_output(waiting, "inside")
     assert shared.interrupt(waiting).error == "KeyboardInterrupt"
-    shared.run("time.sleep(1.2); bell.set(); run.wait()")  # the tool takes its time, and is waited for
+    shared.run("time.sleep(1.2); bell.set(); run.wait()")  # the run waits for the slow tool
     assert shared.run("print(run.status, len(run), run[2].result.text)") == "paused 3 a room in Bern"
     shared.run("run.play().wait()")
     assert shared.run("print(run.answer, model.calls)") == "done 2"
@@ -46,13 +46,13 @@ def test_an_interrupt_while_a_cell_waits_pauses_the_run(shared: Any, lesson: Les
 
 @pytest.mark.parametrize("cell", ["await run", "async for entry in run: pass"])
 def test_an_interrupt_of_an_awaiting_cell_loses_and_repeats_nothing(
-    shared: Any, lesson: Lesson, effects: Effects, cell: str
+    shared: Any, first_cell: FirstCell, effects: Effects, cell: str
 ) -> None:
-    shared.run(lesson("asks('Bern')", "'done'"))
+    shared.run(first_cell("booking('Bern')", "'done'"))
     shared.run("run = agent.start('A room.', paused=True)")
-    waiting = shared.send(f"tell_inside('/selectors.py')\n{cell}")
+    waiting = shared.send(f"print_when_inside('/selectors.py')\n{cell}")
     _wait_for(effects, 1)
-    shared.until_it_says(waiting, "inside")
+    shared.wait_for_output(waiting, "inside")
     assert shared.interrupt(waiting).error in ("KeyboardInterrupt", "CancelledError")
     shared.run("bell.set(); run.wait()")
     assert shared.run("print(run.status in ('paused', 'stopped'), len(run), model.calls)") == "True 3 1"
@@ -61,12 +61,12 @@ def test_an_interrupt_of_an_awaiting_cell_loses_and_repeats_nothing(
     assert effects() == ["Bern"]
 
 
-def test_an_interrupt_of_another_cell_leaves_the_run_alone(shared: Any, lesson: Lesson) -> None:
-    shared.run(lesson("asks('Bern')", "'done'"))
+def test_an_interrupt_of_another_cell_does_not_affect_the_run(shared: Any, first_cell: FirstCell) -> None:
+    shared.run(first_cell("booking('Bern')", "'done'"))
     shared.run("run = agent.start('A room.')")
-    shared.eventually("began.is_set()")
+    shared.wait_until("began.is_set()")
     other = shared.send("print('here', flush=True); time.sleep(20)")
-    shared.until_it_says(other, "here")
+    shared.wait_for_output(other, "here")
     assert shared.interrupt(other).error == "KeyboardInterrupt"
     assert shared.run("print(run.status)") == "running"
     shared.run("bell.set(); run.wait()")
@@ -76,5 +76,5 @@ def test_an_interrupt_of_another_cell_leaves_the_run_alone(shared: Any, lesson: 
 def _wait_for(effects: Effects, count: int) -> None:
     end = time.monotonic() + 20
     while len(effects()) < count:
-        assert time.monotonic() < end, "the tool never began"
+        assert time.monotonic() < end, "the tool was never called"
         time.sleep(0.01)

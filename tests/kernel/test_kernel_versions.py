@@ -1,7 +1,7 @@
-"""The view on real kernels of every kind: what is done in it is carried out at once, or when the cell that blocks has ended.
+"""The view with several versions of ipykernel: a command is carried out at once, or when the running cell has ended.
 
-Which of the two is a matter of the kernel's version, of the front end (JupyterLab and Notebook 7 speak on a subshell, others
-on the main shell) and of what the cell does. The table says which; nothing is ever lost.
+Which of the two depends on the version, on the front end (JupyterLab and Notebook 7 use a subshell, others the main shell),
+and on what the cell does. The table tells which; no command is ever lost.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ BUSY = {
     "loop that awaits": "while not over.exists():\n    await asyncio.sleep(0.02)",
 }
 
-AT_ONCE = {(version, "subshell", busy) for version in ("7.0.1", "7.3.0", NEWEST) for busy in BUSY} | {
+IMMEDIATE = {(version, "subshell", busy) for version in ("7.0.1", "7.3.0", NEWEST) for busy in BUSY} | {
     (NEWEST, "main", "loop that awaits")
 }
-"""Where a command is carried out while the cell runs; in all other cases it is when the cell has ended."""
+"""The cases in which a command is carried out while the cell runs; otherwise it waits until the cell has ended."""
 
 
-EVERYWHERE = pytest.mark.parametrize(
+EVERY_KERNEL = pytest.mark.parametrize(
     ("version", "shell"),
     [
         ("6.31.0", "main"),
@@ -40,11 +40,11 @@ EVERYWHERE = pytest.mark.parametrize(
     indirect=["version"],
     scope="module",
 )
-"""Subshells came with 7.0."""
+"""Subshells exist since 7.0."""
 
 
 def environment(version: str) -> dict[str, str]:
-    """Give what a kernel of this version needs; it is installed over the packages of the tests, once."""
+    """Return the environment of a kernel of this version, which is installed in a separate folder when it is first needed."""
     if version == NEWEST:
         return {}
     folder = Path(sys.prefix) / "kernels" / version
@@ -56,31 +56,32 @@ def environment(version: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def version(request: pytest.FixtureRequest) -> str:
+    """Return the version of ipykernel."""
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
 def kernel(version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    """One kernel of each version for all tests."""
+    """Yield one kernel of each version for all tests."""
     with started(tmp_path_factory.mktemp("home"), **environment(version)) as kernel:
-        found = kernel.run("import ipykernel, asyncio, time; print(ipykernel.__version__)")
-        assert found == version or (version == NEWEST and found > "7.3.0"), found
+        actual = kernel.run("import ipykernel, asyncio, time; print(ipykernel.__version__)")
+        assert actual == version or (version == NEWEST and actual > "7.3.0"), actual
         yield kernel
 
 
-def view(kernel: Kernel, shell: str, lesson: Any) -> FrontEnd:
-    """Show a run that has thought and acted, and waits ten minutes before its next step."""
+def view(kernel: Kernel, shell: str, first_cell: Any) -> FrontEnd:
+    """Show a run after a thought and an action; it waits ten minutes before its next step."""
     front = FrontEnd(kernel, subshell=shell == "subshell")
-    kernel.run(lesson("asks('Bern')", "'done'") + "bell.set()\n")
+    kernel.run(first_cell("booking('Bern')", "'done'") + "bell.set()\n")
     kernel.run("run = agent.start('A room.', paused=True); next(run); run.play(pace=600)")
-    kernel.eventually("len(run) == 3")
+    kernel.wait_until("len(run) == 3")
     front.show("display(run)")
     return front
 
 
-def orders(front: FrontEnd) -> list[str]:
-    """Pause the run, put another text in the place of what the tool gave, say something to the model, and step."""
-    last = next(message for message in front.heard if message["t"] == "reset")["cards"][-1]["id"]
+def send_commands(front: FrontEnd) -> list[str]:
+    """Pause the run, edit the observation, inject a message, and step; return the ids of the answers."""
+    last = next(message for message in front.messages if message["t"] == "reset")["cards"][-1]["id"]
     return [
         front.command("pause"),
         front.command("pace", seconds=0),
@@ -90,55 +91,55 @@ def orders(front: FrontEnd) -> list[str]:
     ]
 
 
-def carried_out(kernel: Kernel) -> None:
-    """See that the run has become what the orders say."""
-    kernel.eventually("model.calls == 2 and run.status == 'paused'")
-    assert kernel.run("print(said()[-2:], len(run))") == "['no room', '[USER INTERRUPT] Try Basel.'] 4"
+def check_run(kernel: Kernel) -> None:
+    """Check that the commands have had their effects on the run."""
+    kernel.wait_until("model.calls == 2 and run.status == 'paused'")
+    assert kernel.run("print(last_messages()[-2:], len(run))") == "['no room', '[USER INTERRUPT] Try Basel.'] 4"
 
 
-@EVERYWHERE
+@EVERY_KERNEL
 @pytest.mark.parametrize("busy", BUSY)
-def test_orders_given_while_a_cell_runs_are_carried_out_then_or_when_it_ends(
-    kernel: Kernel, version: str, shell: str, busy: str, lesson: Any, tmp_path: Path
+def test_commands_sent_while_a_cell_runs_are_carried_out_at_once_or_when_it_has_ended(
+    kernel: Kernel, version: str, shell: str, busy: str, first_cell: Any, tmp_path: Path
 ) -> None:
-    front, over = view(kernel, shell, lesson), tmp_path / "over"
-    cell = kernel.send(f"over = Path({str(over)!r}); print('begun')\n" + BUSY[busy])
-    kernel.until_it_says(cell, "begun")
-    given = orders(front)
+    front, over = view(kernel, shell, first_cell), tmp_path / "over"
+    cell = kernel.send(f"over = Path({str(over)!r}); print('started')\n" + BUSY[busy])
+    kernel.wait_for_output(cell, "started")
+    ids = send_commands(front)
     try:
-        if (version, shell, busy) in AT_ONCE:
-            for order in given:
-                front.answer(order)
+        if (version, shell, busy) in IMMEDIATE:
+            for id in ids:
+                front.answer(id)
         else:
-            front.silence(0.5)
+            front.expect_no_answer(0.5)
     finally:
         over.touch()
-    for order in given:
-        front.answer(order)
+    for id in ids:
+        front.answer(id)
     kernel.finish(cell)
-    carried_out(kernel)
+    check_run(kernel)
     front.close()
 
 
-@EVERYWHERE
-def test_orders_given_while_no_cell_runs_are_carried_out_at_once(
-    kernel: Kernel, version: str, shell: str, lesson: Any
+@EVERY_KERNEL
+def test_commands_sent_while_no_cell_runs_are_carried_out_at_once(
+    kernel: Kernel, version: str, shell: str, first_cell: Any
 ) -> None:
-    front = view(kernel, shell, lesson)
-    for order in orders(front):
-        front.answer(order)
-    carried_out(kernel)
+    front = view(kernel, shell, first_cell)
+    for id in send_commands(front):
+        front.answer(id)
+    check_run(kernel)
     front.close()
 
 
-@EVERYWHERE
+@EVERY_KERNEL
 def test_a_run_is_paused_and_stopped_while_its_tool_sleeps(
-    kernel: Kernel, version: str, shell: str, lesson: Any
+    kernel: Kernel, version: str, shell: str, first_cell: Any
 ) -> None:
     front = FrontEnd(kernel, subshell=shell == "subshell")
-    kernel.run(lesson("asks('Bern')", "'done'"))
+    kernel.run(first_cell("booking('Bern')", "'done'"))
     front.show("run = agent.start('A room.'); display(run)")
-    kernel.eventually("began.is_set()")
+    kernel.wait_until("began.is_set()")
     front.answer(front.command("pause"))
     front.until(lambda: "pausing" in statuses(front))
     front.answer(front.command("stop"))
@@ -149,7 +150,7 @@ def test_a_run_is_paused_and_stopped_while_its_tool_sleeps(
 
 
 def statuses(front: FrontEnd) -> list[str]:
-    """Give how the run stood, as far as the view was told."""
-    heads = [message["head"] for message in front.heard if message["t"] == "reset"]
-    heads += [event["head"] for message in front.heard for event in message.get("ev", ()) if event["k"] == "head"]
+    """Return every status of the run that the view has received."""
+    heads = [message["head"] for message in front.messages if message["t"] == "reset"]
+    heads += [event["head"] for message in front.messages for event in message.get("ev", ()) if event["k"] == "head"]
     return [head["status"] for head in heads]

@@ -1,4 +1,4 @@
-"""A real kernel with the magics loaded, asked as a notebook asks it; no browser."""
+"""A real kernel with the magics loaded, which runs cells as for a notebook; no browser."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kernel.conftest import LONG_ENOUGH, started
 
 @dataclass
 class Cell:
-    """What came of a cell: what was printed, what was shown (by MIME type), and what went wrong."""
+    """The result of a cell: what it printed, what it showed (by MIME type), and its error."""
 
     messages: list[dict[str, Any]]
     reply: dict[str, Any]
     printed: str = ""
-    said: str = ""
+    stderr: str = ""
     shown: list[dict[str, Any]] = field(default_factory=list)
     error: str = ""
 
@@ -27,7 +27,7 @@ class Cell:
             if kind == "stream" and content["name"] == "stdout":
                 self.printed += content["text"]
             elif kind == "stream":
-                self.said += content["text"]
+                self.stderr += content["text"]
             elif kind in ("display_data", "execute_result"):
                 self.shown.append(content["data"])
             elif kind == "error":
@@ -35,18 +35,18 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The plain text of all that was shown."""
+        """The plain text of everything that was shown."""
         return "\n".join(data["text/plain"] for data in self.shown)
 
 
 class Notebook:
-    """A kernel, cell by cell."""
+    """A kernel that runs one cell after the other."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
 
     def cell(self, code: str) -> Cell:
-        """Run a cell, whatever comes of it."""
+        """Run a cell, which may fail."""
         messages: list[dict[str, Any]] = []
         reply = self.client.execute_interactive(
             code, output_hook=messages.append, timeout=LONG_ENOUGH, allow_stdin=False
@@ -54,30 +54,30 @@ class Notebook:
         return Cell(messages, reply["content"])
 
     def run(self, code: str) -> Cell:
-        """Run a cell that shall not fail."""
+        """Run a cell that must not fail."""
         cell = self.cell(code)
-        assert cell.reply["status"] == "ok", cell.said + cell.error
+        assert cell.reply["status"] == "ok", cell.stderr + cell.error
         return cell
 
     def value(self, expression: str) -> str:
-        """Give what a cell prints for an expression."""
+        """Return what a cell prints for an expression."""
         return self.run(f"print({expression})").printed.strip()
 
     def refuses(self, code: str) -> str:
-        """Run a cell that shall be refused in one line without a traceback, and give that line."""
+        """Run a cell that must be refused in one line without a traceback, and return that line."""
         cell = self.cell(code)
-        assert cell.reply["status"] == "error" and not cell.error, cell.error or f"{code} was taken: {cell.text}"
-        prefix, line = cell.said.split(": ", 1)
+        assert cell.reply["status"] == "error" and not cell.error, cell.error or f"{code} was accepted: {cell.text}"
+        prefix, line = cell.stderr.split(": ", 1)
         assert prefix == "UsageError" and line.count("\n") == 1
         return line.strip()
 
     def completes(self, code: str) -> list[str]:
-        """Give what Tab offers at the end of a cell."""
+        """Return the completions at the end of a cell."""
         reply = self.client.complete(code, len(code), reply=True, timeout=LONG_ENOUGH)
         return list(reply["content"]["matches"])
 
 
-LESSON = '''
+SETUP = '''
 from agentkit import Agent, Call, Reply, Run, ToolBox, tool
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -95,7 +95,7 @@ def order(item: str) -> str:
     ordered.append(item)
     return f"one {item}"
 
-def asks(name, **arguments):
+def calling(name, **arguments):
     return Reply(f"I use {name}.", (Call(name, arguments, name),))
 
 def scripted(*replies):
@@ -104,22 +104,22 @@ def scripted(*replies):
 def trace():
     return [entry.kind for entry in agent_run.entries]
 
-def heard(model):
+def last_messages(model):
     return [message["content"] for message in model.requests[-1]["messages"]]
 '''
 
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    """One kernel for the tests of a module."""
+    """Yield one kernel for the tests of a module."""
     with started(tmp_path_factory.mktemp("home")) as running:
         notebook = Notebook(running.client)
-        notebook.run("%load_ext agentkit\n" + LESSON)
+        notebook.run("%load_ext agentkit\n" + SETUP)
         yield notebook
 
 
 @pytest.fixture
 def notebook(kernel: Notebook) -> Notebook:
-    """The module's kernel, with a script for the next run: the price of tea, then an answer; `model` is scripted anew."""
-    kernel.run('model = scripted(asks("price", item="tea"), "It is 3.2.", "It is 3.5.")')
+    """Return the kernel of the module, with a new `model` that asks for the price of tea and then answers."""
+    kernel.run('model = scripted(calling("price", item="tea"), "It is 3.2.", "It is 3.5.")')
     return kernel

@@ -1,4 +1,4 @@
-"""What Tab offers after `%agent`, asked of a real kernel as a notebook asks it."""
+"""What the Tab key completes after `%agent`, in a real kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"),
+    ("typed", "completion"),
     [
         ("%agent -m ec", "echo"),
         ("%agent -m mo", "model"),
@@ -25,16 +25,16 @@ import pytest
         ("%%agent -m off", "offline"),
     ],
 )
-def test_tab_offers_what_may_stand_there(notebook: Any, typed: str, offered: str) -> None:
+def test_tab_completes_options_commands_and_values(notebook: Any, typed: str, completion: str) -> None:
     notebook.run("%agent -m model --pause Hello")
-    assert any(match.endswith(offered.split(",")[-1]) for match in notebook.completes(typed))
+    assert any(match.endswith(completion.split(",")[-1]) for match in notebook.completes(typed))
 
 
-def test_tab_offers_the_ids_of_runs(notebook: Any) -> None:
+def test_tab_completes_the_ids_of_runs(notebook: Any) -> None:
     notebook.run("%agent -m model --pause Hello")
-    name = notebook.value("agent_run.id")
-    assert name in notebook.completes(f"%agent resume {name[:4]}")
+    id = notebook.value("agent_run.id")
+    assert id in notebook.completes(f"%agent resume {id[:4]}")
 
 
-def test_tab_offers_no_command_within_a_task(notebook: Any) -> None:
+def test_tab_completes_no_commands_within_a_task(notebook: Any) -> None:
     assert "inject" not in notebook.completes("%agent please inj")

@@ -1,4 +1,4 @@
-"""What is seen while a run goes on: in a notebook a live view, in a terminal a line per step."""
+"""What is shown while a run continues: a live view in a notebook, a line per step in a terminal."""
 
 from __future__ import annotations
 
@@ -18,70 +18,70 @@ from kernel.conftest import LONG_ENOUGH
 from agentkit import Agent, Call, Reply
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.notebook.display import Lines, Table, follow
+from agentkit.notebook.display import Listing, StepPrinter, follow
 
 
-def until(client: Any, enough: Any) -> list[dict[str, Any]]:
-    """Give what the kernel says, until it is enough."""
-    found, end = [], time.monotonic() + LONG_ENOUGH
-    while not (found and enough(found[-1])):
-        found.append(client.get_iopub_msg(timeout=end - time.monotonic()))
-    return found
+def updates_until(notebook: Any, cell: Any, text: str) -> list[dict[str, Any]]:
+    """Return the updates of outputs since a cell was run, until the output of that cell begins with a text."""
+    (shown,) = [message for message in cell.messages if message["msg_type"] == "display_data"]
+    messages, end = list(cell.messages), time.monotonic() + LONG_ENOUGH
+    while True:
+        updates = [message for message in messages if message["msg_type"] == "update_display_data"]
+        own_texts = [u["content"]["data"]["text/plain"] for u in updates if display_id(u) == display_id(shown)]
+        if any(own_text.startswith(text) for own_text in own_texts):
+            return updates
+        messages.append(notebook.client.get_iopub_msg(timeout=end - time.monotonic()))
+
+
+def display_id(message: dict[str, Any]) -> str:
+    return str(message["content"]["transient"]["display_id"])
 
 
 def test_the_output_of_the_starting_cell_shows_the_end_while_other_cells_run(notebook: Any) -> None:
     notebook.run("import threading; bell = threading.Event()\ndef waits(): bell.wait(10); return 'rung'")
-    notebook.run("model = scripted(asks('waits'), 'done')")
+    notebook.run("model = scripted(calling('waits'), 'done')")
     started = notebook.run("%agent -m model -t waits Go.")
-    first = next(message for message in started.messages if message["msg_type"] == "display_data")
-    name = first["content"]["transient"]["display_id"]
     notebook.client.execute("bell.set()", silent=True)
-    messages = until(
-        notebook.client, lambda message: "Run done" in message["content"].get("data", {}).get("text/plain", "")
-    )
-    updates = [message for message in messages if message["msg_type"] == "update_display_data"]
-    assert {message["content"]["transient"]["display_id"] for message in updates} == {name}
+    assert len({display_id(update) for update in updates_until(notebook, started, "Run done")}) == 1
 
 
-def test_a_thousand_events_are_a_few_messages(notebook: Any) -> None:
-    notebook.run("def go(): pass\nmodel = scripted(*[asks('go') for _ in range(300)], 'done')")
-    started = notebook.run("%agent -m model -n 400 -t go Go.\nagent_run.wait()\nimport time; time.sleep(0.3)")
-    updates = [message for message in started.messages if message["msg_type"] == "update_display_data"]
-    assert len(updates) == 1 and updates[0]["content"]["data"]["text/plain"].startswith("Run done: 602 steps")
-    sent = [message for message in started.messages if message["msg_type"] == "comm_msg"]
-    seconds = (sent[-1]["header"]["date"] - sent[0]["header"]["date"]).total_seconds()
-    assert 1 <= len(sent) < 10 + 30 * seconds
+def test_an_output_is_updated_once_whatever_the_number_of_steps(notebook: Any) -> None:
+    notebook.run("def go(): pass\nmodel = scripted(*[calling('go') for _ in range(300)], 'done')")
+    started = notebook.run("%agent -m model -n 400 -t go Go.\nagent_run.wait()")
+    assert len(updates_until(notebook, started, "Run done: 602 steps")) == 1
 
 
 def test_a_run_that_is_played_again_is_shown_in_the_cell_that_plays_it(notebook: Any) -> None:
     notebook.run("%agent -m model -t price --pause The price of tea")
-    cell = notebook.run("%agent play\nagent_run.wait()\nimport time; time.sleep(0.3)")
-    assert [message["msg_type"] for message in cell.messages].count("display_data") == 1
-    again = notebook.run("%agent undo\n%agent play\nagent_run.wait()\ntime.sleep(0.3)")
-    shown = [m["content"]["transient"]["display_id"] for m in again.messages if m["msg_type"] == "display_data"]
-    drawn = {m["content"]["transient"]["display_id"] for m in again.messages if m["msg_type"] == "update_display_data"}
-    assert len(shown) == 1 and shown[0] in drawn
+    for cell in ("%agent play\nagent_run.wait()", "%agent undo\n%agent play\nagent_run.wait()"):
+        assert updates_until(notebook, notebook.run(cell), "Run done")
 
 
-def test_a_table_shows_hostile_text_as_text() -> None:
-    table = Table(("name",), [("<img src=x onerror=alert(1)>\x1b[31m\u202e",)], note="<b>")
-    assert "<img" not in table._repr_html_() and "&lt;b&gt;" in table._repr_html_()
-    assert "\x1b" not in repr(table) and "\u202e" not in repr(table)
+def test_a_listing_shows_hostile_text_as_text() -> None:
+    listing = Listing(("name",), [("<img src=x onerror=alert(1)>\x1b[31m\u202e",)], note="<b>")
+    assert "<img" not in listing._repr_html_() and "&lt;b&gt;" in listing._repr_html_()
+    assert "\x1b" not in repr(listing) and "\u202e" not in repr(listing)
 
 
-PLAIN = """
+def test_a_listing_shows_every_row() -> None:
+    listing = Listing(("name", "value"), [(f"name {n}", "$5" * 100) for n in range(100)], note="all of them")
+    assert repr(listing).count("\n") == 101 and "… (+100 characters)" in repr(listing)
+    assert listing._repr_html_().count("<tr>") == 101 and "mathjax_ignore" in listing._repr_html_()
+    assert "all of them" in listing._repr_html_() and repr(listing).endswith("all of them")
+
+
+SCRIPT = """
 from IPython.core.interactiveshell import InteractiveShell
 import sys
 shell = InteractiveShell.instance()
 def cell(code):
-    done = shell.run_cell(code)
-    return done.result
+    return shell.run_cell(code).result
 cell("%agent too early")
 cell("%load_ext agentkit")
-held = cell("%agent -m offline -t math --pause What is 3 * 17?")
+run = cell("%agent -m offline -t math --pause What is 3 * 17?")
 cell("%agent step")
 cell("%agent play\\nagent_run.wait();")
-assert held.status == "done", held
+assert run.status == "done", run
 cell("%agent runz")
 print("ipywidgets" in sys.modules, "nbformat" in sys.modules)
 cell("%unload_ext agentkit")
@@ -90,21 +90,21 @@ cell("%agent too late")
 
 
 def test_plain_ipython_has_the_magics_and_prints_each_step(home: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", PLAIN], capture_output=True, text=True, timeout=60, cwd=home)
-    assert done.returncode == 0, done.stderr
-    errors = [line for line in done.stderr.split("\n") if line]
+    finished = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, cwd=home)
+    assert finished.returncode == 0, finished.stderr
+    errors = [line for line in finished.stderr.split("\n") if line]
     assert errors == [
         "UsageError: Line magic function `%agent` not found.",
-        "UsageError: unknown command 'runz'; did you mean 'runs'? A task that begins so is written %agent -- runz …",
+        "UsageError: unknown command 'runz'; did you mean 'runs'? If it is a task, write %agent -- runz …",
         "UsageError: Line magic function `%agent` not found.",
     ]
-    lines = done.stdout.split("\n")
+    lines = finished.stdout.split("\n")
     assert "Action       calculate(expression='3 * 17')" in lines and "Observation  51" in lines
     assert lines[-2] == "False False"
 
 
 def test_the_terminal_prints_steps_in_colour_while_the_prompt_waits(home: Path) -> None:
-    main, its = pty.openpty()
+    main, child = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "IPYTHONDIR": str(home)}
     environment.pop("NO_COLOR", None)
     command = [
@@ -117,8 +117,8 @@ def test_the_terminal_prints_steps_in_colour_while_the_prompt_waits(home: Path) 
         "--ext",
         "agentkit",
     ]
-    terminal = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environment, close_fds=True)
-    os.close(its)
+    terminal = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env=environment, close_fds=True)
+    os.close(child)
     try:
         os.write(main, b"%agent -m echo Hello there\n")
         read_until(main, b"\x1b[32mAnswer       Hello there")
@@ -131,22 +131,22 @@ def test_the_terminal_prints_steps_in_colour_while_the_prompt_waits(home: Path) 
 
 
 def read_until(terminal: int, text: bytes) -> bytes:
-    seen, end = b"", time.monotonic() + LONG_ENOUGH
-    while text not in seen:
-        assert select.select([terminal], [], [], max(0.0, end - time.monotonic()))[0], seen
-        seen += os.read(terminal, 65536)
-    return seen
+    output, end = b"", time.monotonic() + LONG_ENOUGH
+    while text not in output:
+        assert select.select([terminal], [], [], max(0.0, end - time.monotonic()))[0], output
+        output += os.read(terminal, 65536)
+    return output
 
 
-def test_a_line_holds_nothing_that_a_terminal_would_obey(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_printed_line_contains_no_characters_that_a_terminal_interprets(capsys: pytest.CaptureFixture[str]) -> None:
     run = Agent(Scripted([Reply("FINAL_ANSWER: \x1b]0;mine\x07 [red]x[/red]")]), journal=None).start("x", paused=True)
-    Lines(run)
+    StepPrinter(run)
     run.drive()
-    said = capsys.readouterr().out
-    assert "[red]x[/red]" in said and "\x1b" not in said and "\x07" not in said
+    output = capsys.readouterr().out
+    assert "[red]x[/red]" in output and "\x1b" not in output and "\x07" not in output
 
 
-def test_lines_of_two_runs_at_once_say_which_run_they_belong_to(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_lines_of_two_parallel_runs_begin_with_the_id_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     began, bell = threading.Event(), threading.Event()
 
     def waits() -> None:
@@ -154,8 +154,8 @@ def test_lines_of_two_runs_at_once_say_which_run_they_belong_to(capsys: pytest.C
         began.set()
         bell.wait(LONG_ENOUGH)
 
-    asks = Reply("I wait.", (Call("waits", {}, "1"),))
-    slow = Agent(Scripted([asks, "slow"], abilities=Abilities(tools=True)), [waits], journal=None).start(
+    wait = Reply("I wait.", (Call("waits", {}, "1"),))
+    slow = Agent(Scripted([wait, "slow"], abilities=Abilities(tools=True)), [waits], journal=None).start(
         "x", paused=True
     )
     quick = Agent(Scripted(["quick"]), journal=None).start("x", paused=True)

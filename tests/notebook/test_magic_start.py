@@ -1,4 +1,4 @@
-"""`%agent` starts a run: what it takes, what it gives back, and what it refuses."""
+"""`%agent` starts a run: its options, its result, and what it refuses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def test_a_task_in_a_line_starts_a_run_that_the_next_cell_awaits(notebook: Any) 
     assert notebook.value("agent_run.task['task'][0]['text']") == "What's the price of tea?"
 
 
-def test_the_cell_ends_while_the_run_goes_on(notebook: Any) -> None:
+def test_the_cell_ends_while_the_run_continues(notebook: Any) -> None:
     notebook.run("import threading; bell = threading.Event()\ndef waits(): bell.wait(); return 'rung'")
-    notebook.run("model = scripted(asks('waits'), 'done')")
+    notebook.run("model = scripted(calling('waits'), 'done')")
     assert "Run" in notebook.run("%agent -m model -t waits Wait.").text
     assert notebook.value("agent_run.status") == "running"
     notebook.run("bell.set(); agent_run.wait()")
@@ -29,17 +29,17 @@ def test_wait_shows_the_finished_trace_once_and_nothing_is_sent_afterwards(noteb
     assert not [message for message in cell.messages if message["msg_type"] == "update_display_data"]
 
 
-def test_wait_shows_the_trace_also_when_more_stands_below_in_the_cell(notebook: Any) -> None:
+def test_wait_shows_the_trace_even_if_the_cell_has_more_lines(notebook: Any) -> None:
     cell = notebook.run("%agent -m model -t price --wait The price of tea\nagent_run.status")
     assert [data["text/plain"].split(":")[0] for data in cell.shown] == ["Run done", "'done'"]
 
 
-def test_a_run_is_given_back_and_shown_once_when_it_is_assigned(notebook: Any) -> None:
-    cell = notebook.run("given = %agent -m model -t price --wait What is the price of tea?\ngiven is agent_run")
+def test_a_run_can_be_assigned_and_is_shown_once(notebook: Any) -> None:
+    cell = notebook.run("assigned = %agent -m model -t price --wait What is the price of tea?\nassigned is agent_run")
     assert len(cell.shown) == 2 and cell.shown[1]["text/plain"] == "True"
 
 
-def test_nobody_to_watch_means_wait(notebook: Any) -> None:
+def test_cells_wait_for_runs_if_nobody_watches(notebook: Any) -> None:
     notebook.run("import os; os.environ['AGENTKIT_NONINTERACTIVE'] = '1'")
     try:
         cell = notebook.run("%agent -m model -t price The price of tea")
@@ -48,12 +48,12 @@ def test_nobody_to_watch_means_wait(notebook: Any) -> None:
     assert len(cell.shown) == 1 and cell.text.startswith("Run done")
 
 
-def test_pause_holds_the_run_before_its_first_step(notebook: Any) -> None:
+def test_pause_pauses_the_run_before_its_first_step(notebook: Any) -> None:
     assert notebook.run("%agent -m model -t price --pause The price of tea").text.startswith("Run paused: 0 steps")
     assert notebook.value("model.calls") == "0"
 
 
-def test_a_cell_body_is_the_task_just_as_it_stands(notebook: Any) -> None:
+def test_a_cell_body_is_the_task_exactly_as_typed(notebook: Any) -> None:
     notebook.run("name = 'tea'")
     notebook.run('%%agent -m model -t price --pause\nfor {name} in {"a": 1}:\n    --wait $5')
     assert notebook.value("agent_run.task['task'][0]['text']") == 'for {name} in {"a": 1}:\n    --wait $5'
@@ -61,29 +61,29 @@ def test_a_cell_body_is_the_task_just_as_it_stands(notebook: Any) -> None:
     assert notebook.value("agent_run.task['task'][0]['text']") == "Translate:\nthe tea"
 
 
-def test_variables_and_expressions_are_filled_into_a_line(notebook: Any) -> None:
+def test_variables_and_expressions_are_expanded_in_a_line(notebook: Any) -> None:
     notebook.run("name, n = 'tea', 2")
     notebook.run('%agent -m echo --pause {n + 1} x {name!r} for $5 and {"a": 1} and {{n}}')
     assert notebook.value("agent_run.task['task'][0]['text']") == "3 x 'tea' for $5 and {\"a\": 1} and {n}"
 
 
-def test_the_local_variables_of_a_function_are_filled_in(notebook: Any) -> None:
+def test_the_local_variables_of_a_function_are_expanded(notebook: Any) -> None:
     notebook.run("def ask(inner):\n    %agent -m echo --pause about {inner}\nask('oolong')")
     assert notebook.value("agent_run.task['task'][0]['text']") == "about oolong"
 
 
-def test_what_a_variable_holds_is_never_read_as_a_command_or_an_option(notebook: Any) -> None:
+def test_the_value_of_a_variable_is_never_parsed_as_a_command_or_an_option(notebook: Any) -> None:
     notebook.run("hostile = 'stop --wait --reason x'")
     notebook.run("%agent -m echo --pause {hostile}")
     assert notebook.value("agent_run.task['task'][0]['text'], agent_run.status") == "stop --wait --reason x paused"
 
 
-def test_a_lone_double_dash_makes_a_task_of_anything(notebook: Any) -> None:
+def test_anything_after_a_double_dash_is_the_task(notebook: Any) -> None:
     notebook.run("%agent -m echo --pause -- stop --wait")
     assert notebook.value("agent_run.task['task'][0]['text']") == "stop --wait"
 
 
-def test_engine_iterations_and_tools_are_those_that_are_named(notebook: Any) -> None:
+def test_options_set_the_engine_the_iterations_and_the_tools(notebook: Any) -> None:
     notebook.run(
         "from agentkit import Answer, Think\n"
         "def one_thought(task, *, tools=()):\n    reply = yield Think(task, tools)\n    return Answer(reply.text, task)\n"
@@ -117,9 +117,9 @@ def test_config_sets_the_defaults(notebook: Any) -> None:
     assert notebook.run("%agent --pause Say this") and notebook.value("agent_run.agent.model") == "Offline()"
 
 
-def test_two_runs_at_once_are_two_runs_and_commands_act_on_the_last_or_the_one_named(notebook: Any) -> None:
+def test_of_two_parallel_runs_a_command_acts_on_the_last_one_or_the_one_it_names(notebook: Any) -> None:
     notebook.run("bell = threading.Event()\ndef waits(): bell.wait(); return 'rung'")
-    notebook.run("one, two = scripted(asks('waits'), 'one'), scripted(asks('waits'), 'two')")
+    notebook.run("one, two = scripted(calling('waits'), 'one'), scripted(calling('waits'), 'two')")
     notebook.run("%agent -m one -t waits -o first Go.\n%agent -m two -t waits -o second Go.")
     assert notebook.value("first.status, second.status, agent_run is second") == "running running True"
     assert "pausing" in notebook.run("%agent pause -r first").text
@@ -131,58 +131,58 @@ def test_two_runs_at_once_are_two_runs_and_commands_act_on_the_last_or_the_one_n
     assert notebook.value("first.status, agent_run is second") == "paused True"
 
 
-def test_an_interrupt_shows_where_the_run_stands_and_raises(notebook: Any) -> None:
+def test_an_interrupt_shows_the_run_and_raises(notebook: Any) -> None:
     notebook.run(
         "def interrupts():\n    import _thread; _thread.interrupt_main(); bell.wait(1); return 'late'\nbell = threading.Event()"
     )
-    notebook.run("model = scripted(asks('interrupts'), 'done')")
+    notebook.run("model = scripted(calling('interrupts'), 'done')")
     cell = notebook.cell("%agent -m model -t interrupts --wait Go.")
     assert "KeyboardInterrupt" in cell.error and cell.text.startswith("Run paused: 2 steps")
     notebook.run("%agent play --wait")
     assert notebook.value("agent_run.answer") == "done"
 
 
-def test_a_model_that_fails_is_told_in_a_line_below_the_trace(notebook: Any) -> None:
+def test_the_failure_of_a_model_is_reported_in_a_line_below_the_trace(notebook: Any) -> None:
     notebook.run("model = scripted(ConnectionError('nobody there'), 'It is up again.')")
     cell = notebook.cell("%agent -m model --wait Hello there")
-    assert "Run failed" in cell.text and "nobody there" in cell.said and not cell.error
+    assert "Run failed" in cell.text and "nobody there" in cell.stderr and not cell.error
     notebook.run("%agent play --wait")
     assert notebook.value("agent_run.answer") == "It is up again."
 
 
-def test_what_a_provider_says_is_shown_in_one_line_that_no_terminal_obeys(notebook: Any) -> None:
+def test_the_error_of_a_provider_is_shown_in_one_line_without_control_characters(notebook: Any) -> None:
     notebook.run("model = scripted(ConnectionError('first\\nsecond\\x1b[2J'), 'done')")
     assert "first second\N{REPLACEMENT CHARACTER}[2J" in notebook.refuses("%agent -m model --wait Hello there")
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "error"),
     [
         ("%agent --modle echo hi", "unknown option '--modle'; did you mean '--model'?"),
         ("%agent -m ecko hi", "unknown model 'ecko'; did you mean 'echo'?"),
         ("%agent -e reakt hi", "unknown engine 'reakt'; did you mean 'react'?"),
         ("%agent -t prise hi", "unknown tool 'prise'; did you mean 'price'?"),
-        ("%agent -t LESSON hi", "unknown tool 'LESSON'"),
+        ("%agent -t SETUP hi", "unknown tool 'SETUP'"),
         ("%agent -n 0 hi", "max_iterations must be at least 1, not 0"),
         ("%agent -n many hi", "invalid int value: 'many'"),
-        ("%agent -o 2nd hi", "'2nd' is no name for a variable"),
+        ("%agent -o 2nd hi", "'2nd' is not a valid name for a variable"),
         ("%agent -m", "expected one argument"),
         ("%agent --wait", "the task is missing"),
-        ("%agent What is the time --wait", "options stand before the text"),
-        ("%agent What is 2 * 3? -t math", "and -t stands in it"),
-        ("%agent What is 2 * 3? -p", "and -p stands in it"),
+        ("%agent What is the time --wait", "options go before the text, but --wait is in the text"),
+        ("%agent What is 2 * 3? -t math", "but -t is in the text"),
+        ("%agent What is 2 * 3? -p", "but -p is in the text"),
         ("%agent runz", "unknown command 'runz'; did you mean 'runs'?"),
         ("%agent edti 3 --text x", "did you mean 'edit'?"),
         ("%agent exprot trace.ipynb", "did you mean 'export'?"),
         ("%agent stop the music", "does not take 'the music'"),
         ("%agent about {nobody}", "NameError: name 'nobody' is not defined"),
         ("%agent -m 'echo hi", "No closing quotation"),
-        ("%agent -r agent_run hello", "-r chooses the run of a command"),
+        ("%agent -r agent_run hello", "-r selects the run of a command"),
     ],
 )
-def test_wrong_input_is_refused_in_one_line_and_nothing_is_started(notebook: Any, line: str, says: str) -> None:
+def test_wrong_input_is_refused_in_one_line_and_starts_nothing(notebook: Any, line: str, error: str) -> None:
     before = notebook.value("id(globals().get('agent_run'))")
-    assert says in notebook.refuses(line)
+    assert error in notebook.refuses(line)
     assert notebook.value("id(globals().get('agent_run'))") == before
 
 

@@ -1,4 +1,4 @@
-"""`%agent record` and `%agent replay`: a tape in place of the network, for a whole notebook."""
+"""`%agent record` and `%agent replay`: a tape instead of the network, for a whole notebook."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from loopback import Loopback, answer, completion
 
 
-def test_what_one_cell_records_another_plays_when_the_host_is_gone(notebook: Any, tmp_path: Path) -> None:
+def test_a_tape_recorded_in_one_cell_is_played_in_another_without_the_host(notebook: Any, tmp_path: Path) -> None:
     path = tmp_path / "talk.json"
     with Loopback([answer(completion("from the host"))]) as host:
         assert "0 exchanges, record" in notebook.run(f"%agent record {path}").text
@@ -18,15 +18,15 @@ def test_what_one_cell_records_another_plays_when_the_host_is_gone(notebook: Any
     try:
         assert "1 exchanges, replay" in notebook.run(f"%agent replay {path}").text
         assert "from the host" in notebook.run("%agent -w -m http://127.0.0.1:9/v1#m -t none say it").text
-        assert "NotRecorded" in notebook.cell("%agent -w -m http://127.0.0.1:9/v1#m -t none say more").said
+        assert "NotRecorded" in notebook.cell("%agent -w -m http://127.0.0.1:9/v1#m -t none say more").stderr
     finally:
         notebook.run("%agent replay --off")
-    assert notebook.run("%agent replay --off").text == "no tape is in place"
-    assert "no tape is in place: %agent replay FILE" in notebook.run("%agent replay").text
+    assert notebook.run("%agent replay --off").text == "no tape is inserted"
+    assert "no tape is inserted; %agent replay FILE" in notebook.run("%agent replay").text
     assert "there is no tape" in notebook.refuses("%agent replay nowhere.json")
 
 
-def test_a_model_of_a_url_can_be_named_and_its_failure_is_told(notebook: Any) -> None:
-    said = notebook.cell("%agent -w -m http://127.0.0.1:9/v1#m -t none hello")
-    assert "ModelUnreachable: 127.0.0.1:9 (m) cannot be reached" in said.said + said.error
-    assert "%agent play tries again" in said.said + said.error
+def test_a_model_can_be_a_url_and_its_failure_is_reported(notebook: Any) -> None:
+    cell = notebook.cell("%agent -w -m http://127.0.0.1:9/v1#m -t none hello")
+    assert "ModelUnreachable: 127.0.0.1:9 (m) cannot be reached" in cell.stderr + cell.error
+    assert "%agent play tries again" in cell.stderr + cell.error

@@ -1,4 +1,4 @@
-"""A view without a browser: it keeps what it was sent, and draws it as the browser's store does."""
+"""A view without a browser: it applies the messages that it receives as the store of the browser does."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from splitting import split
 from agentkit import Agent, Call, Reply, Run
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.view.dispatcher import Dispatcher
 from agentkit.view.feed import Feed
-from agentkit.view.hand import Hand
 
 Data = dict[str, Any]
-PATIENCE = 10.0
+TIMEOUT = 10.0
 
 
 class Screen:
-    """A place that shows a run: it applies every message, and refuses what a browser could not apply."""
+    """A page that shows a run: it applies every message, and fails if a browser could not apply one."""
 
     def __init__(self) -> None:
         self.messages: list[Data] = []
@@ -32,7 +32,8 @@ class Screen:
         self.pictures: Data = {}
         self.streaming: dict[tuple[str, int], str] = {}
         self.first = self.total = self.seq = 0
-        self.rests: list[str] = []
+        self.idle_statuses: list[str] = []
+        self.is_frozen = False
         self.shown: list[Run] = []
         self.cells: list[Data] = []
         self.name = "run"
@@ -56,7 +57,7 @@ class Screen:
         kind = event["k"]
         if kind == "line":
             assert event["keep"] <= self.first + len(self.cards), "a card is missing"
-            self.first = min(self.first, event["keep"])  # what stood before that was not asked for
+            self.first = min(self.first, event["keep"])  # earlier cards have not been loaded
             self.cards[event["keep"] - self.first :] = event["cards"]
             self.total, self.map = event["total"], self.map[: event["keep"]] + event["map"]
             for card in event["cards"]:
@@ -65,17 +66,17 @@ class Screen:
             for card in self.cards:
                 card["siblings"] = event["of"].get(str(card["id"]), card.get("siblings"))
         elif kind == "delta":
-            place = event["path"], event["index"]
-            self.streaming[place] = self.streaming.get(place, "") + event["text"]
+            position = event["path"], event["index"]
+            self.streaming[position] = self.streaming.get(position, "") + event["text"]
         elif kind == "undelta":
             self.streaming.pop((event["path"], event["index"]), None)
         else:
             setattr(self, kind, event[kind])
 
-    def rest(self, status: str, seq: int) -> None:
-        self.rests.append(status)
+    def idle(self, status: str, seq: int) -> None:
+        self.idle_statuses.append(status)
 
-    def variable(self, run: Run) -> str:
+    def variable_name(self, run: Run) -> str:
         return self.name
 
     def predicate(self, text: str) -> Callable[[Any], Any]:
@@ -91,23 +92,23 @@ class Screen:
         return done
 
     def freeze(self) -> None:
-        self.rests.append("frozen")
+        self.is_frozen = True
 
 
 class Viewed:
-    """A run, its screen, and a hand to act with."""
+    """A run, the screen that shows it, and the commands of the person in front of it."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.screen = run, Screen()
         self.feed = Feed(run, self.screen)
-        self.hand = Hand(self.feed)
+        self.dispatcher = Dispatcher(self.feed)
         self.feed.hello()
-        self.until(lambda: self.screen.head)
+        self.until(lambda: any(message["t"] == "reset" for message in self.screen.messages))
 
-    def do(self, cmd: Any, **more: Any) -> Any:
-        """Give a command, and its result once it is there; a refusal is raised as text."""
+    def execute(self, cmd: Any, **arguments: Any) -> Any:
+        """Send a command, and return its result. Raises `LookupError` with the text of a refusal."""
         cid = f"{cmd}-{len(self.screen.messages)}-{time.monotonic()}"
-        self.hand.take({"t": "cmd", "v": 1, "cid": cid, "cmd": cmd, **more})
+        self.dispatcher.take({"t": "cmd", "v": 1, "cid": cid, "cmd": cmd, **arguments})
         self.until(lambda: cid in self.screen.answers)
         answer = self.screen.answers[cid]
         if answer["t"] == "nak":
@@ -115,23 +116,23 @@ class Viewed:
         return answer["result"]
 
     def settle(self, *commands: str) -> None:
-        """Give commands one after the other, each when the run rests again."""
+        """Send commands one after the other, each as soon as the run has stopped running."""
         for command in commands:
-            self.do(command)
+            self.execute(command)
             self.until(lambda: self.run.status != "running")
         self.until(lambda: self.screen.head["status"] == self.run.status and self.screen.total == len(self.run))
 
-    def until(self, true: Callable[[], Any]) -> None:
-        """Wait until something is so."""
-        end = time.monotonic() + PATIENCE
-        while not true():
-            assert time.monotonic() < end, f"never so: {self.screen.head.get('status')}, {self.screen.messages[-1:]}"
+    def until(self, condition: Callable[[], Any]) -> None:
+        """Wait until a condition is true."""
+        end = time.monotonic() + TIMEOUT
+        while not condition():
+            assert time.monotonic() < end, f"never true: {self.screen.head.get('status')}, {self.screen.messages[-1:]}"
             time.sleep(0.005)
 
 
 @pytest.fixture
 def view() -> Iterator[Callable[[Run], Viewed]]:
-    """Show runs."""
+    """Return a function that shows a run."""
     shown: list[Viewed] = []
 
     def show(run: Run) -> Viewed:
@@ -139,17 +140,17 @@ def view() -> Iterator[Callable[[Run], Viewed]]:
         return shown[-1]
 
     yield show
-    for each in shown:
-        each.feed.close()
+    for viewed in shown:
+        viewed.feed.close()
 
 
-def asks(name: str, text: str = "", **arguments: Any) -> Reply:
-    """A reply that asks for one tool."""
-    return Reply(text or f"I ask {name}.", (Call(name, arguments, f"{name}-{len(arguments)}"),))
+def calling(name: str, text: str = "", **arguments: Any) -> Reply:
+    """Return a reply that calls one tool."""
+    return Reply(text or f"I call {name}.", (Call(name, arguments, f"{name}-{len(arguments)}"),))
 
 
 def paused(*replies: Any, tools: Any = (), **options: Any) -> Run:
-    """A paused run of a scripted model with native tool calls."""
+    """Return a paused run of a scripted model with native tool calls."""
     model = Scripted(list(replies), abilities=Abilities(tools=True))
     return Agent(model, list(tools), journal=options.pop("journal", "memory"), **split(options)).start(
         "Go.", paused=True

@@ -1,4 +1,4 @@
-"""What a view is sent: it always shows what the run is, in few messages, whoever changes it."""
+"""What is sent to a view: it always shows the present state of the run, whoever changes it, and needs few messages."""
 
 from __future__ import annotations
 
@@ -9,49 +9,48 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from view.conftest import Viewed, asks, paused
+from view.conftest import Viewed, calling, paused
 
 from agentkit import Agent, Call, Reply, tool
 from agentkit.errors import AgentkitError
 from agentkit.models.base import Abilities, Chunk
 from agentkit.view import cards
+from agentkit.view.wire import CLOCK
 
 View = Callable[..., Viewed]
 
 
 @tool(effect="pure")
 def price(item: str) -> int:
-    """Give the price of an item."""
+    """Look up the price of an item."""
     return len(item)
 
 
-def shows_the_run(viewed: Viewed) -> None:
-    """The screen holds exactly the cards, the map and the status that the run has now."""
+def check_screen(viewed: Viewed) -> None:
+    """Check that the screen has exactly the cards, the map and the status of the run."""
     viewed.until(lambda: viewed.screen.head["status"] == viewed.run.status and viewed.screen.total == len(viewed.run))
     entries, screen = viewed.run.entries, viewed.screen
     viewed.until(lambda: [card["id"] for card in screen.cards] == [entry.id for entry in entries[screen.first :]])
-    assert screen.map == "".join(map(cards.letter, entries))
+    assert screen.map == "".join(map(cards.map_letter, entries))
     assert [card["n"] for card in screen.cards] == list(range(screen.first, screen.total))
     for card, entry in zip(screen.cards, entries[screen.first :], strict=True):
-        assert len(card.get("siblings") or [1]) == len(viewed.feed.family.siblings(entry))
+        assert len(card.get("siblings") or [1]) == len(viewed.feed.siblings.of(entry))
 
 
-def test_a_step_is_one_card_more(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "3", tools=[price]))
+def test_a_step_adds_one_card(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "3", tools=[price]))
     assert [card["kind"] for card in viewed.screen.cards] == ["begin"]
     viewed.settle("step", "step")
     kinds = [card["kind"] for card in viewed.screen.cards]
     assert kinds == ["begin", "think", "act"] and viewed.screen.cards[2]["text"] == "3"
-    assert (
-        sum(len(event["cards"]) for m in viewed.screen.messages for event in m.get("ev", ()) if event["k"] == "line")
-        == 2
-    )
+    line_events = [event for m in viewed.screen.messages for event in m.get("ev", ()) if event["k"] == "line"]
+    assert sum(len(event["cards"]) for event in line_events) == 2
 
 
-def test_what_is_done_in_python_is_seen(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "3", tools=[price]))
+def test_changes_in_python_are_shown(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "3", tools=[price]))
     next(viewed.run)
-    shows_the_run(viewed)
+    check_screen(viewed)
     viewed.run.break_at(tool="price")
     viewed.until(lambda: viewed.screen.head["breakpoints"])
     viewed.run.inject("Hurry.")
@@ -59,20 +58,20 @@ def test_what_is_done_in_python_is_seen(view: View) -> None:
     viewed.run.state.breakpoints.clear()
     viewed.until(lambda: not viewed.screen.head["breakpoints"])
     viewed.run.edit(1, text="I guess.", calls=[Call("price", {"item": "coffee"}, "x")])
-    shows_the_run(viewed)
+    check_screen(viewed)
     assert viewed.screen.map == "bT"
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_screen_is_right_whatever_is_done(view: View, seed: int) -> None:
+def test_the_screen_is_correct_after_any_sequence_of_changes(view: View, seed: int) -> None:
     chance = random.Random(seed)
     replies = [
         Reply("two", (Call("price", {"item": "a"}, "1"), Call("price", {"item": "bb"}, "2"))),
-        asks("price", item="c"),
+        calling("price", item="c"),
     ] * 40
     viewed = view(paused(*replies, tools=[price], max_iterations=30))
     run = viewed.run
-    verbs: list[Callable[[], Any]] = [
+    changes: list[Callable[[], Any]] = [
         lambda: next(run),
         run.step_over,
         run.undo,
@@ -83,37 +82,42 @@ def test_the_screen_is_right_whatever_is_done(view: View, seed: int) -> None:
     ]
     for _ in range(25):
         try:
-            chance.choice(verbs)()
+            chance.choice(changes)()
         except (AgentkitError, StopIteration):
             pass
         if chance.random() < 0.2:
             viewed.feed.hello()
         elif chance.random() < 0.5:
-            shows_the_run(viewed)
-    shows_the_run(viewed)
+            check_screen(viewed)
+    check_screen(viewed)
 
 
 def test_a_long_trace_opens_at_its_end_and_is_paged(view: View) -> None:
-    run = paused(*[asks("price", item="tea") for _ in range(400)], "done", tools=[price], max_iterations=500)
+    run = paused(*[calling("price", item="tea") for _ in range(400)], "done", tools=[price], max_iterations=500)
     run.drive()
     viewed = view(run)
     screen = viewed.screen
     assert screen.total == len(run) and len(screen.cards) == 50 and len(screen.map) == screen.total
-    page = viewed.do("page", before=screen.first, count=100)
+    page = viewed.execute("page", before=screen.first, count=100)
     assert page["first"] == screen.first - 100 and len(page["cards"]) == 100
-    assert viewed.do("page", before=0, count=10)["cards"] == []
+    assert viewed.execute("page", before=0, count=10)["cards"] == []
 
 
-def test_a_thousand_steps_are_a_few_messages(view: View) -> None:
-    viewed = view(paused(*[asks("price", item="tea") for _ in range(500)], "done", tools=[price], max_iterations=1000))
-    began = time.monotonic()
-    viewed.settle("play")
-    shows_the_run(viewed)
-    assert len(viewed.screen.messages) < 10 + 30 * (time.monotonic() - began)
+@pytest.mark.parametrize(("turns", "kind"), [(2, "events"), (90, "events"), (500, "reset")])
+def test_all_steps_between_two_updates_are_sent_in_one_message(view: View, turns: int, kind: str) -> None:
+    replies = [calling("price", item="tea") for _ in range(turns)]
+    viewed = view(paused(*replies, "done", tools=[price], max_iterations=1000))
+    CLOCK.remove(viewed.feed.update)  # from here on, only this test updates the view
+    viewed.feed.update()
+    before = len(viewed.screen.messages)
+    viewed.run.drive()
+    viewed.feed.update()
+    assert [message["t"] for message in viewed.screen.messages[before:]] == [kind]
+    check_screen(viewed)
 
 
 def streaming(pieces: int, pause: float) -> Any:
-    """A model that writes its answer in pieces."""
+    """Return a model that streams its answer in pieces."""
 
     def model(request: Any) -> Iterator[Chunk]:
         for number in range(pieces):
@@ -125,61 +129,61 @@ def streaming(pieces: int, pause: float) -> Any:
     return model
 
 
-def test_what_a_model_says_is_shown_while_it_says_it(view: View) -> None:
+def test_a_reply_is_shown_while_it_is_streamed(view: View) -> None:
     viewed = view(Agent(streaming(30, 0.01), journal="memory").start("Count.", paused=True))
-    viewed.do("step")
+    viewed.execute("step")
     viewed.until(lambda: viewed.screen.streaming)
-    place, said = next(iter(viewed.screen.streaming.items()))
-    assert place == ("", 0) and said.startswith("0 ")
+    position, text = next(iter(viewed.screen.streaming.items()))
+    assert position == ("", 0) and text.startswith("0 ")
     viewed.until(lambda: viewed.run.status != "running")
-    shows_the_run(viewed)
+    check_screen(viewed)
     assert not viewed.screen.streaming
     assert viewed.screen.cards[-1]["text"].split() == [str(number) for number in range(30)]
     deltas = [event["text"] for m in viewed.screen.messages for event in m.get("ev", ()) if event["k"] == "delta"]
     assert "".join(deltas).split() == [str(number) for number in range(len("".join(deltas).split()))]
 
 
-def test_a_stream_that_is_stopped_leaves_nothing(view: View) -> None:
+def test_a_stopped_stream_leaves_nothing(view: View) -> None:
     viewed = view(Agent(streaming(1000, 0.01), journal="memory").start("Count.", paused=True))
-    viewed.do("play")
+    viewed.execute("play")
     viewed.until(lambda: viewed.screen.streaming)
-    viewed.do("stop")
+    viewed.execute("stop")
     viewed.until(lambda: viewed.screen.head["status"] == "stopped")
     viewed.until(lambda: not viewed.screen.streaming)
     assert len(viewed.run) == 1
 
 
-def test_what_no_json_can_say_arrives_all_the_same(view: View) -> None:
-    viewed = view(paused(asks("odd"), "done", tools=[tool(odd)]))
+def test_values_that_are_not_json_are_sent_too(view: View) -> None:
+    viewed = view(paused(calling("unusual"), "done", tools=[tool(unusual)]))
     viewed.settle("step", "step")
     assert "NaN" in json.dumps(viewed.screen.cards[2], allow_nan=False)
 
 
-def odd() -> dict[str, Any]:
-    """Give what is hard to write."""
+def unusual() -> dict[str, Any]:
+    """Return values that JSON cannot express."""
     return {"nan": float("nan"), "half": "\ud83d", "deep": [[[[]]]]}
 
 
-def test_a_run_whose_variable_holds_another_one_now_says_so(view: View) -> None:
+def test_the_name_of_the_variable_disappears_when_it_no_longer_holds_the_run(view: View) -> None:
     viewed = view(paused("done"))
     viewed.screen.name = ""
     viewed.until(lambda: viewed.screen.head["variable"] == "")
 
 
-def test_long_texts_are_cut_and_fetched(view: View) -> None:
+def test_a_long_text_is_truncated_and_loaded_in_full(view: View) -> None:
     long = "x" * 50_000
     viewed = view(paused(long, tools=[price]))
     viewed.settle("step")
     card = viewed.screen.cards[1]
-    assert len(card["text"]) == cards.LIMIT and card["long"]["text"] == 50_000
-    assert viewed.do("text", entry=card["id"], field="text") == {"text": long}
+    assert len(card["text"]) == cards.MAX_TEXT and card["long"]["text"] == 50_000
+    assert viewed.execute("text", entry=card["id"], field="text") == {"text": long}
 
 
-def test_lanes_side_by_side_are_one_line(view: View) -> None:
+def test_parallel_lanes_are_one_branch(view: View) -> None:
     both = Reply("two", (Call("price", {"item": "a"}, "1"), Call("price", {"item": "bb"}, "2")))
     viewed = view(paused(both, "done", "else", tools=[price]))
     viewed.settle("step", "step", "step", "step")
     assert viewed.screen.head["branches"] == 1
-    viewed.do("edit", entry=viewed.screen.cards[2]["id"], base=0, change={"text": "9"})
+    viewed.execute("edit", entry=viewed.screen.cards[2]["id"], base=0, change={"text": "9"})
     viewed.until(lambda: viewed.screen.head["branches"] == 2)
-    assert len(viewed.do("branches")) == 2
+    assert len(viewed.execute("branches")) == 2

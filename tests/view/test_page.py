@@ -1,4 +1,4 @@
-"""What a page sends to a widget: whatever it is, it raises nothing in the kernel and changes nothing that was not asked for."""
+"""Forged messages from a page: none raises an error in the kernel or changes the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORGED: list[Any] = [None, [], {}, "x", 5, -1, 1e308, True, "\ud800", {"a": [1]}
 
 @pytest.fixture
 def page() -> Iterator[View]:
-    """The view of a run that has not begun, in a process without a kernel."""
+    """Yield the view of a run that has not begun, in a process without a kernel."""
     shown = view(Agent(Scripted(["done"]), journal="memory").start("q", paused=True))
     yield shown
     shown.close()
@@ -25,9 +25,9 @@ def page() -> Iterator[View]:
 
 @pytest.mark.parametrize("value", FORGED, ids=repr)
 def test_a_forged_message_is_ignored_or_refused(page: View, value: Any, caplog: pytest.LogCaptureFixture) -> None:
-    heard: list[int] = []
-    page._ask(heard.append, {"t": "insert", "cells": []})
-    (cid,) = page._asked
+    counts: list[int] = []
+    page._request(counts.append, {"t": "insert", "cells": []})
+    (cid,) = page._requests
     with caplog.at_level(logging.WARNING):
         for message in (
             value,
@@ -40,4 +40,4 @@ def test_a_forged_message_is_ignored_or_refused(page: View, value: Any, caplog: 
         ):
             page.widget._handle_custom_msg(message, [])
     assert not caplog.records and len(page.run) == 1
-    assert heard == [value if isinstance(value, int) else 0] and page._can <= {"insert"}
+    assert counts == [value if isinstance(value, int) else 0] and page._abilities <= {"insert"}

@@ -13,7 +13,7 @@ View = Callable[..., Viewed]
 
 
 def planning(task: Any) -> Any:
-    """Plan, then work on one step after the other; the second fails and the third is skipped."""
+    """Make a plan, then perform its steps in order; the second one fails, and the third one is skipped."""
     chat = Chat.of(task)
     chat += yield Think(chat, role="plan")
     plan = ("look", "leap", "land")
@@ -26,7 +26,7 @@ def planning(task: Any) -> Any:
 
 
 def trying(task: Any) -> Any:
-    """Try, be judged, learn, and try again."""
+    """Make two attempts, each with a judgement and a lesson."""
     chat = Chat.of(task)
     for episode, score in ((1, 0.2), (2, 0.9)):
         chat += yield Think(chat, tags={"episode": episode})
@@ -36,7 +36,7 @@ def trying(task: Any) -> Any:
 
 
 def branching(task: Any) -> Any:
-    """Propose two thoughts, score them, keep the second and go on from it."""
+    """Propose two thoughts, score them, and continue from the second one."""
     chat = Chat.of(task)
     for node in ("1", "2"):
         chat += yield Think(chat, role="propose", tags={"node": node, "parent": ""})
@@ -46,7 +46,7 @@ def branching(task: Any) -> Any:
     return Answer("over", chat)
 
 
-def test_a_plan_is_a_check_list_that_fills(view: View) -> None:
+def test_a_plan_is_a_check_list_with_the_state_of_each_step(view: View) -> None:
     viewed = view(paused("1 2 3", "seen", "fallen", "well", engine=planning))
     assert viewed.screen.pictures["plan"] == []
     viewed.settle("step", "step")
@@ -71,17 +71,17 @@ def test_episodes_have_a_score_and_a_lesson(view: View) -> None:
     assert (second["score"], second["ok"], second["lesson"]) == (0.9, True, "keep at it")
 
 
-def test_a_picture_keeps_up_with_a_run_that_is_stepped(view: View) -> None:
+def test_the_overviews_are_updated_after_each_step(view: View) -> None:
     episodes = view(paused("a", "bad", "look first", engine=trying))
     for entries in (1, 2, 3):
         episodes.settle("step")
         episodes.until(
-            lambda many=entries: [each["entries"] for each in episodes.screen.pictures["episodes"]] == [many]
+            lambda count=entries: [episode["entries"] for episode in episodes.screen.pictures["episodes"]] == [count]
         )
     assert episodes.screen.pictures["episodes"][0]["lesson"] == "look first"
     tree = view(paused("left", "3 of 10", engine=branching))
     tree.settle("step", "step")
-    tree.until(lambda: [each["score"] for each in tree.screen.pictures["tree"]] == [3])
+    tree.until(lambda: [node["score"] for node in tree.screen.pictures["tree"]] == [3])
 
 
 def test_thoughts_are_a_tree_with_scores_and_pruned_branches(view: View) -> None:
@@ -94,16 +94,16 @@ def test_thoughts_are_a_tree_with_scores_and_pruned_branches(view: View) -> None
     assert (further["parent"], further["text"], further["chosen"]) == ("2", "further right", True)
 
 
-def test_a_thought_wears_no_tag_that_tells_of_others(view: View) -> None:
+def test_a_card_shows_no_tags_that_are_about_other_steps(view: View) -> None:
     viewed = view(paused("left", "3 of 10", "right", "8 of 10", "further right", engine=branching))
     viewed.settle("play")
     viewed.until(lambda: viewed.screen.total == 7)
-    marks = [card["tags"] for card in viewed.screen.cards]
-    assert marks[1] == {"node": "1"} and marks[5] == {"node": "2.1", "parent": "2"}
+    tags = [card["tags"] for card in viewed.screen.cards]
+    assert tags[1] == {"node": "1"} and tags[5] == {"node": "2.1", "parent": "2"}
 
 
-def strange(task: Any) -> Any:
-    """Tags that mean something else."""
+def with_other_tags(task: Any) -> Any:
+    """Use the same tags for something else."""
     chat = Chat.of(task)
     chat += yield Think(
         chat, tags={"plan": 7, "plan_step": "x", "scores": [1], "episode": "one", "node": None, "pruned": 3}
@@ -111,7 +111,7 @@ def strange(task: Any) -> Any:
     return Answer("over", chat)
 
 
-def test_tags_that_mean_something_else_draw_nothing(view: View) -> None:
-    viewed = view(paused("ok", engine=strange))
+def test_tags_with_another_meaning_are_ignored(view: View) -> None:
+    viewed = view(paused("ok", engine=with_other_tags))
     viewed.settle("play")
     assert viewed.screen.pictures == {"plan": [], "episodes": [], "tree": []} and viewed.screen.map == "btc"

@@ -1,4 +1,4 @@
-"""Pieces of a reply that is asked for again: a view takes back what it has shown."""
+"""The pieces of a reply that is requested again: the view discards what it has shown of the first attempt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def piece(text: str, again: str = "") -> dict[str, Any]:
     return {"path": "", "index": 0, "text": text, "reasoning": "", "again": again}
 
 
-def test_what_came_before_is_taken_back_and_then_the_new_reply_shown() -> None:
+def test_the_pieces_of_a_broken_reply_are_discarded_before_those_of_the_new_one() -> None:
     streams = Streams()
     streams.add(piece("half"))
     assert [(change["k"], change.get("text")) for change in streams.changes(True)] == [("delta", "half")]

@@ -1,7 +1,8 @@
-"""What crosses to a browser, and the clock that sends it."""
+"""Messages to a browser, and the clock that sends them."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import sys
@@ -10,56 +11,79 @@ import time
 
 import pytest
 
-from agentkit.view.wire import CLOCK, SWITCH, Clock, clean
+from agentkit.view.wire import CLOCK, SEND_INTERVAL, SWITCH_INTERVAL, Clock, clean
 
 
 @pytest.fixture(autouse=True)
 def alone() -> None:
     """Wait until the views of other tests are closed."""
-    ended(CLOCK)
+    wait_until_stopped(CLOCK)
 
 
-def test_whatever_a_value_holds_it_crosses_as_json() -> None:
-    given = {"nan": math.nan, "big": 2**53, "fits": 1 - 2**53, "half": "\ud800", "set": {1}, ("no", "key"): 1}
-    assert clean(given)[0] == {"nan": "NaN", "big": str(2**53), "fits": 1 - 2**53, "half": "?", "set": "{1}"}
+def test_any_value_is_sent_as_json() -> None:
+    value = {"nan": math.nan, "big": 2**53, "fits": 1 - 2**53, "half": "\ud800", "set": {1}, ("no", "key"): 1}
+    assert clean(value)[0] == {"nan": "NaN", "big": str(2**53), "fits": 1 - 2**53, "half": "?", "set": "{1}"}
 
 
-def test_one_member_that_fails_keeps_no_other_from_being_called(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_member_that_fails_does_not_keep_others_from_being_called(caplog: pytest.LogCaptureFixture) -> None:
     clock, called = Clock(), threading.Event()
     members = (lambda: 1 / 0, called.set)
     for member in members:
         clock.add(member)
-    clock.soon()
+    clock.wake()
     assert called.wait(5) and "ZeroDivisionError" in caplog.text
     for member in members:
         clock.remove(member)
-    ended(clock)
+    wait_until_stopped(clock)
 
 
-def test_threads_take_turns_more_often_while_there_is_somebody_to_call() -> None:
-    usual, clock = sys.getswitchinterval(), Clock()
+def test_threads_are_switched_more_often_while_a_clock_has_members() -> None:
+    default, clock = sys.getswitchinterval(), Clock()
     clock.add(int)
-    assert sys.getswitchinterval() <= SWITCH
+    assert sys.getswitchinterval() <= SWITCH_INTERVAL
     clock.remove(int)
-    clock.soon()
-    ended(clock)
-    assert sys.getswitchinterval() == pytest.approx(usual, rel=0.02)  # Python keeps it in whole microseconds
+    clock.wake()
+    wait_until_stopped(clock)
+    assert sys.getswitchinterval() == pytest.approx(default, rel=0.02)  # Python stores it in whole microseconds
 
 
-def test_a_thread_is_called_in_time_though_another_computes_and_looks_at_files() -> None:
-    """A round takes about a millisecond; with the usual interval there is a call in 500 rounds or so."""
+def test_a_clock_that_is_woken_all_the_time_leaves_an_interval_between_two_calls() -> None:
+    now, times, is_enough = 100.0, list[float](), threading.Event()
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    def member() -> None:
+        times.append(now)
+        if len(times) == 20:
+            is_enough.set()
+        clock.wake()
+
+    clock = Clock(lambda: now, sleep)
+    clock.add(member)
+    clock.wake()
+    assert is_enough.wait(5)
+    clock.remove(member)
+    wait_until_stopped(clock)
+    pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert pauses == [pytest.approx(SEND_INTERVAL)] * len(pauses)
+
+
+def test_members_are_called_in_time_while_another_thread_computes_and_looks_at_files() -> None:
+    """A round takes about a millisecond; with Python's default interval, there is a call in about 500 rounds."""
     clock, called = Clock(), []
     clock.add(lambda: called.append(True))
     for _ in range(1000):
         sum(range(100_000))
         os.stat(__file__)
-        clock.soon()
+        clock.wake()
     clock.remove(clock._members[0])
     assert len(called) > 10
 
 
-def ended(clock: Clock) -> None:
-    """Wait until a clock that has nobody to call has stopped."""
+def wait_until_stopped(clock: Clock) -> None:
+    """Wait until a clock without members has stopped."""
     end = time.monotonic() + 5
     while clock._thread is not None:
         assert time.monotonic() < end

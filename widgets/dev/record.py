@@ -16,7 +16,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from view.conftest import Viewed, asks, paused  # noqa: E402
+from view.conftest import Viewed, calling, paused  # noqa: E402
 from view.test_pictures import branching, planning, trying  # noqa: E402
 
 from agentkit import Call, Reply, Run, Usage, tool  # noqa: E402
@@ -47,16 +47,16 @@ def script() -> list[Reply]:
         Usage(input=640 + 260 * turn, output=48 + 5 * turn, cached=512 if turn else 0, cost=0.0021 + 0.0004 * turn)
         for turn in range(5)
     ]
-    first = asks("weather", "I should look at the weather before I suggest a day. Bern first.", city="Bern", days=3)
+    first = calling("weather", "I should look at the weather before I suggest a day. Bern first.", city="Bern", days=3)
     both = Reply(
         "Rain on the first day. Let me compare two more cities at once.",
         (Call("weather", {"city": "Basel", "days": 2}, "b"), Call("weather", {"city": "Chur", "days": 2}, "c")),
         reasoning="The user wants a dry day. Bern is wet today; alternatives within two hours are Basel and Chur.",
     )
-    lost = asks(
+    lost = calling(
         "book_train", "Chur looks best. I will try the scenic line first.", origin="Bern", destination="Atlantis"
     )
-    booked = asks(
+    booked = calling(
         "book_train", "That line does not exist; the regular one does.", origin="Bern", destination="Chur", seats=2
     )
     last = Reply("Take the train to Chur on day 1: clear, 19 °C. Two seats are booked in coach 7.")
@@ -93,15 +93,15 @@ def record(name: str, run: Run, act: Callable[[Viewed], None]) -> None:
 def questions(viewed: Viewed) -> dict[str, Any]:
     thoughts = [card["id"] for card in viewed.screen.cards if card["kind"] == "think"]
     places = viewed.screen.head["where"]
-    answers: dict[str, Any] = {"branches": viewed.do("branches")}
+    answers: dict[str, Any] = {"branches": viewed.execute("branches")}
     if thoughts:
-        answers["request"] = viewed.do("request", entry=thoughts[-1])
-    answers["source"] = viewed.do("source", file=places[0]["file"] if places else "")
+        answers["request"] = viewed.execute("request", entry=thoughts[-1])
+    answers["source"] = viewed.execute("source", file=places[0]["file"] if places else "")
     if len(answers["branches"]) > 1:
-        answers["compare"] = viewed.do("compare", branch=1)
+        answers["compare"] = viewed.execute("compare", branch=1)
     for card in viewed.screen.cards:
         if card["original"]:
-            answers["original"] = viewed.do("original", entry=card["id"])
+            answers["original"] = viewed.execute("original", entry=card["id"])
     return answers
 
 
@@ -110,7 +110,7 @@ def edited(viewed: Viewed) -> None:
     decided(viewed)
     observation = next(card for card in viewed.screen.cards if card["kind"] == "act")
     change = {"text": observation["text"].replace("rain", "snow")}
-    viewed.do("edit", entry=observation["id"], base=0, change=change, reason="what if it snows?")
+    viewed.execute("edit", entry=observation["id"], base=0, change=change, reason="what if it snows?")
     viewed.settle("step")
 
 
@@ -121,7 +121,9 @@ def play(viewed: Viewed) -> None:
 def decided(viewed: Viewed) -> None:
     viewed.settle("play")
     while viewed.screen.head["status"] == "waiting":
-        viewed.do("approve", which=next(step["which"] for step in viewed.screen.head["pending"] if "which" in step))
+        viewed.execute(
+            "approve", which=next(step["which"] for step in viewed.screen.head["pending"] if "which" in step)
+        )
         viewed.settle("play")
 
 
@@ -136,7 +138,7 @@ def slow(seconds: int) -> str:
 
 
 def running(viewed: Viewed) -> None:
-    viewed.do("play")
+    viewed.execute("play")
     viewed.until(lambda: viewed.screen.head["status"] == "running" and len(viewed.screen.cards) > 1)
 
 
@@ -147,10 +149,10 @@ def main() -> None:
     record("edited", trip(*script()[1:2]), edited)
     record(
         "failed",
-        paused(asks("weather", city="Bern"), LookupError("the model is gone"), tools=[weather]),
+        paused(calling("weather", city="Bern"), LookupError("the model is gone"), tools=[weather]),
         lambda v: v.settle("play"),
     )
-    record("running", paused(asks("slow", "This takes a while.", seconds=20), "done", tools=[slow]), running)
+    record("running", paused(calling("slow", "This takes a while.", seconds=20), "done", tools=[slow]), running)
     BELL.set()
     record("plan", paused("1 2 3", "seen", "fallen", "well", engine=planning), play)
     record(
@@ -160,7 +162,7 @@ def main() -> None:
     )
     record("tree", paused("left", "3 of 10", "right", "8 of 10", "further", engine=branching), play)
     long = paused(
-        *[asks("slow", f"Bell {n}.", seconds=n) for n in range(200)], "done", tools=[slow], max_iterations=500
+        *[calling("slow", f"Bell {n}.", seconds=n) for n in range(200)], "done", tools=[slow], max_iterations=500
     )
     record("long", long, play)
 

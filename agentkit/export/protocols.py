@@ -1,4 +1,4 @@
-"""What the formats need to know of a run."""
+"""What the export formats need of a run and of its result."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from agentkit.stepper.stepper import Pending
 from agentkit.trace.trace import Trace
 
 
-class HeldRun(Protocol):
-    """A run that can be shown and written; `agentkit.Run` is one."""
+class RunLike(Protocol):
+    """A run that can be shown and exported, such as `agentkit.Run`."""
 
     id: str
     task: dict[str, Any]
-    missing: tuple[str, ...]
     tree_id: str
     trace: Trace
     state: State
@@ -35,18 +34,22 @@ class HeldRun(Protocol):
 
     @property
     def waiting(self) -> list[tuple[Pending, Verdict]]:
-        """The steps that wait for a person."""
+        """The steps that wait for a person, each with the reason."""
 
     def branches(self) -> list[list[Entry]]:
-        """Return all lines of the tree."""
+        """Return all branches of the tree, the current one first."""
+
+    @property
+    def read_only(self) -> str:
+        """The reason why nothing about the run can be changed, or ""."""
 
     @property
     def hold(self) -> str:
-        """Why the run does not go on."""
+        """The reason why the run does not continue by itself, or ""."""
 
 
-class Outcome(Protocol):
-    """What a run came to; `agentkit.Result` is one."""
+class ResultLike(Protocol):
+    """The result of a run, such as `agentkit.Result`."""
 
     answer: str
     error: BaseException | None

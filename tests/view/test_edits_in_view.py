@@ -1,4 +1,4 @@
-"""What is edited in a view arrives as it was meant, whatever of it a view could show."""
+"""An edit in a view changes what the person changed, and nothing that the view could not show as it is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from view.conftest import Viewed, asks, paused
+from view.conftest import Viewed, calling, paused
 
 from agentkit import Call, Reply, tool
 from agentkit.view import cards
@@ -19,18 +19,20 @@ BOTH = Reply("Both.", (Call("price", {"item": "tea"}, "1"), Call("price", {"item
 
 @tool(effect="pure")
 def price(item: str) -> str:
-    """Give the price of an item."""
+    """Look up the price of an item."""
     return f"price of {item}"
 
 
 @tool
 def enter(user: str, password: str, number: int) -> str:
-    """Enter a house."""
+    """Open a door."""
     return f"{user} is in, {len(password)} letters, number {number}"
 
 
-def entering(**options: Any) -> Any:
-    return paused(asks("enter", user="ann", password="hunter2-and-more", number=BIG), "done", tools=[enter], **options)
+def run_with_password(**options: Any) -> Any:
+    return paused(
+        calling("enter", user="ann", password="hunter2-and-more", number=BIG), "done", tools=[enter], **options
+    )
 
 
 def observations(viewed: Viewed) -> list[str]:
@@ -42,7 +44,7 @@ def test_one_of_several_calls_of_a_thought_is_edited(view: View) -> None:
     viewed.settle("step")
     thought = viewed.screen.cards[-1]
     calls = [thought["calls"][0], {**thought["calls"][1], "arguments": {"item": "soup"}}]
-    viewed.do("edit", entry=thought["id"], base=thought["id"], change={"calls": calls})
+    viewed.execute("edit", entry=thought["id"], base=thought["id"], change={"calls": calls})
     viewed.settle("step_over")
     assert observations(viewed) == ["price of tea", "price of soup"]
 
@@ -52,60 +54,62 @@ def test_any_of_several_pending_calls_is_edited_before_it_runs(view: View, which
     viewed = view(paused(BOTH, "done", tools=[price]))
     viewed.settle("step")
     step = {name: viewed.screen.head["pending"][which][name] for name in ("path", "index")}
-    viewed.do("edit", entry=None, step=step, base=viewed.screen.cards[-1]["id"], change={"arguments": {"item": "soup"}})
+    viewed.execute(
+        "edit", entry=None, step=step, base=viewed.screen.cards[-1]["id"], change={"arguments": {"item": "soup"}}
+    )
     viewed.settle("step_over")
     expected = ["price of tea", "price of cake"]
     expected[which] = "price of soup"
     assert observations(viewed) == expected
 
 
-def test_a_call_that_is_pending_no_more_is_not_edited(view: View) -> None:
+def test_a_call_that_is_no_longer_pending_is_not_edited(view: View) -> None:
     viewed = view(paused(BOTH, "done", tools=[price]))
     viewed.settle("step")
     step = {name: viewed.screen.head["pending"][0][name] for name in ("path", "index")}
     viewed.settle("step")
-    with pytest.raises(LookupError, match="not pending any more"):
-        viewed.do("edit", entry=None, step=step, change={"arguments": {"item": "soup"}})
+    with pytest.raises(LookupError, match="no longer pending"):
+        viewed.execute("edit", entry=None, step=step, change={"arguments": {"item": "soup"}})
 
 
-def test_what_a_view_cannot_show_as_it_is_stays_as_it_is_when_something_else_is_edited(view: View) -> None:
-    viewed = view(entering())
+def test_a_value_that_a_view_cannot_show_is_kept_when_another_one_is_edited(view: View) -> None:
+    viewed = view(run_with_password())
     viewed.settle("step")
     shown = viewed.screen.head["pending"][0]["call"]["arguments"]
     assert "hunter2" not in str(shown) and shown["number"] == str(BIG)
-    viewed.do("edit", entry=None, change={"arguments": {**shown, "user": "bob"}})
+    viewed.execute("edit", entry=None, change={"arguments": {**shown, "user": "bob"}})
     viewed.settle("step")
     assert observations(viewed) == [f"bob is in, 16 letters, number {BIG}"]
 
 
-def test_what_a_view_cannot_show_is_approved_as_it_is(view: View) -> None:
-    viewed = view(entering(approve=True))
+def test_a_value_that_a_view_cannot_show_is_kept_when_the_call_is_approved(view: View) -> None:
+    viewed = view(run_with_password(approve=True))
     viewed.settle("play")
     shown = viewed.screen.head["pending"][0]["call"]["arguments"]
-    viewed.do("approve", which=viewed.screen.head["pending"][0]["which"], arguments={**shown, "user": "bob"})
+    viewed.execute("approve", which=viewed.screen.head["pending"][0]["which"], arguments={**shown, "user": "bob"})
     viewed.settle("play")
     assert observations(viewed) == [f"bob is in, 16 letters, number {BIG}"]
 
 
-def test_a_masked_argument_that_is_written_anew_is_what_was_written(view: View) -> None:
-    viewed = view(entering())
+def test_a_masked_argument_can_be_replaced(view: View) -> None:
+    viewed = view(run_with_password())
     viewed.settle("step")
-    viewed.do("edit", entry=None, change={"arguments": {"user": "bob", "password": "new", "number": 1}})
+    viewed.execute("edit", entry=None, change={"arguments": {"user": "bob", "password": "new", "number": 1}})
     viewed.settle("step")
     assert observations(viewed) == ["bob is in, 3 letters, number 1"]
 
 
-def test_a_long_task_is_cut_with_a_note_and_fetched(view: View) -> None:
+def test_a_long_task_is_truncated_and_loaded_in_full(view: View) -> None:
     run = paused("done")
-    long = "x" * (cards.LIMIT + 1)
+    long = "x" * (cards.MAX_TEXT + 1)
     viewed = view(run.agent.start(long, paused=True))
     (task,) = viewed.screen.cards
-    assert len(task["messages"][0]["text"]) == cards.LIMIT and task["long"] == {"message0": len(long)}
-    assert viewed.do("text", entry=task["id"], field="message0") == {"text": long}
+    assert len(task["messages"][0]["text"]) == cards.MAX_TEXT and task["long"] == {"message0": len(long)}
+    assert viewed.execute("text", entry=task["id"], field="message0") == {"text": long}
 
 
-def test_what_was_foreseen_for_a_fork_is_said_until_it_goes_on(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "done", "done", tools=[price]))
+def test_the_forecast_of_a_fork_is_shown_until_it_continues(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "done", "done", tools=[price]))
     viewed.settle("step", "step")
     fork = view(viewed.run.fork(1))
     assert "1 recorded step is re-used" in fork.screen.head["forecast"]

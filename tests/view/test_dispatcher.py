@@ -1,4 +1,4 @@
-"""What a person does in a view is what the verb in Python does; what cannot be done is refused in a sentence."""
+"""The commands of a view do what the methods in Python do; a command that is impossible is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from view.conftest import PATIENCE, Viewed, asks, paused
+from view.conftest import TIMEOUT, Viewed, calling, paused
 
 from agentkit import Answer, Ask, Call, Chat, Reply, Think, tool
 
@@ -16,7 +16,7 @@ View = Callable[..., Viewed]
 
 @tool(effect="pure")
 def price(item: str) -> int:
-    """Give the price of an item."""
+    """Look up the price of an item."""
     return len(item)
 
 
@@ -26,7 +26,7 @@ def buy(item: str) -> str:
     return f"bought {item}"
 
 
-def test_step_over_takes_parallel_calls_together_and_step_one_at_a_time(view: View) -> None:
+def test_step_over_performs_parallel_calls_together_and_step_performs_one(view: View) -> None:
     two = Reply("Both.", (Call("price", {"item": "a"}, "1"), Call("price", {"item": "bb"}, "2")))
     viewed = view(paused(two, "done", tools=[price]))
     viewed.settle("step", "step")
@@ -35,92 +35,94 @@ def test_step_over_takes_parallel_calls_together_and_step_one_at_a_time(view: Vi
     assert viewed.screen.map == "btaa"
 
 
-def test_an_edit_an_undo_and_a_switch_between_the_branches(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "first", "second", tools=[price]))
+def test_an_edit_a_switch_of_branches_and_an_undo_are_shown(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "first", "second", tools=[price]))
     viewed.settle("step", "step")
     observation = viewed.screen.cards[2]["id"]
-    fresh = viewed.do("edit", entry=observation, base=observation, change={"text": "99"}, reason="too cheap")
-    viewed.until(lambda: viewed.screen.cards[-1]["id"] == fresh)
+    edited = viewed.execute("edit", entry=observation, base=observation, change={"text": "99"}, reason="too cheap")
+    viewed.until(lambda: viewed.screen.cards[-1]["id"] == edited)
     card = viewed.screen.cards[-1]
     assert (card["text"], card["author"], card["reason"], card["original"]) == ("99", "human", "too cheap", observation)
-    assert viewed.do("original", entry=fresh)["text"] == "3"
-    viewed.do("switch", entry=observation)
+    assert viewed.execute("original", entry=edited)["text"] == "3"
+    viewed.execute("switch", entry=observation)
     viewed.until(
         lambda: (
             viewed.screen.cards[-1]["id"] == observation
-            and viewed.screen.cards[-1].get("siblings") == [observation, fresh]
+            and viewed.screen.cards[-1].get("siblings") == [observation, edited]
         )
     )
-    viewed.do("undo")
-    viewed.until(lambda: viewed.screen.cards[-1]["id"] == fresh)
+    viewed.execute("undo")
+    viewed.until(lambda: viewed.screen.cards[-1]["id"] == edited)
     assert viewed.screen.head["can"]["redo"]
 
 
-def test_what_is_said_after_edits_is_said_on_the_edited_line(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "first", "second", tools=[price]))
+def test_a_message_that_is_sent_after_edits_is_injected_into_the_edited_branch(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "first", "second", tools=[price]))
     viewed.settle("step", "step", "step")
     edit = {"cmd": "edit", "entry": viewed.screen.cards[1]["id"]}
-    orders = [{**edit, "change": {"text": "I ask."}}, {**edit, "change": {"text": "I ask again."}}]
+    commands = [{**edit, "change": {"text": "I look."}}, {**edit, "change": {"text": "I look again."}}]
     control = viewed.run.control
-    control._take()  # somebody is changing the run just now
-    for cid, order in enumerate([*orders, {"cmd": "inject", "text": "In euros."}]):
-        viewed.hand.take({"t": "cmd", "v": 1, "cid": str(cid), **order})
+    control._take()  # somebody else is changing the run
+    for cid, command in enumerate([*commands, {"cmd": "inject", "text": "In euros."}]):
+        viewed.dispatcher.take({"t": "cmd", "v": 1, "cid": str(cid), **command})
     control._let_go()
     control.serve()
     viewed.until(lambda: "2" in viewed.screen.answers)
     viewed.settle("play")
     thoughts = [card for card in viewed.screen.cards if card["kind"] == "think"]
-    assert thoughts[0]["text"] == "I ask again." and thoughts[1]["heard"] == ["[USER INTERRUPT] In euros."]
+    assert thoughts[0]["text"] == "I look again." and thoughts[1]["heard"] == ["[USER INTERRUPT] In euros."]
 
 
-def test_an_edit_of_what_has_moved_is_refused(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "done", tools=[price]))
+def test_an_edit_is_refused_if_the_run_has_moved_on(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "done", tools=[price]))
     next(viewed.run)
     with pytest.raises(LookupError, match="moved on"):
-        viewed.do("edit", entry=None, base=1, change={"text": "no"})
+        viewed.execute("edit", entry=None, base=1, change={"text": "no"})
 
 
 def test_the_arguments_of_the_pending_call_are_edited(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "done", tools=[price]))
+    viewed = view(paused(calling("price", item="tea"), "done", tools=[price]))
     viewed.settle("step")
-    viewed.do("edit", entry=None, base=viewed.screen.cards[-1]["id"], change={"arguments": {"item": "coffee"}})
+    viewed.execute("edit", entry=None, base=viewed.screen.cards[-1]["id"], change={"arguments": {"item": "coffee"}})
     viewed.settle("step")
     assert viewed.screen.cards[-1]["text"] == "6"
 
 
 def test_a_waiting_call_is_approved_with_other_arguments(view: View) -> None:
-    viewed = view(paused(asks("buy", item="tea"), "done", tools=[buy], approve=True))
+    viewed = view(paused(calling("buy", item="tea"), "done", tools=[buy], approve=True))
     viewed.settle("play")
     (waiting,) = viewed.screen.head["pending"]
     assert waiting["why"] and waiting["call"]["arguments"] == {"item": "tea"} and waiting["effect"] == "irreversible"
-    viewed.do("approve", which=waiting["which"], arguments={"item": "milk"})
+    viewed.execute("approve", which=waiting["which"], arguments={"item": "milk"})
     viewed.settle("play")
     assert "bought milk" in [card["text"] for card in viewed.screen.cards if card["kind"] == "act"]
     assert viewed.screen.head["status"] == "done"
 
 
 @pytest.mark.parametrize(
-    ("command", "more", "said"),
+    ("command", "arguments", "observation"),
     [("reject", {"comment": "too dear"}, "too dear"), ("respond", {"value": "got it"}, "got it")],
 )
-def test_a_waiting_call_is_rejected_or_answered(view: View, command: str, more: dict[str, Any], said: str) -> None:
-    viewed = view(paused(asks("buy", item="tea"), "done", tools=[buy], approve=True))
+def test_a_waiting_call_is_rejected_or_answered(
+    view: View, command: str, arguments: dict[str, Any], observation: str
+) -> None:
+    viewed = view(paused(calling("buy", item="tea"), "done", tools=[buy], approve=True))
     viewed.settle("play")
-    viewed.do(command, which=viewed.screen.head["pending"][0]["which"], **more)
+    viewed.execute(command, which=viewed.screen.head["pending"][0]["which"], **arguments)
     viewed.settle("play")
-    assert said in next(card["text"] for card in viewed.screen.cards if card["kind"] == "act")
+    assert observation in next(card["text"] for card in viewed.screen.cards if card["kind"] == "act")
 
 
-def test_a_decision_holds_for_what_was_looked_at_and_for_nothing_that_came_into_its_place(view: View) -> None:
+def test_a_decision_applies_to_the_step_that_was_shown_and_not_to_one_that_replaced_it(view: View) -> None:
     two = Reply("Both.", (Call("buy", {"item": "tea"}, "1"), Call("buy", {"item": "gold"}, "2")))
     viewed = view(paused(two, "done", tools=[buy], approve=True))
     viewed.settle("play")
     tea, gold = (waiting["which"] for waiting in viewed.screen.head["pending"])
     viewed.run.approve(0)
     viewed.run.edit(viewed.run.pending[1], arguments={"item": "two bars of gold"})
-    for seen_before in (tea, gold):
-        with pytest.raises(LookupError, match="does not wait any more"):
-            viewed.do("approve", which=seen_before)
+    for outdated in (tea, gold):
+        with pytest.raises(LookupError, match="no longer waiting"):
+            viewed.execute("approve", which=outdated)
 
 
 def asking(task: Any) -> Any:
@@ -135,25 +137,25 @@ def test_a_question_is_answered(view: View) -> None:
     viewed.settle("play")
     (waiting,) = viewed.screen.head["pending"]
     assert waiting["question"] == "Which colour?" and waiting["choices"] == ["red", "blue"]
-    viewed.do("respond", which=waiting["which"], value="blue")
+    viewed.execute("respond", which=waiting["which"], value="blue")
     viewed.settle("play")
     assert viewed.screen.head["answer"] == "blue"
 
 
-def test_a_run_is_paused_and_spoken_to_while_a_tool_is_out(view: View) -> None:
+def test_a_run_is_paused_and_gets_a_message_while_a_tool_runs(view: View) -> None:
     began, bell = threading.Event(), threading.Event()
 
     def slow() -> str:
         """Wait for the bell."""
         began.set()
-        bell.wait(2 * PATIENCE)
+        bell.wait(2 * TIMEOUT)
         return "rung"
 
-    viewed = view(paused(asks("slow"), "done", tools=[tool(slow)]))
-    viewed.do("play")
+    viewed = view(paused(calling("slow"), "done", tools=[tool(slow)]))
+    viewed.execute("play")
     assert began.wait(5)
-    viewed.do("pause")  # answered while the tool is out: it waits for longer than anybody waits for an answer
-    viewed.do("inject", text="Be brief.")
+    viewed.execute("pause")  # answered while the tool runs, which takes longer than the timeout of this test
+    viewed.execute("inject", text="Be brief.")
     viewed.until(lambda: viewed.screen.head["status"] == "pausing")
     assert len(viewed.run) == 2
     bell.set()
@@ -163,7 +165,7 @@ def test_a_run_is_paused_and_spoken_to_while_a_tool_is_out(view: View) -> None:
     assert viewed.screen.head["injections"][0]["seen"]
 
 
-def test_a_run_that_was_closed_goes_neither_back_nor_forth(view: View) -> None:
+def test_undo_and_redo_are_not_offered_for_a_closed_run(view: View) -> None:
     viewed = view(paused("done"))
     viewed.settle("step")
     assert viewed.screen.head["can"] == {"undo": True, "redo": False}
@@ -172,68 +174,68 @@ def test_a_run_that_was_closed_goes_neither_back_nor_forth(view: View) -> None:
     assert viewed.screen.head["can"] == {"undo": False, "redo": False}
 
 
-def test_a_message_is_taken_back(view: View) -> None:
+def test_a_message_is_recalled(view: View) -> None:
     viewed = view(paused("done"))
-    receipt = viewed.do("inject", text="Never mind.")
-    viewed.do("recall", id=receipt)
+    receipt = viewed.execute("inject", text="Never mind.")
+    viewed.execute("recall", id=receipt)
     viewed.settle("play")
     assert viewed.screen.cards[1]["heard"] == []
 
 
-def test_a_fork_is_a_run_of_its_own(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "done", "other", tools=[price]))
+def test_a_fork_is_a_separate_run(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "done", "other", tools=[price]))
     viewed.settle("play")
-    made = viewed.do("fork", entry=viewed.screen.cards[1]["id"])
+    result = viewed.execute("fork", entry=viewed.screen.cards[1]["id"])
     (other,) = viewed.screen.shown
-    assert other.id == made["run"] and len(other) == 2 and len(viewed.run) == 5
+    assert other.id == result["run"] and len(other) == 2 and len(viewed.run) == 5
 
 
-def test_what_a_fork_does_in_python_adds_to_the_branches_that_are_offered(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "done", tools=[price]))
+def test_a_branch_that_a_fork_makes_in_python_is_offered_too(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "done", tools=[price]))
     viewed.settle("step", "step")
     viewed.until(lambda: len(viewed.screen.cards) == 3)
     viewed.run.fork(2).edit(2, text="7.7")
     viewed.until(lambda: viewed.screen.head["branches"] == 2)
-    assert len(viewed.screen.cards[2]["siblings"]) == len(viewed.do("branches")) == 2
+    assert len(viewed.screen.cards[2]["siblings"]) == len(viewed.execute("branches")) == 2
 
 
-def test_a_step_is_tried_again_and_both_are_kept(view: View) -> None:
+def test_a_step_is_retried_and_both_results_are_kept(view: View) -> None:
     viewed = view(paused("first", "second", tools=[price]))
     viewed.settle("step")
-    viewed.do("retry", entry=viewed.screen.cards[1]["id"])
+    viewed.execute("retry", entry=viewed.screen.cards[1]["id"])
     viewed.until(lambda: viewed.screen.cards[-1].get("text") == "second")
     viewed.until(lambda: len(viewed.screen.cards[-1].get("siblings") or ()) == 2)
 
 
-def test_a_breakpoint_on_a_line_means_that_line_of_that_file(view: View) -> None:
+def test_a_breakpoint_on_a_line_applies_only_to_its_file(view: View) -> None:
     viewed = view(paused("done", tools=[price]))
-    place = viewed.screen.head["where"][0]
-    viewed.do("break", kind="line", value=str(place["line"]), file="another.py")
+    frame = viewed.screen.head["where"][0]
+    viewed.execute("break", kind="line", value=str(frame["line"]), file="another.py")
     viewed.settle("play")
     assert viewed.screen.head["status"] == "done"
     viewed.settle("undo", "undo")
-    viewed.do("break", kind="line", value=str(place["line"]), file=place["file"])
+    viewed.execute("break", kind="line", value=str(frame["line"]), file=frame["file"])
     viewed.settle("play")
-    assert viewed.screen.head["hold"] == f"breakpoint on line {place['line']}"
+    assert viewed.screen.head["hold"] == f"breakpoint on line {frame['line']}"
 
 
 def test_breakpoints_are_set_listed_and_removed(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), asks("price", item="tea"), "done", tools=[price]))
-    first = viewed.do("break", kind="tool", value="price")["id"]
-    viewed.do("break", kind="when", value="failed")
+    viewed = view(paused(calling("price", item="tea"), calling("price", item="tea"), "done", tools=[price]))
+    first = viewed.execute("break", kind="tool", value="price")["id"]
+    viewed.execute("break", kind="when", value="failed")
     viewed.settle("play")
     point = viewed.screen.head["breakpoints"][0]
     assert (point["kind"], point["value"], point["hits"]) == ("tool", "price", 1)
     assert "price" in viewed.screen.head["hold"]
-    viewed.do("enable", id=first, enabled=False)
+    viewed.execute("enable", id=first, enabled=False)
     viewed.settle("play")
     assert viewed.screen.head["status"] == "done"
-    viewed.do("unbreak", id=first)
+    viewed.execute("unbreak", id=first)
     viewed.until(lambda: [point["kind"] for point in viewed.screen.head["breakpoints"]] == ["when"])
 
 
 @pytest.mark.parametrize(
-    ("command", "more", "said"),
+    ("command", "arguments", "error"),
     [
         ("nonsense", {}, "unknown command"),
         (["step"], {}, "unknown command"),
@@ -241,11 +243,13 @@ def test_breakpoints_are_set_listed_and_removed(view: View) -> None:
         ("edit", {"entry": "x", "base": 0, "change": {}}, "entry"),
         ("edit", {"entry": 999, "base": 0, "change": {"text": "x"}}, "no entry 999"),
         ("inject", {"text": "  "}, "needs some text"),
-        ("approve", {"which": "3"}, "does not wait any more"),
+        ("approve", {"which": "3"}, "no longer waiting"),
         ("respond", {"which": 0, "value": "x"}, "which"),
-        ("break", {"kind": "tool", "value": ""}, "say which tool"),
+        ("break", {"kind": "tool", "value": ""}, "enter the tool"),
+        ("break", {"kind": "when", "value": " "}, "an expression of entry"),
+        ("break", {"kind": "line", "value": "x"}, "must be a number, not 'x'"),
         ("break", {"kind": "moon", "value": "x"}, "kind"),
-        ("unbreak", {"id": 0}, "not there"),
+        ("unbreak", {"id": 0}, "no longer exists"),
         ("pace", {"seconds": -1}, "seconds"),
         ("source", {"file": "/etc/passwd"}, "only the source"),
         ("compare", {"branch": 4}, "no branch 4"),
@@ -256,17 +260,17 @@ def test_breakpoints_are_set_listed_and_removed(view: View) -> None:
         (
             "edit",
             {"entry": 1, "base": 0, "change": {"text": "x" * 6_000_000}},
-            "bytes are more than a view can hand over",
+            "bytes are too much for a view to send",
         ),
         ("inject", {"text": ["x" * 6_000_000]}, "do it in Python"),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_a_sentence(
-    view: View, command: Any, more: dict[str, Any], said: str
+def test_an_impossible_command_is_refused_in_a_sentence(
+    view: View, command: Any, arguments: dict[str, Any], error: str
 ) -> None:
     viewed = view(paused("done", tools=[price]))
-    with pytest.raises(LookupError, match=said):
-        viewed.do(command, **more)
+    with pytest.raises(LookupError, match=error):
+        viewed.execute(command, **arguments)
     assert len(viewed.run) == 1
 
 
@@ -274,29 +278,29 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(
 def test_the_trace_is_exported(view: View, format: str) -> None:
     viewed = view(paused("done"))
     viewed.settle("play")
-    made = viewed.do("export", format=format)
-    assert viewed.run.id in made["name"] and "done" in made["text"]
+    file = viewed.execute("export", format=format)
+    assert viewed.run.id in file["name"] and "done" in file["text"]
 
 
-def test_the_trace_becomes_cells(view: View) -> None:
+def test_the_trace_is_exported_as_cells(view: View) -> None:
     viewed = view(paused("done"))
     viewed.settle("play")
-    assert viewed.do("export", format="cells")["inserted"] == len(viewed.screen.cells) > 3
+    assert viewed.execute("export", format="cells")["inserted"] == len(viewed.screen.cells) > 3
 
 
-def test_a_paced_run_is_paused_between_two_steps(view: View) -> None:
-    viewed = view(paused(*[asks("price", item="tea")] * 5, "done", tools=[price]))
-    viewed.do("pace", seconds=30)
-    viewed.do("play")
+def test_a_run_with_a_delay_can_be_paused_between_two_steps(view: View) -> None:
+    viewed = view(paused(*[calling("price", item="tea")] * 5, "done", tools=[price]))
+    viewed.execute("pace", seconds=30)
+    viewed.execute("play")
     viewed.until(lambda: len(viewed.screen.cards) == 2)
     assert viewed.screen.head["pace"] == 30
-    viewed.do("pause")
+    viewed.execute("pause")
     viewed.until(lambda: viewed.screen.head["status"] == "paused")
     assert len(viewed.run) == 2
 
 
-def test_a_step_of_a_paced_run_ends_with_the_step(view: View) -> None:
-    viewed = view(paused(*[asks("price", item="tea")] * 5, "done", tools=[price]))
-    viewed.do("pace", seconds=30)
-    viewed.do("step")
+def test_a_single_step_does_not_wait_for_the_delay(view: View) -> None:
+    viewed = view(paused(*[calling("price", item="tea")] * 5, "done", tools=[price]))
+    viewed.execute("pace", seconds=30)
+    viewed.execute("step")
     viewed.until(lambda: len(viewed.screen.cards) == 2 and viewed.screen.head["status"] == "paused")

@@ -1,4 +1,4 @@
-"""A run that is driven in a view and in Python at once: whatever one hand does, the other sees, and nothing else."""
+"""A run that is controlled in a view and in Python at the same time: each side sees what the other does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from view.conftest import PATIENCE, Viewed, asks, paused
+from view.conftest import TIMEOUT, Viewed, calling, paused
 
 from agentkit import Act, Agent, Answer, Call, Chat, Reply, Run, Think, tool
 from agentkit.core.messages import user
@@ -23,75 +23,75 @@ BOTH = Reply("Both.", (Call("price", {"item": "a"}, "1"), Call("price", {"item":
 
 @tool(effect="pure")
 def price(item: str) -> int:
-    """Give the price of an item."""
+    """Look up the price of an item."""
     return len(item)
 
 
 @contextlib.contextmanager
-def looking(viewed: Viewed, name: str) -> Iterator[threading.Event]:
-    """Hold a view in the middle of a look, until the event is set or the block is over; it finds the run under that name."""
-    held, go = threading.Event(), threading.Event()
+def in_update(viewed: Viewed, name: str) -> Iterator[threading.Event]:
+    """Hold a view in the middle of an update until the block is over or the event is set; `name` is the run's variable."""
+    is_held, release = threading.Event(), threading.Event()
 
-    def variable(run: Run) -> str:
-        held.set()
-        go.wait(PATIENCE)
+    def variable_name(run: Run) -> str:
+        is_held.set()
+        release.wait(TIMEOUT)
         return name
 
-    viewed.screen.variable = variable  # type: ignore[method-assign]
-    assert held.wait(PATIENCE)
-    yield go
-    go.set()
+    viewed.screen.variable_name = variable_name  # type: ignore[method-assign]
+    assert is_held.wait(TIMEOUT)
+    yield release
+    release.set()
 
 
-class Speaker:
-    """A model that asks for a price and then speaks for ever, in pieces that say which of its calls says them."""
+class EndlessModel:
+    """A model that asks for a price and then streams for ever; each piece is the number of the model call."""
 
     abilities = Abilities(tools=True, stream=True)
 
     def __init__(self) -> None:
         self.calls = 0
-        self.over = threading.Event()
+        self.is_over = threading.Event()
 
     def __call__(self, request: Any) -> Iterator[Chunk]:
         self.calls += 1
-        return iter(pieces(asks("price", item="tea"), 2)) if self.calls == 1 else self._speak(f"{self.calls} ")
+        return iter(pieces(calling("price", item="tea"), 2)) if self.calls == 1 else self._stream(f"{self.calls} ")
 
-    def _speak(self, word: str) -> Iterator[Chunk]:
-        while not self.over.wait(0.005):
-            yield Chunk(text=word)
+    def _stream(self, text: str) -> Iterator[Chunk]:
+        while not self.is_over.wait(0.005):
+            yield Chunk(text=text)
 
 
-def test_a_call_that_was_given_up_is_not_heard_between_the_words_of_the_one_after_it(view: View) -> None:
-    model = Speaker()
+def test_the_pieces_of_an_abandoned_call_do_not_mix_with_those_of_the_next_one(view: View) -> None:
+    model = EndlessModel()
     viewed = view(Agent(model, [price], journal="memory").start("Go.", paused=True))
-    viewed.do("play")
+    viewed.execute("play")
     viewed.until(lambda: "2 " in viewed.screen.streaming.get(("", 2), ""))
     viewed.run.edit(2, text="another price")
     viewed.until(lambda: viewed.screen.streaming.get(("", 2), "").count("3 ") > 3)
-    said = viewed.screen.streaming["", 2]
-    viewed.do("stop")
-    model.over.set()
-    assert set(said.split()) == {"3"}
+    text = viewed.screen.streaming["", 2]
+    viewed.execute("stop")
+    model.is_over.set()
+    assert set(text.split()) == {"3"}
 
 
-def test_the_branches_that_a_view_counts_are_those_of_the_run(view: View) -> None:
+def test_a_view_counts_the_branches_of_its_run(view: View) -> None:
     viewed = view(paused(BOTH, "done", "again", tools=[price]))
     viewed.settle("step", "step_over", "step")
     viewed.run.rewind(1)
     viewed.until(lambda: viewed.screen.head["branches"] == len(viewed.run.branches()) == 2)
     fork = view(viewed.run.fork(0))
     viewed.until(lambda: fork.screen.head["branches"] == len(fork.run.branches()) == 2)
-    fork.settle("step")  # the model is asked again: a line of its own
+    fork.settle("step")  # the model is called again, which makes a branch
     viewed.until(lambda: viewed.screen.head["branches"] == len(viewed.run.branches()) == 3)
     viewed.until(lambda: fork.screen.head["branches"] == len(fork.run.branches()) == 2)
 
 
-def test_a_step_that_is_tried_for_the_hundredth_time_is_told_as_shortly_as_the_second_time(view: View) -> None:
+def test_the_hundredth_retry_of_a_step_takes_as_little_data_as_the_second(view: View) -> None:
     viewed = view(paused(*map(str, range(110)), tools=[price]))
     for _ in range(100):
         next(viewed.run)
         viewed.run.undo()
-    viewed.until(lambda: viewed.feed.family.size > 100)
+    viewed.until(lambda: viewed.feed.siblings.size > 100)
     before = len(viewed.screen.messages)
     next(viewed.run)
     viewed.until(lambda: len(viewed.screen.cards) == 2)
@@ -99,14 +99,14 @@ def test_a_step_that_is_tried_for_the_hundredth_time_is_told_as_shortly_as_the_s
     assert sum(len(str(message)) for message in viewed.screen.messages[before:]) < 10_000
 
 
-def test_a_page_that_was_asked_for_before_a_switch_holds_the_cards_that_are_there_after_it(view: View) -> None:
-    run = paused(*[asks("price", item="tea")] * 300, tools=[price], max_iterations=200)
+def test_a_page_that_was_requested_before_a_switch_contains_the_cards_after_it(view: View) -> None:
+    run = paused(*[calling("price", item="tea")] * 300, tools=[price], max_iterations=200)
     run.drive()
-    run.edit(1, text="On another line.", calls=[Call("price", {"item": "milk"}, "x")])
+    run.edit(1, text="On another branch.", calls=[Call("price", {"item": "milk"}, "x")])
     run.drive()
     viewed, (here, there) = view(run), run.branches()
-    with looking(viewed, "run"):
-        viewed.hand.take({"t": "cmd", "v": 1, "cid": "page", "cmd": "page", "before": 100, "count": 50})
+    with in_update(viewed, "run"):
+        viewed.dispatcher.take({"t": "cmd", "v": 1, "cid": "page", "cmd": "page", "before": 100, "count": 50})
         viewed.until(lambda: viewed.feed._replies)
         run.rewind(there[-1])
     viewed.until(lambda: "page" in viewed.screen.answers)
@@ -115,85 +115,85 @@ def test_a_page_that_was_asked_for_before_a_switch_holds_the_cards_that_are_ther
     assert [card["id"] for card in cards] == [entry.id for entry in there[50:100]]
 
 
-def asking_the_clock(task: Any) -> Any:
-    """Tell the model what time it is."""
+def with_clock(task: Any) -> Any:
+    """Tell the model the time, which differs whenever the engine is replayed."""
     chat = Chat.of(task)
     chat += yield Think(chat + user(f"It is {time.monotonic()}."))
     chat += yield Think(chat)
     return Answer("done", chat)
 
 
-def test_a_thought_whose_request_has_changed_is_marked_where_it_is_shown_already(view: View) -> None:
-    viewed = view(paused("first", "second", engine=asking_the_clock))
+def test_a_thought_that_is_already_shown_is_marked_when_its_request_changes(view: View) -> None:
+    viewed = view(paused("first", "second", engine=with_clock))
     viewed.settle("step", "step")
     assert "drifted" not in viewed.screen.cards[1]
-    viewed.run.undo()  # the engine is run again, and asks at another time
+    viewed.run.undo()  # the engine is replayed at another time
     viewed.until(lambda: len(viewed.screen.cards) == 2 and viewed.screen.cards[1].get("drifted"))
 
 
-def test_the_task_is_no_step_that_could_be_tried_again(view: View) -> None:
+def test_the_task_cannot_be_retried(view: View) -> None:
     viewed = view(paused("first", "second"))
     viewed.settle("step")
-    with pytest.raises(LookupError, match="can be tried again"):
-        viewed.do("retry", entry=viewed.run.entries[0].id)
+    with pytest.raises(LookupError, match="can be retried"):
+        viewed.execute("retry", entry=viewed.run.entries[0].id)
     assert len(viewed.run) == 2
 
 
-def test_a_step_that_is_tried_again_while_the_run_plays_is_no_pause(view: View) -> None:
+def test_retrying_a_step_of_a_playing_run_does_not_pause_it(view: View) -> None:
     bell = threading.Event()
 
     def slow() -> str:
         """Wait for the bell."""
-        bell.wait(PATIENCE)
+        bell.wait(TIMEOUT)
         return "rung"
 
-    viewed = view(paused(asks("slow"), asks("slow"), "done", tools=[tool(slow, effect="pure")]))
-    viewed.do("play")
+    viewed = view(paused(calling("slow"), calling("slow"), "done", tools=[tool(slow, effect="pure")]))
+    viewed.execute("play")
     viewed.until(lambda: len(viewed.screen.cards) == 2)
-    viewed.hand.take({"t": "cmd", "v": 1, "cid": "again", "cmd": "retry", "entry": viewed.screen.cards[1]["id"]})
+    viewed.dispatcher.take({"t": "cmd", "v": 1, "cid": "again", "cmd": "retry", "entry": viewed.screen.cards[1]["id"]})
     viewed.until(lambda: "again" in viewed.screen.answers)
     bell.set()
     viewed.until(lambda: viewed.run.status == "done")
 
 
-def test_a_stop_is_the_last_word_on_a_step_that_waits_for_its_turn(view: View) -> None:
+def test_a_stop_cancels_a_step_that_is_still_queued(view: View) -> None:
     bell, calls = threading.Event(), []
 
     def slow() -> str:
         """Wait for the bell."""
-        calls.append(bell.wait(PATIENCE))
+        calls.append(bell.wait(TIMEOUT))
         return "rung"
 
-    viewed = view(paused(asks("slow"), "done", tools=[tool(slow, effect="pure")]))
-    viewed.do("play")
+    viewed = view(paused(calling("slow"), "done", tools=[tool(slow, effect="pure")]))
+    viewed.execute("play")
     viewed.until(lambda: len(viewed.screen.cards) == 2)
-    viewed.hand.take({"t": "cmd", "v": 1, "cid": "step", "cmd": "step"})
+    viewed.dispatcher.take({"t": "cmd", "v": 1, "cid": "step", "cmd": "step"})
     viewed.until(lambda: viewed.screen.head["status"] == "pausing")
-    viewed.do("stop")
+    viewed.execute("stop")
     viewed.until(lambda: "step" in viewed.screen.answers and viewed.run.status != "running")
     bell.set()
     assert viewed.run.status == "stopped" and len(viewed.run) == 2
 
 
 def buying(task: Any) -> Any:
-    """Look a price up that no model has asked for."""
+    """Call a tool without a thought that asks for it."""
     chat = Chat.of(task)
     chat += yield Act(Call("price", {"item": "tea"}, "1"))
     chat += yield Think(chat)
     return Answer("done", chat)
 
 
-def test_a_call_that_the_engine_makes_by_itself_is_told_from_one_that_a_thought_asked_for(view: View) -> None:
+def test_a_call_of_the_engine_itself_is_distinguished_from_one_that_a_thought_asked_for(view: View) -> None:
     viewed = view(paused("done", engine=buying, tools=[price]))
     assert [step["own"] for step in viewed.screen.head["pending"]] == [True]
     with pytest.raises(LookupError, match="the engine did"):
-        viewed.do("edit", entry=None, change={"arguments": {"item": "cake"}})
+        viewed.execute("edit", entry=None, change={"arguments": {"item": "cake"}})
     viewed = view(paused(BOTH, tools=[price]))
     viewed.settle("step")
     assert [step["own"] for step in viewed.screen.head["pending"]] == [False, False]
 
 
-def test_a_fork_that_cannot_be_shown_is_not_begun(view: View) -> None:
+def test_a_fork_that_cannot_be_shown_is_discarded(view: View) -> None:
     viewed = view(paused("done"))
 
     def show(run: Run) -> None:
@@ -203,58 +203,56 @@ def test_a_fork_that_cannot_be_shown_is_not_begun(view: View) -> None:
     journal: Any = viewed.run.trace.journal
     before = len(journal.runs())
     with pytest.raises(LookupError, match="no room"):
-        viewed.do("fork", entry=viewed.run.entries[0].id)
+        viewed.execute("fork", entry=viewed.run.entries[0].id)
     assert len(journal.runs()) == before
 
 
-def test_a_view_that_could_not_be_drawn_once_is_drawn_anew_and_answers_all_the_same(view: View) -> None:
+def test_a_view_whose_update_failed_answers_commands_and_is_reset_later(view: View) -> None:
     viewed = view(paused("done"))
-    usual, broken = viewed.screen.variable, threading.Event()
+    original, is_repaired = viewed.screen.variable_name, threading.Event()
 
-    def variable(run: Run) -> str:
-        if not broken.is_set():
+    def variable_name(run: Run) -> str:
+        if not is_repaired.is_set():
             raise RuntimeError("the shell is gone")
-        return usual(run)
+        return original(run)
 
-    viewed.screen.variable = variable  # type: ignore[method-assign]
+    viewed.screen.variable_name = variable_name  # type: ignore[method-assign]
     next(viewed.run)
-    assert viewed.do("branches")
-    broken.set()
+    assert viewed.execute("branches")
+    is_repaired.set()
     viewed.until(lambda: len(viewed.screen.cards) == 2 and viewed.screen.head["can"]["undo"])
 
 
-def test_nothing_is_sent_once_a_view_is_closed(view: View) -> None:
+def test_nothing_is_sent_after_a_view_is_closed(view: View) -> None:
     viewed = view(paused("done"))
-    with looking(viewed, "another") as go:
-        threading.Timer(0.1, go.set).start()
+    with in_update(viewed, "another") as release:
+        threading.Timer(0.1, release.set).start()
         viewed.feed.close()
     before = len(viewed.screen.messages)
     time.sleep(0.3)
     assert len(viewed.screen.messages) == before
 
 
-def test_a_view_is_drawn_while_an_engine_takes_its_time_to_come_back(
-    view: View, caplog: pytest.LogCaptureFixture
-) -> None:
-    seconds: list[float] = []
+def test_a_view_is_updated_while_a_slow_engine_is_replayed(view: View, caplog: pytest.LogCaptureFixture) -> None:
+    delays: list[float] = []
 
-    def sleepy(task: Any, *, tools: Any = ()) -> Any:
+    def slow_engine(task: Any, *, tools: Any = ()) -> Any:
         chat = Chat.of(task)
-        time.sleep(sum(seconds))
+        time.sleep(sum(delays))
         thought = yield Think(chat, tools)
         chat += thought
         chat += yield Act.each(thought.calls)
         return Answer("done", chat)
 
-    viewed = view(paused(BOTH, engine=sleepy, tools=[price]))
+    viewed = view(paused(BOTH, engine=slow_engine, tools=[price]))
     viewed.settle("step")
-    seconds.append(4.0)
-    viewed.do("rewind", entry=viewed.run.entries[0].id)
+    delays.append(4.0)
+    viewed.execute("rewind", entry=viewed.run.entries[0].id)
     viewed.until(lambda: len(viewed.screen.cards) == len(viewed.screen.head["pending"]) == 1)
     assert not caplog.records
 
 
-def test_a_run_that_was_stopped_while_it_rested_is_paused_after_a_step() -> None:
+def test_a_run_that_was_stopped_while_paused_is_paused_after_a_step() -> None:
     run = paused("first", "second")
     run.stop()
     next(run)

@@ -1,11 +1,11 @@
-"""What a view asks: requests as they were sent, sources, branches."""
+"""The queries of a view: requests as they were sent, sources, branches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from view.conftest import Viewed, asks, paused
+from view.conftest import Viewed, calling, paused
 
 from agentkit import Act, Agent, Answer, Chat, Think, Usage, tool
 from agentkit.core.messages import Call, Reply
@@ -17,7 +17,7 @@ View = Callable[..., Viewed]
 
 @tool(effect="pure")
 def price(item: str) -> int:
-    """Give the price of an item."""
+    """Look up the price of an item."""
     return len(item)
 
 
@@ -25,11 +25,13 @@ def thoughts(viewed: Viewed) -> list[int]:
     return [card["id"] for card in viewed.screen.cards if card["kind"] == "think"]
 
 
-def test_a_request_is_shown_as_it_was_sent_beside_the_one_before(view: View) -> None:
-    model = Scripted([asks("price", item="tea"), asks("price", item="milk"), "done"], abilities=Abilities(tools=True))
+def test_a_request_is_shown_as_it_was_sent_beside_the_previous_one(view: View) -> None:
+    model = Scripted(
+        [calling("price", item="tea"), calling("price", item="milk"), "done"], abilities=Abilities(tools=True)
+    )
     viewed = view(Agent(model, [price], journal="memory").start("Shop.", paused=True))
     viewed.settle("play")
-    first, second, third = (viewed.do("request", entry=entry) for entry in thoughts(viewed))
+    first, second, third = (viewed.execute("request", entry=entry) for entry in thoughts(viewed))
     assert [first["body"], second["body"], third["body"]] == model.requests
     assert first["previous"] == 0 and second["previous"] == first["entry"] and second["previous_body"] == first["body"]
     assert (first["same"], second["same"], third["same"]) == (0, 1, 3)
@@ -37,23 +39,23 @@ def test_a_request_is_shown_as_it_was_sent_beside_the_one_before(view: View) -> 
     assert [segment["cached"] for segment in third["segments"]] == [True, True, True, True, False, False]
 
 
-def test_tokens_are_shared_out_and_said_to_be_estimated(view: View) -> None:
+def test_tokens_are_distributed_over_the_segments_and_marked_if_estimated(view: View) -> None:
     counted = Reply("done", usage=Usage(input=1000, output=5, cached=600, calls=1))
-    viewed = view(paused(asks("price", item="tea"), counted, tools=[price]))
+    viewed = view(paused(calling("price", item="tea"), counted, tools=[price]))
     viewed.settle("play")
-    first, second = (viewed.do("request", entry=entry) for entry in thoughts(viewed))
+    first, second = (viewed.execute("request", entry=entry) for entry in thoughts(viewed))
     assert first["estimated"] and first["cached"] == {"tokens": 0, "says": "prefix"}
     assert not second["estimated"] and second["tokens"] == 1000
     assert abs(sum(segment["tokens"] for segment in second["segments"]) - 1000) <= len(second["segments"])
     assert second["cached"] == {"tokens": 600, "says": "provider"}
 
 
-def test_what_was_injected_has_a_segment_of_its_own(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "done", tools=[price]))
+def test_an_injected_message_is_a_separate_segment(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "done", tools=[price]))
     viewed.settle("step", "step")
-    viewed.do("inject", text="In euros.")
+    viewed.execute("inject", text="In euros.")
     viewed.settle("step")
-    request = viewed.do("request", entry=thoughts(viewed)[-1])
+    request = viewed.execute("request", entry=thoughts(viewed)[-1])
     assert [segment["kind"] for segment in request["segments"]][-1] == "injected"
 
 
@@ -65,23 +67,23 @@ def inner(chat: Chat) -> Any:
 
 
 def outer(task: Any) -> Any:
-    found = yield from inner(Chat.of(task))
-    yield Think(found.chat, role="evaluate")
-    return Answer(found.text, found.chat)
+    answer = yield from inner(Chat.of(task))
+    yield Think(answer.chat, role="evaluate")
+    return Answer(answer.text, answer.chat)
 
 
 def engine_frames(viewed: Viewed) -> list[Any]:
-    return [place for place in viewed.screen.head["where"] if not place["around"]]
+    return [frame for frame in viewed.screen.head["where"] if not frame["around"]]
 
 
-def test_the_source_of_every_frame_is_shown_and_no_other_file(view: View) -> None:
+def test_the_source_of_each_frame_is_shown(view: View) -> None:
     viewed = view(paused("a", "b", "c", engine=outer, tools=[price]))
-    places = engine_frames(viewed)
-    assert [place["function"] for place in places] == ["outer", "inner"]
-    source = viewed.do("source", file=places[1]["file"])
-    assert "chat += yield Think(chat)" in source["text"].split("\n")[places[1]["line"] - source["first"]]
-    assert dict(places[1]["locals"])["chat"] == "Chat(1 messages)"
-    assert viewed.do("source", file="")["text"].startswith("def outer(")
+    frames = engine_frames(viewed)
+    assert [frame["function"] for frame in frames] == ["outer", "inner"]
+    source = viewed.execute("source", file=frames[1]["file"])
+    assert "chat += yield Think(chat)" in source["text"].split("\n")[frames[1]["line"] - source["first"]]
+    assert dict(frames[1]["locals"])["chat"] == "Chat(1 messages)"
+    assert viewed.execute("source", file="")["text"].startswith("def outer(")
 
 
 def test_step_over_leaves_a_nested_engine(view: View) -> None:
@@ -94,13 +96,13 @@ def test_step_over_leaves_a_nested_engine(view: View) -> None:
 
 
 def test_branches_are_listed_and_compared_from_the_first_difference(view: View) -> None:
-    viewed = view(paused(asks("price", item="tea"), "first", "second", tools=[price]))
+    viewed = view(paused(calling("price", item="tea"), "first", "second", tools=[price]))
     viewed.settle("play")
-    viewed.do("edit", entry=viewed.screen.cards[2]["id"], base=0, change={"text": "99"})
+    viewed.execute("edit", entry=viewed.screen.cards[2]["id"], base=0, change={"text": "99"})
     viewed.settle("play")
-    here, there = viewed.do("branches")
+    here, there = viewed.execute("branches")
     assert (here["branch"], there["branch"], there["parts"]) == (0, 1, 2)
-    compared = viewed.do("compare", branch=1)
+    compared = viewed.execute("compare", branch=1)
     assert compared["first"] == 2
     assert [card.get("text") for card in compared["here"]][:2] == ["99", "second"]
     assert [card.get("text") for card in compared["there"]][:2] == ["3", "first"]

@@ -1,0 +1,94 @@
+"""Carries out the commands of a view: takes them in any thread, never waits, and answers each with `ack` or `nak`."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+from pydantic import ConfigDict, ValidationError, validate_call
+
+from agentkit.core import background
+from agentkit.core.secrets import mask
+from agentkit.core.text import one_line
+from agentkit.errors import AgentkitError, Unknown, UsageError
+from agentkit.view.commands import IMMEDIATE, QUEUED
+from agentkit.view.feed import Feed
+from agentkit.view.queries import QUERIES
+from agentkit.view.wire import clean
+
+Data = dict[str, Any]
+
+MAX_BYTES = 5_000_000
+"""Approximate size of the largest command: half of what a Jupyter server accepts."""
+
+_ENVELOPE = ("t", "v", "cid", "cmd")
+_validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
+_COMMANDS = {name: _validated(function) for name, function in {**IMMEDIATE, **QUEUED, **QUERIES}.items()}
+
+
+class Dispatcher:
+    """Carries out the commands of a view.
+
+    Commands that change the run are carried out in order in a background thread, because the thread that drives the run
+    applies them between two steps. Pausing and stopping happen at once, and queries do not wait for anything.
+    """
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._queue: deque[Data] = deque()
+        self._lock = threading.Lock()
+        self._is_busy = False
+
+    def take(self, message: Data) -> None:
+        """Accept a command, and return at once."""
+        name = str(message.get("cmd"))
+        if name in IMMEDIATE:
+            self._perform(message)
+        elif name in QUEUED:
+            self._feed.reply({"t": "taken", "cid": _command_id(message)})
+            with self._lock:
+                self._queue.append(message)
+                if self._is_busy:
+                    return
+                self._is_busy = True
+            background.in_thread(self._work)
+        else:
+            background.in_thread(lambda: self._perform(message))
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._is_busy = False
+                    return
+                message = self._queue.popleft()
+            self._perform(message)
+
+    def _perform(self, message: Data) -> None:
+        name = str(message.get("cmd"))
+        answer: Data = {"cid": _command_id(message)}
+        try:
+            if (size := clean(message)[1]) > MAX_BYTES:
+                raise UsageError(f"{size:,} bytes are too much for a view to send; do it in Python instead")
+            if name not in _COMMANDS:
+                raise Unknown("command", name, list(_COMMANDS))
+            arguments = {key: value for key, value in message.items() if key not in _ENVELOPE}
+            answer.update(t="ack", result=_COMMANDS[name](self._feed, **arguments))
+        except BaseException as error:
+            answer.update(t="nak", error=refusal(error), type=type(error).__name__)
+        self._feed.reply(answer)
+
+
+def _command_id(message: Data) -> str:
+    """Return the id by which the page recognizes the answer."""
+    return str(message.get("cid", ""))[:100]
+
+
+def refusal(error: BaseException) -> str:
+    """Return an error as one sentence for the person who sent the command."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    text = str(error) if isinstance(error, AgentkitError | ValueError) else f"{type(error).__name__}: {error}"
+    return mask(one_line(text, 2_000))

@@ -1,0 +1,187 @@
+"""The queries of a view; they change nothing. Each function answers the command of the same name."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from agentkit.core.text import one_line
+from agentkit.core.usage import Usage
+from agentkit.errors import UsageError
+from agentkit.export import parts
+from agentkit.journal.entries import Entry
+from agentkit.view import cards
+from agentkit.view.feed import PAGE, Feed
+
+Data = dict[str, Any]
+
+_MAX_SOURCE_LINES = 5_000
+
+
+def page(feed: Feed, *, before: int, count: int) -> Callable[[], Data]:
+    """Return the cards before a position of the trace, as it is when they are sent."""
+    return lambda: feed.cards_before(before, count)
+
+
+def text(feed: Feed, *, entry: int, field: str) -> Data:
+    """Return one text of an entry in full."""
+    return {"text": cards.full_text(find_entry(feed, entry), field)}
+
+
+def original(feed: Feed, *, entry: int) -> Data:
+    """Return the card of the entry that an edit replaced."""
+    edited = find_entry(feed, entry)
+    if not edited.original:
+        raise UsageError(f"entry {entry} has not been edited")
+    return cards.card(find_entry(feed, edited.original), 0)
+
+
+def request(feed: Feed, *, entry: int) -> Data:
+    """Return the request of a model call as it was sent, and the one before it."""
+    thought = find_entry(feed, entry)
+    body = feed.run.request(thought)
+    before = _previous_model_call(feed, thought)
+    previous_body = feed.run.request(before) if before else None
+    same = _common_messages(previous_body, body)
+    has_same_tools = previous_body is not None and previous_body.get("tools") == body.get("tools")
+    segments = _segments(body, same, has_same_tools=has_same_tools)
+    length = sum(segment["length"] for segment in segments) or 1
+    counted_tokens = thought.usage.input if thought.usage else 0
+    tokens = counted_tokens or round(length / 4)
+    for segment in segments:
+        segment["tokens"] = round(tokens * segment.pop("length") / length)
+    cached = thought.usage.cached if thought.usage else 0
+    prefix = sum(segment["tokens"] for segment in segments if segment["cached"])
+    return {
+        "entry": thought.id,
+        "previous": before.id if before else 0,
+        "same": same,
+        "body": body,
+        "previous_body": previous_body,
+        "segments": segments,
+        "tokens": tokens,
+        "estimated": not counted_tokens,
+        "cached": {"tokens": cached, "says": "provider"} if cached else {"tokens": prefix, "says": "prefix"},
+        "usage": cards.usage_data(thought.usage),
+    }
+
+
+def source(feed: Feed, *, file: str) -> Data:
+    """Return the source of a file that the engine is in; without a file, the source of the engine as it was recorded."""
+    if not file:
+        spec = feed.run.task
+        return {"file": "", "first": 1, "text": spec.get("source", "")}
+    if file not in {frame.file for frame in feed.run.where()}:
+        raise UsageError("only the source of the functions that the engine is in can be shown")
+    lines = linecache.getlines(file)[:_MAX_SOURCE_LINES]
+    if not lines:
+        raise UsageError(f"the source of {file} is no longer available")
+    return {"file": file, "first": 1, "text": "".join(lines)}
+
+
+def branches(feed: Feed) -> list[Data]:
+    """Return all branches of the tree, the current one first."""
+    result = []
+    current, *others = feed.run.branches()
+    for number, line in enumerate([current, *others]):
+        result.append(
+            {
+                "branch": number,
+                "steps": len(line) - 1,
+                "parts": _first_difference(current, line),
+                "last": one_line(parts.parts_of(line[-1]).line),
+                "entry": line[-1].id,
+            }
+        )
+    return result
+
+
+def compare(feed: Feed, *, branch: int) -> Data:
+    """Return the current branch and another one, from the first difference on."""
+    lines = feed.run.branches()
+    if not 0 < branch < len(lines):
+        raise UsageError(
+            f"there is no branch {branch} to compare with; the number of branches is {len(lines)}, and 0 is the current one"
+        )
+    here, there = lines[0], lines[branch]
+    first = _first_difference(here, there)
+    return {
+        "branch": branch,
+        "first": first,
+        "here": [cards.card(entry, n) for n, entry in enumerate(here[first : first + PAGE], first)],
+        "there": [cards.card(entry, n) for n, entry in enumerate(there[first : first + PAGE], first)],
+        "totals": {"here": _total(here), "there": _total(there)},
+    }
+
+
+def find_entry(feed: Feed, number: int) -> Entry:
+    """Return the entry with this id in the tree. Raises `UsageError` if there is none."""
+    try:
+        return feed.run.trace.tree.entries[number]
+    except KeyError:
+        raise UsageError(f"there is no entry {number} in this run") from None
+
+
+def _previous_model_call(feed: Feed, thought: Entry) -> Entry | None:
+    """Return the model call before this one on its own line, from the same frame of the engine if there is one."""
+    entries, parent, other = feed.run.trace.tree.entries, thought.parent, None
+    while parent:
+        entry = entries[parent]
+        if entry.kind == "think" and entry.dialect:
+            if entry.path == thought.path:
+                return entry
+            other = other or entry
+        parent = entry.parent
+    return other
+
+
+def _common_messages(previous: Data | None, body: Data) -> int:
+    """Return how many messages at the beginning are the same in both requests."""
+    if previous is None:
+        return 0
+    count = 0
+    for old, new in zip(previous.get("messages", ()), body.get("messages", ()), strict=False):
+        if old != new:
+            break
+        count += 1
+    return count
+
+
+def _segments(body: Data, same: int, *, has_same_tools: bool) -> list[Data]:
+    """Split a request into pieces with their lengths; `same` is the number of messages that were in the previous request."""
+    segments: list[Data] = []
+
+    def add(label: str, kind: str, value: Any, *, cached: bool) -> None:
+        length = len(value) if isinstance(value, str) else len(str(value))
+        segments.append({"label": label, "kind": kind, "length": length, "cached": cached})
+
+    if body.get("system"):
+        add("system", "system", body["system"], cached=has_same_tools)
+    if body.get("tools"):
+        add("tools", "tools", body["tools"], cached=has_same_tools)
+    has_task = False
+    for number, message in enumerate(body.get("messages", ())):
+        role, content = message.get("role", ""), message.get("content") or ""
+        kind = "system" if role == "system" else "step"
+        if role == "user" and str(content).startswith("[USER INTERRUPT]"):
+            kind = "injected"
+        elif role == "user" and not has_task:
+            kind, has_task = "task", True
+        label = kind if kind != "step" else f"{number}: {role}"
+        add(label, kind, message, cached=has_same_tools and number < same)
+    return segments
+
+
+def _first_difference(current: list[Entry], line: list[Entry]) -> int:
+    for number, (here, there) in enumerate(zip(current, line, strict=False)):
+        if here is not there:
+            return number
+    return min(len(current), len(line))
+
+
+def _total(line: list[Entry]) -> Data | None:
+    return cards.usage_data(sum((entry.usage for entry in line if entry.usage), Usage()))
+
+
+QUERIES = {function.__name__: function for function in (page, text, original, request, source, branches, compare)}
