@@ -418,7 +418,7 @@ class Run(Displayed):
 
     def _until_over(self) -> Callable[[], str]:
         """Return what says "pause" as soon as a nested engine that is at work has returned; else as `_until_batch`."""
-        frame = self.pending[0].path if self.pending else ""
+        frame = next((pending.path for pending in self.pending), "")
         if "." not in frame.rpartition("]")[2]:
             return self._until_batch()
         inner = (f"{frame}.", f"{frame}[")
