@@ -27,7 +27,11 @@ NODE_MODULES := widgets/node_modules/.stamp
 NPM := $(or $(shell command -v npm),$(CURDIR)/$(VENV)/bin/npm)
 RUN_NPM = cd widgets && PATH="$(dir $(NPM)):$$PATH" $(NPM)
 
-.PHONY: help lab test format bench build widget widget-watch widget-dev clean
+# The tests see no model of this machine, and no runs of its user.
+PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME=$(CURDIR)/$(VENV)/home AGENTKIT_LOCAL=none \
+  AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest
+
+.PHONY: help lab check test lint format bench build widget widget-watch widget-dev clean
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
 
@@ -38,15 +42,19 @@ else
 	$(RUN) tests/run_notebook.py $(NOTEBOOK)
 endif
 
-test: $(NODE_MODULES) $(VENV)/dev ## everything that CI runs
-	$(RUN_NPM) run check
+check: lint ## lint, types and the fast tests, in under two minutes
+	$(PYTEST) -m 'not slow' tests
+
+test: lint ## everything that CI runs
 	$(RUN_NPM) test
+	$(PYTEST) --nbval tests notebooks
+
+lint: $(NODE_MODULES) $(VENV)/dev ## the linters and the type checkers
+	$(RUN_NPM) run check
 	@$(MAKE) --no-print-directory $(WIDGET)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
-	rm -rf $(VENV)/home
-	env -u AGENTKIT_MODEL AGENTKIT_HOME=$(CURDIR)/$(VENV)/home AGENTKIT_LOCAL=none AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest --nbval tests notebooks
 
 format: $(NODE_MODULES) $(VENV)/dev ## mend what the linters can mend
 	$(RUN_NPM) run format

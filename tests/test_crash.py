@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.timeout(600)
 def test_a_killed_run_goes_on_and_an_unknown_effect_is_asked_about(recorded: Any, tmp_path: Path) -> None:

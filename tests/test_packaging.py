@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 FRONT_END = {"agentkit/static/widget.js", "agentkit/static/widget.css"}
 NO_NODE = {**os.environ, "PATH": "/nonexistent"}

@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import nbformat
+import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).with_name("run_notebook.py")
 

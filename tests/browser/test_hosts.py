@@ -27,6 +27,9 @@ def test_a_cell_shows_the_live_view_and_a_click_steps_the_run(
 
 MARIMO = """
 import marimo
+import pytest
+
+pytestmark = pytest.mark.slow
 
 app = marimo.App()
 

@@ -11,6 +11,8 @@ from browser.pages import LONG_ENOUGH, Notebook
 from browser.views import SHOP, View
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+pytestmark = pytest.mark.slow
+
 
 class Connection:
     """The connection between a page and its kernels: it drops the next messages that contain a text."""

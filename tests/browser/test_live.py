@@ -9,6 +9,8 @@ from browser.pages import Notebook, eventually
 from browser.views import SHOP, View
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def shop(lab: Notebook) -> View:

@@ -14,6 +14,8 @@ from browser.servers import Jupyter
 from browser.views import PICTURES, SHOP, View
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow
+
 PROBLEMS = """async root => {
   const { violations } = await axe.run(root, { rules: { region: { enabled: false } } });
   const where = (node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ''}`;

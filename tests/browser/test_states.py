@@ -11,6 +11,8 @@ from browser.conftest import SHOTS
 from browser.servers import dev_page
 from playwright.sync_api import Page, expect
 
+pytestmark = pytest.mark.slow
+
 NARROW, WIDE = 400, 1100
 A_WHILE = 5_000
 """Milliseconds on the page's clock after which every state is reached, even that of a kernel that does not respond."""

@@ -20,6 +20,8 @@ from agentkit.export.playback import Observation, Playback, bundle, playback
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
+pytestmark = pytest.mark.slow
+
 CALLED: list[Any] = []
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 

@@ -16,6 +16,8 @@ import pytest
 from kernel.conftest import Kernel, started
 from kernel.front_end import FrontEnd
 
+pytestmark = pytest.mark.slow
+
 NEWEST = "newest"
 
 BUSY = {

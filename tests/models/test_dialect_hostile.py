@@ -11,6 +11,8 @@ from agentkit.models import dialects
 from agentkit.models.dialects import loose_json, thinking_tags
 from agentkit.tools.tool import Tool, tool
 
+pytestmark = pytest.mark.slow
+
 
 @tool
 def search(query: str) -> str:

@@ -13,6 +13,8 @@ from agentkit.models.openai import OpenAI
 from agentkit.models.remote import Remote
 from agentkit.models.transport.retries import Retries
 
+pytestmark = pytest.mark.slow
+
 QUICK = Retries(2, first=0.4)  # long enough for the server to notice a closed connection
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 WAYS = pytest.mark.parametrize("background", [False, True], ids=["here", "behind"])

@@ -262,6 +262,8 @@ TEST = """
 from agentkit import Agent
 from agentkit.models.openai import OpenAI
 
+pytestmark = pytest.mark.slow
+
 def ask(task):
     import os
     model = OpenAI("m", base_url=os.environ.get("HOST", "http://127.0.0.1:9"))

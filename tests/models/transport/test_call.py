@@ -26,6 +26,8 @@ from agentkit.models.transport import retries
 from agentkit.models.transport.rate_limit import RateLimit
 from agentkit.models.transport.retries import Retries
 
+pytestmark = pytest.mark.slow
+
 QUICK = Retries(2, first=0.02, longest=0.1)
 HALF = [sse(delta(content="half"))]
 

@@ -35,6 +35,8 @@ from agentkit.models.transport import errors
 from agentkit.models.transport.rate_limit import RateLimit
 from agentkit.models.transport.retries import Retries
 
+pytestmark = pytest.mark.slow
+
 QUOTA = {
     "error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}
 }

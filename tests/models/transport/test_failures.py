@@ -33,6 +33,8 @@ from agentkit.errors import (
 from agentkit.models.openai import OpenAI
 from agentkit.models.transport.retries import Retries
 
+pytestmark = pytest.mark.slow
+
 QUICK = Retries(2, first=0.01, longest=0.05)
 TIMEOUT = 20.0
 SHORTER = dict.fromkeys(("silent", "silent midway", "dripping"), 1.0)  # what ends only when the time is up

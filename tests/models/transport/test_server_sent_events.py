@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from agentkit.models.transport.server_sent_events import Events, Lines
 
+pytestmark = pytest.mark.slow
+
 # The examples of the WHATWG specification, and some cases that follow from its rules.
 STREAMS = [
     (b"data: one\n\ndata: two\n\n", [("", b"one"), ("", b"two")]),

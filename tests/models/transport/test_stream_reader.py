@@ -14,6 +14,8 @@ from agentkit.models.openai import OpenAI
 from agentkit.models.stream_collector import StreamCollector
 from agentkit.models.transport.stream_reader import StreamReader
 
+pytestmark = pytest.mark.slow
+
 MODEL = OpenAI("m", base_url="http://127.0.0.1:9/v1")
 SIZES = pytest.mark.parametrize("size", [0, 1, 7])
 
