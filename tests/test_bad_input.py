@@ -179,7 +179,7 @@ def test_a_reply_of_wrong_parts_is_refused_before_it_is_recorded(reply: Reply) -
         (lambda: Act("x"), "Act takes one Call"),  # type: ignore[arg-type]
         (lambda: Act([Call("look")]), "Act takes one Call"),  # type: ignore[arg-type]
         (lambda: Act(Call("look", "Oslo")), "a dict of arguments"),  # type: ignore[arg-type]
-        (lambda: Ask(5), "Ask takes a text"),  # type: ignore[arg-type]
+        (lambda: Ask(5), "Ask takes a str"),  # type: ignore[arg-type]
         (lambda: All(5), "All takes a tuple"),  # type: ignore[arg-type]
         (lambda: All((Think("text"),)), "Think takes a Chat"),  # type: ignore[arg-type]
         (lambda: All(("x",)), "an engine yields steps"),

@@ -86,7 +86,10 @@ def test_what_a_package_brings_is_found_by_name(installed: None) -> None:
 
 
 def test_a_broken_plugin_breaks_nothing_else(installed: None) -> None:
-    with pytest.warns(RuntimeWarning, match="cannot load 'broken' of agentkit.engines"), pytest.raises(Unknown):
+    with (
+        pytest.warns(RuntimeWarning, match="cannot load the plug-in 'broken' of agentkit.engines"),
+        pytest.raises(Unknown),
+    ):
         Agent("echo", engine="broken")
     config = {
         "solvers": ["broken", "shout"],

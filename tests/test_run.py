@@ -470,7 +470,7 @@ def test_an_engine_that_makes_its_chat_in_the_wrong_way_is_told_the_right_one() 
         yield agentkit.Think(agentkit.Chat("Hello"))  # type: ignore[arg-type]
 
     said = str(agent("a", engine=engine).run("q").error)
-    assert "a chat is made with Chat.of(...)" in said and 'at: yield agentkit.Think(agentkit.Chat("Hello"))' in said
+    assert "use Chat.of(...) with a text" in said and 'at: yield agentkit.Think(agentkit.Chat("Hello"))' in said
 
 
 def test_an_engine_that_raised_is_told_in_each_result_with_the_line() -> None:

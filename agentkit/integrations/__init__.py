@@ -1,1 +1,1 @@
-"""Doors to other ecosystems; each is imported by whoever needs it."""
+"""Integrations with other tools; import the one that you need."""

@@ -1,4 +1,4 @@
-"""The construction of document 003: a workflow made of an inference client and two callables."""
+"""The workflow class of document 003: it is constructed from an inference client and two callables."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Any
 
 from agentkit.agent.agent import Agent
 from agentkit.agent.log import attach
-from agentkit.around.base import whole
+from agentkit.around.base import require_int
 from agentkit.core.messages import Chat, system
 from agentkit.run.run import Run
 from agentkit.tools.sources import source
 
 
 class ReActWorkflow:
-    """Think and call tools until no call is asked for; `step_count` and `tool_calls_count` are those of the last run.
+    """A loop that thinks and calls tools until the model asks for no more calls.
 
-    `engine` is a client with `complete(system_prompt, user_query, messages, tools)`; `get_tool_schemas` and `execute_tool`
-    are callables, asynchronous or not. The caller's list of messages is not changed: of a long one the last `retained_turns`
-    turns are shown, and each request is held to about `max_tokens`. Raises `ValueError` for a number out of range.
+    `engine` is a client with `complete(system_prompt, user_query, messages, tools)`; `get_tool_schemas` and
+    `execute_tool` are callables, asynchronous or not. The caller's list of messages is not changed: the model is shown
+    the last `retained_turns` turns of it, and each request is limited to about `max_tokens`. `step_count` and
+    `tool_calls_count` are those of the last run. Raises `ValueError` if a number is out of range.
     """
 
     def __init__(
@@ -37,15 +38,15 @@ class ReActWorkflow:
             [source(get_tool_schemas, execute_tool)],
             journal="memory",
             max_tool_calls=max_tool_calls,
-            compact=whole("max_tokens", max_tokens, 100),
-            window=whole("retained_turns", retained_turns) + 1,  # those, and the one that begins
+            compact=require_int("max_tokens", max_tokens, 100),
+            window=require_int("retained_turns", retained_turns) + 1,  # and the turn that begins now
         )
         self.verbose = verbose
         self.held: Run | None = None
         self.step_count = self.tool_calls_count = 0
 
     async def run(self, task: str, system_prompt: str = "", messages: Any = ()) -> str:
-        """Work on a task and give the answer. Raises what the client raised."""
+        """Run a task and return the answer. Raises the error that the client raised, if any."""
         chat = Chat.of([*([system(system_prompt)] if system_prompt else []), *messages]) + task
         self.held = self.agent.start(chat, paused=True)
         if self.verbose:

@@ -1,4 +1,4 @@
-"""A pytest fixture that gives a test the recorded exchanges of its models: `def test_my_agent(agentkit_tape): …`."""
+"""A pytest fixture that replays the recorded replies of models: `def test_my_agent(agentkit_tape): …`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the command line say whether tapes are played or recorded."""
+    """Add the command-line option that says whether tapes are replayed or recorded."""
     parser.getgroup("agentkit").addoption(
         "--agentkit-tape",
         choices=("replay", "record", "auto"),
         default="replay",
-        help="play what models said from tapes/ beside the test (the default), record it anew, or only what is missing",
+        help="replay the replies recorded in tapes/ beside the test (the default), record them again, or only new ones",
     )
 
 
 @pytest.fixture
 def agentkit_tape(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Put the tape of this test in place: `tapes/<test file>/<test>.json` beside the test file, with its class in front."""
+    """Insert the tape of this test: `tapes/<test file>/<test>.json` beside the test file, with the class in front."""
     from agentkit.models.tape import Tape
 
     file = Path(str(request.node.path))
