@@ -61,7 +61,7 @@ def test_a_setting_of_no_use_is_refused_at_construction(options: dict[str, Any],
 @pytest.mark.parametrize("task", [None, 5, object(), [None], [5]])
 def test_a_task_that_is_none_leaves_no_run(task: Any) -> None:
     journal = MemoryJournal()
-    with pytest.raises((UsageError, ValueError), match=r"a task is a text|needs a role"):
+    with pytest.raises((UsageError, ValueError), match=r"a task is a text|the role of a message must be"):
         Agent("offline", journal=journal).start(task)
     assert journal.runs() == []
 
