@@ -70,7 +70,7 @@ def test_what_the_check_said_stays_in_the_chat_and_the_next_one_comes_after_as_m
 def test_the_same_call_with_the_same_result_is_warned_about_and_the_trace_keeps_the_result_as_it_was() -> None:
     model, result = go([call("add", "c1", a=1, b=2), call("add", "c2", a=1, b=2), "three"], warn_cycles=True)
     told = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
-    assert told[0] == "3" and told[1].startswith("3\n[Warning] add was called with these arguments 2 times")
+    assert told[0] == "3" and told[1].startswith("3\n[Warning] You have called add with these arguments 2 times")
     assert [entry.result.text for entry in result.run.entries if entry.kind == "act"] == ["3", "3"]
 
 
@@ -128,7 +128,7 @@ def test_what_watches_over_react_watches_over_self_ask_too() -> None:
     model = Scripted(replies)
     result = Agent(model, [look], engine="self_ask", journal="memory", warn_cycles=True, self_check=2).run("q")
     assert roles(result) == ["thought", "thought", "self_check", "thought"]
-    assert "[Warning] look was called with these arguments 2 times" in str(model.requests[-1]["messages"])
+    assert "[Warning] You have called look with these arguments 2 times" in str(model.requests[-1]["messages"])
 
 
 # -- completeness ----------------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def test_whoever_judges_is_told_the_conversation(engine: str, replies: list[str]
     agent = Agent(model, tools, journal="memory", instructions="Be brief.", **split(options, engine))
     assert agent.run(TALK).answer == "Ada"
     told = next(request.chat[-1].text for request in model.raw_requests if request.role == role)
-    assert "Who am I?\n\nWhat was said before:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in told
+    assert "Who am I?\n\nThe conversation before that:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in told
 
 
 def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
