@@ -146,7 +146,7 @@ def test_an_option_that_the_engine_lacks_is_named_when_a_run_is_resumed() -> Non
     run.close()
     other = Agent("echo", [look], engine=plain, journal=run.agent.journal)
     for _ in range(2):  # and the run is not left held
-        with pytest.raises(UsageError, match=re.escape("max_iterations=3, and plain has no such option")):
+        with pytest.raises(UsageError, match=re.escape("max_iterations=3, but plain has no such option")):
             other.resume(run.id)
     assert run.agent.resume(run.id).drive().answer == "rain"
 

@@ -354,7 +354,7 @@ def test_a_call_that_may_have_run_is_asked_about_when_another_is_edited(
     run.edit(run.pending[1], arguments={"item": "three cakes"})
     run = again(run)
     run.drive()
-    assert ORDERED == ["three cakes"] and "began and never ended" in run.waiting[0][1].why
+    assert ORDERED == ["three cakes"] and "began but never ended" in run.waiting[0][1].why
     run.respond("it came")
     assert run.drive().answer == "Yes." and told(run) == ["it came", "ordered three cakes"]
 
@@ -401,7 +401,7 @@ def test_no_more_is_granted_where_the_arguments_cannot_be_changed() -> None:
 
     run = started(engine=direct, budget={"max_tool_calls": 1, "ask": True})
     run.drive()
-    with pytest.raises(UsageError, match="the engine did"):
+    with pytest.raises(UsageError, match="the engine calls order by itself"):
         run.approve(arguments={"item": "two cakes"})
     run.drive()
     assert run.status == "waiting" and ORDERED == ["tea"]
@@ -450,4 +450,4 @@ def test_a_kernel_that_dies_in_the_middle_of_the_edit_has_made_none_of_it_or_all
     run = run.agent.resume(run.id)
     run.drive()
     assert told(run)[0] == "ordered tea" and ORDERED in (["tea", "milk"], ["tea", "two milks"])
-    assert "began and never ended" in run.waiting[0][1].why
+    assert "began but never ended" in run.waiting[0][1].why

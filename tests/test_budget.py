@@ -41,7 +41,7 @@ def test_at_85_of_100_tokens_a_warning_says_so_and_at_the_limit_the_run_ends_wit
     result = agent(calls(9, Usage(40, 45)), budget={"max_tokens": 100}).run("q")
     assert (result.reason, result.interrupted, result.step_count) == ("budget:max_tokens", True, 2)
     assert [data["text"] for data in events(result.run, "budget_warning")] == ["tokens at 85%"]
-    assert result.answer.startswith("I've reached the token budget (170 of 100)")
+    assert result.answer.startswith("I reached the token budget (170 of 100)")
     assert "Step 1: called add(a=0, b=0) → 0\nStep 2: called add(a=1, b=0) → 1" in result.answer
     (told,) = events(result.run, "budget_exceeded")
     assert (told["limit"], told["max"], told["spent"]) == ("max_tokens", 100, 170)
@@ -67,7 +67,7 @@ def test_at_just_80_percent_it_warns_once_and_below_it_not_at_all() -> None:
 def test_each_limit_ends_the_run_by_its_name(limit: str, most: float, model_calls: int) -> None:
     result = agent(calls(9, Usage(40, 5, cost=0.25)), budget={limit: most}).run("q")
     assert (result.reason, result.step_count) == (f"budget:{limit}", model_calls)
-    assert result.answer.startswith("I've reached the")
+    assert result.answer.startswith("I reached the")
 
 
 def test_time_is_that_in_which_something_was_under_way() -> None:
@@ -212,7 +212,7 @@ def test_a_nested_cap_ends_the_nested_engine_with_what_it_reached_and_the_outer_
     result = Agent(model, [add], engine=outer, journal="memory").run("q")
     assert (result.answer, result.interrupted, result.step_count) == ("all in all", False, 5)
     asked = model.requests[-1]["messages"][-1]["content"]
-    assert asked.count("I've reached the model call budget (2 of 2)") == 2 and "Step 1: called add" in asked
+    assert asked.count("I reached the model call budget (2 of 2)") == 2 and "Step 1: called add" in asked
 
 
 def test_the_smaller_of_a_nested_cap_and_what_the_outer_budget_has_left_counts() -> None:

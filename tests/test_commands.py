@@ -106,7 +106,7 @@ def test_an_edit_of_an_earlier_step_gives_up_the_call_that_is_out_and_its_result
     assert fresh.original and [entry.kind for entry in run.entries] == ["begin", "think", "act", "think", "conclude"]
     gates.go.set()
     until(lambda: warnings(run))
-    assert warnings(run) == ["slow came back after it had been given up; its result is not used"]
+    assert warnings(run) == ["slow returned after it had been given up; its result is not used"]
     assert not any(entry.kind == "act" and entry.step.call.name == "slow" for entry in run.trace.tree.entries.values())
 
 

@@ -240,7 +240,7 @@ def test_an_answer_to_a_step_that_the_run_has_left_is_refused() -> None:
     next(run)
     left = run.pending[0]
     run.undo()
-    with pytest.raises(UsageError, match="moved on"):
+    with pytest.raises(UsageError, match="not pending any more"):
         run.control.do(lambda: run.control.scheduler.answer(left, "x", author="human"))
     assert kinds(run) == ["begin"]
 

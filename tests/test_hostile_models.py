@@ -91,7 +91,7 @@ def swallows_its_end(task: Any) -> Any:
     [
         (raises_at_once, "before the first step"),
         (yields_nonsense, "yields steps"),
-        (returns_nothing, "returns an Answer"),
+        (returns_nothing, "must return Answer"),
     ],
 )
 def test_a_broken_engine_is_an_error_that_names_it(engine: Any, says: str) -> None:

@@ -134,7 +134,7 @@ def test_another_engine_ends_the_line_where_it_differs_and_strict_refuses() -> N
 
 def test_a_run_that_is_opened_with_another_engine_says_what_became_of_its_steps() -> None:
     run = agent("x", engine="chain_of_thought").resume(recorded())
-    assert "act (action) was recorded, with the engine 'react'" in run.hold and run.hold in repr(run)
+    assert "act (action) was recorded there, with the engine 'react'" in run.hold and run.hold in repr(run)
     run.drive()
     assert (run.status, run.hold) == ("done", "")
 

@@ -128,7 +128,9 @@ def test_self_ask_says_which_questions_it_left_open_and_what_it_found_where_it_c
     assert told[1] == "Intermediate answer: B" and told[2:] == [f"Intermediate answer: {UNANSWERED}"]
     model = Scripted(["Follow up: a", "A", "Follow up: b", "Follow up: c"])
     result = Agent(model, engine=Loop("self_ask", max_follow_ups=1), journal="memory").run("q")
-    known = "No final answer was reached. These questions were asked and answered:\nFollow up: a\nIntermediate answer: A"
+    known = (
+        "No final answer was reached. These questions were asked and answered:\nFollow up: a\nIntermediate answer: A"
+    )
     assert (result.answer, result.reason) == (known, "max_follow_ups")
 
 

@@ -20,4 +20,4 @@ def test_no_engine_asks_more_often_than_its_budget_allows_wherever_it_ends(engin
         budget = {"max_model_calls": most}
         result = Agent(model, [look], journal="memory", budget=budget, **split(options, engine)).run("q")
         assert (len(model.requests), result.reason) == (most, "budget:max_model_calls")
-        assert result.answer.startswith(f"I've reached the model call budget ({most} of {most})")
+        assert result.answer.startswith(f"I reached the model call budget ({most} of {most})")

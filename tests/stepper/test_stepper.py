@@ -196,7 +196,7 @@ def raises() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("engine", "says"), [(bad_step, "yields steps"), (bad_end, "returns an Answer"), (raises, "KeyError")]
+    ("engine", "says"), [(bad_step, "yields steps"), (bad_end, "must return Answer"), (raises, "KeyError")]
 )
 def test_an_engine_that_breaks_the_protocol_is_an_error_that_says_how(engine: Any, says: str) -> None:
     stepper = Stepper(engine())
