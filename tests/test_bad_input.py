@@ -61,7 +61,7 @@ def test_a_setting_of_no_use_is_refused_at_construction(options: dict[str, Any],
 @pytest.mark.parametrize("task", [None, 5, object(), [None], [5]])
 def test_a_task_that_is_none_leaves_no_run(task: Any) -> None:
     journal = MemoryJournal()
-    with pytest.raises((UsageError, ValueError), match=r"a task is a text|the role of a message must be"):
+    with pytest.raises((UsageError, ValueError), match=r"a task must be a str|the role of a message must be"):
         Agent("offline", journal=journal).start(task)
     assert journal.runs() == []
 
@@ -78,18 +78,18 @@ def test_a_timeout_that_is_no_number_of_seconds_performs_nothing(timeout: Any) -
 @pytest.mark.parametrize(
     ("entry", "change", "says"),
     [
-        (1, {"calls": ["x"]}, "calls= is a list of Call"),
-        (1, {"calls": "look"}, "calls= is a list of Call"),
-        (1, {"calls": [Call("look", "Oslo")]}, "calls= is a list of Call"),  # type: ignore[arg-type]
-        (1, {"arguments": "x"}, "arguments= is a dict"),
-        (2, {"arguments": {1: 2}}, "arguments= is a dict"),
+        (1, {"calls": ["x"]}, "calls= must be a list of Call"),
+        (1, {"calls": "look"}, "calls= must be a list of Call"),
+        (1, {"calls": [Call("look", "Oslo")]}, "calls= must be a list of Call"),  # type: ignore[arg-type]
+        (1, {"arguments": "x"}, "arguments= must be a dict"),
+        (2, {"arguments": {1: 2}}, "arguments= must be a dict"),
         (2, {"text": "x", "arguments": {"city": "Rome"}}, "text= and arguments= contradict"),
         (1, {"answer": "x", "calls": []}, "answer= and calls= contradict"),
         (1, {"calls": [], "arguments": {}}, "calls= and arguments= contradict"),
-        (1, {"text": None}, "text= is a text"),
-        (1, {"answer": 5}, "answer= is a text"),
-        ("2", {"text": "x"}, "named by its number"),
-        (True, {"text": "x"}, "named by its number"),
+        (1, {"text": None}, "text= must be a str"),
+        (1, {"answer": 5}, "answer= must be a str"),
+        ("2", {"text": "x"}, "its number in the trace"),
+        (True, {"text": "x"}, "its number in the trace"),
         (-9, {"text": "x"}, "there is no entry -9"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_lane_that_is_not_open_is_named() -> None:
     with pytest.raises(Unknown, match=re.escape("unknown lane '[3.0]'")):
         run.inject("hello", to="[3.0]")
     for text in (None, 5, b"x"):
-        with pytest.raises(UsageError, match="some text"):
+        with pytest.raises(UsageError, match="not blank"):
             run.inject(text)  # type: ignore[arg-type]
     assert run.trace.injections.notes == {}
 

@@ -54,7 +54,7 @@ def test_runs_are_aligned_by_role_and_the_first_difference_is_named() -> None:
         ("critique", [False, True], True),
         ("answer", [True, True], True),
     ]
-    assert found.first == 2 and found.difference == "The runs differ first at step 2 (thought)."
+    assert found.first == 2 and found.difference == "The runs first differ at step 2 (thought)."
 
 
 def test_the_text_says_what_each_came_to_and_what_it_cost() -> None:
@@ -67,7 +67,7 @@ def test_the_text_says_what_each_came_to_and_what_it_cost() -> None:
         "tokens in    30     30\n"
         "tokens out   10     10\n"
         "cost         0.25   0.25\n"
-        "The runs differ first at step 2 (thought).\n"
+        "The runs first differ at step 2 (thought).\n"
         "     step      react                  checked\n"
         "0 =  thought   I add → add(a=1, b=2)  I add → add(a=1, b=2)\n"
         "1 =  add       add(a=1, b=2) → 3      add(a=1, b=2) → 3\n"

@@ -140,7 +140,7 @@ def test_a_fork_reuses_what_is_recorded_says_so_and_leaves_the_first_run_alone()
     run, model = begin(call("look", city="Oslo"), "first", "second")
     run.drive()
     fork = run.fork(2)
-    assert "2 recorded steps are re-used" in fork.forecast and len(model.requests) == 2
+    assert "2 recorded steps are reused" in fork.forecast and len(model.requests) == 2
     fork.edit(2, text="sun")
     assert fork.drive().answer == "second"
     assert run.answer == "first" and run[2].result.text == "rain in Oslo"
@@ -178,7 +178,7 @@ def test_a_fork_may_change_the_options_of_the_engine_and_keeps_them(journal: str
     assert run.drive().reason == "max_turns" and run.answer == "forced"
     other = run.fork(engine={"max_iterations": 5})
     assert (
-        "4 recorded steps are re-used" in other.forecast and other.drive().answer == "done" and not other.result.reason
+        "4 recorded steps are reused" in other.forecast and other.drive().answer == "done" and not other.result.reason
     )
     third = other.fork(2)
     assert third.task["options"] == {"max_iterations": 5} and run.task["options"] == {"max_iterations": 2}
@@ -202,7 +202,7 @@ def test_a_fork_may_have_its_answer_written_anew_or_no_more() -> None:
 )
 def test_a_fork_says_what_it_cannot_change(change: Any) -> None:
     run, _ = begin("first")
-    with pytest.raises(UsageError, match=f"{next(iter(change))} is part of that"):
+    with pytest.raises(UsageError, match=f"{next(iter(change))} is part of the past"):
         run.fork(**change)
 
 
@@ -228,7 +228,7 @@ def test_a_recalled_message_never_reaches_a_prompt() -> None:
 
 def test_blank_injections_are_refused() -> None:
     run, _ = begin("done")
-    with pytest.raises(UsageError, match="some text"):
+    with pytest.raises(UsageError, match="not blank"):
         run.inject("  \n")
 
 

@@ -136,7 +136,7 @@ def test_what_a_persona_leaves_empty_is_left_out(config: Any) -> None:
 
 @pytest.mark.parametrize("config", [None, [], "react", {"plugin-config": ["react"]}])
 def test_what_is_no_persona_is_refused(config: Any) -> None:
-    with pytest.raises(UsageError, match="a persona is a dict"):
+    with pytest.raises(UsageError, match="a persona must be a dict"):
         persona.load(config, "echo")
 
 

@@ -438,7 +438,7 @@ def test_mistakes_are_told_in_words_that_help() -> None:
         run[5]
     with pytest.raises(Unknown, match="did you mean 'tool'"):
         run.break_at(tools="add")
-    with pytest.raises(UsageError, match="does not wait for anybody"):
+    with pytest.raises(UsageError, match="does not wait for a decision"):
         run.approve()
     assert agent("done", tools=add).run("q").answer == "done"
 
@@ -446,7 +446,7 @@ def test_mistakes_are_told_in_words_that_help() -> None:
 def test_only_a_thought_has_a_request_and_the_others_are_named_by_their_number() -> None:
     run = agent(ask(1, 2), "3").run("1 + 2?").run
     for number, kind in ((0, "begin"), (2, "act")):
-        with pytest.raises(UsageError, match=f"entry {number} is not a model call but {kind}"):
+        with pytest.raises(UsageError, match=rf"entry {number} is not a model call \(it is {kind}\)"):
             run.request(number)
 
 
@@ -458,7 +458,7 @@ def test_a_result_without_an_answer_says_why_when_it_is_printed() -> None:
 
 def test_who_takes_a_result_for_the_run_is_told_where_the_run_is() -> None:
     result = agent("3").run("q")
-    with pytest.raises(AttributeError, match=r"no 'edit'; its run has: result\.run\.edit"):
+    with pytest.raises(AttributeError, match=r"no 'edit'; its run does: use result\.run\.edit"):
         result.edit(1, text="4")
     with pytest.raises(AttributeError, match=r"no 'nothing'$"):
         result.nothing()  # type: ignore[attr-defined]

@@ -94,7 +94,7 @@ def plan_and_execute(
     max_replans: Annotated[int, Ge(0)] = 2,
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Plan first, then carry out one step after the other, each with its own small loop, and summarize the results."""
+    """Plan first, then carry out one step after the other, each with its own small loop, and summarise the results."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     planning = yield Think(chat + fill(prompt["plan"], tools=list_tools(tools)), role="plan", choice="none")
     plan = Plan(numbered_items(text_of(planning))[:max_steps])
