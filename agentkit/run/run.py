@@ -506,7 +506,7 @@ class Run(Displayed):
         `to` is the name of a lane, as in `where()`; "" is the run's own. Raises `Ended` if the run is over.
         """
         if not isinstance(text, str) or not text.strip():
-            raise UsageError(f"an injected message must be a text that is not blank, not {text!r:.100}")
+            raise UsageError(f"an injected message needs some text, not {text!r:.100}")
         lanes = {pending.lane.path for pending in self.trace.pending}
         if to and to not in lanes:
             raise Unknown("lane", to, (lane for lane in lanes if lane))

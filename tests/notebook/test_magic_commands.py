@@ -120,7 +120,7 @@ def test_undo_and_redo_move_and_delete_nothing(held: Any) -> None:
 
 def test_fork_begins_a_second_run_which_is_then_the_current_one(held: Any) -> None:
     held.run("%agent play --wait\nfirst = agent_run")
-    assert "re-used" in held.run("%agent fork 2 -o other").text
+    assert "reused" in held.run("%agent fork 2 -o other").text
     assert held.value("agent_run is other, other is not first, len(other)") == "True True 3"
     held.run("%agent play --wait")
     assert held.value("first.answer, other.answer") == "It is 3.2. It is 3.5."

@@ -186,7 +186,7 @@ def buying(task: Any) -> Any:
 def test_a_call_that_the_engine_makes_by_itself_is_told_from_one_that_a_thought_asked_for(view: View) -> None:
     viewed = view(paused("done", engine=buying, tools=[price]))
     assert [step["own"] for step in viewed.screen.head["pending"]] == [True]
-    with pytest.raises(LookupError, match="the engine did"):
+    with pytest.raises(LookupError, match="the engine calls"):
         viewed.do("edit", entry=None, change={"arguments": {"item": "cake"}})
     viewed = view(paused(BOTH, tools=[price]))
     viewed.settle("step")

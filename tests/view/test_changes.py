@@ -108,8 +108,8 @@ def test_what_was_foreseen_for_a_fork_is_said_until_it_goes_on(view: View) -> No
     viewed = view(paused(asks("price", item="tea"), "done", "done", tools=[price]))
     viewed.settle("step", "step")
     fork = view(viewed.run.fork(1))
-    assert "1 recorded step is re-used" in fork.screen.head["forecast"]
+    assert "1 recorded step is reused" in fork.screen.head["forecast"]
     fork.settle("step")
     assert fork.screen.head["forecast"] == ""
     fork.settle("undo")
-    assert "1 recorded step is re-used" in fork.screen.head["forecast"]
+    assert "1 recorded step is reused" in fork.screen.head["forecast"]
