@@ -1,4 +1,4 @@
-"""The terminal, as a person uses it: real processes, exit codes, what is printed where."""
+"""The command line, as a person uses it: real processes, exit codes, and what is printed where."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 from agentkit.cli import app
 
 
-def agentkit(*words: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, list(words))
+def agentkit(*arguments: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, list(arguments))
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_a_run_in_a_process_of_its_own_prints_the_answer_and_the_debug_lines() -> None:
-    words = [
+def test_a_run_in_its_own_process_prints_the_answer_and_the_debug_lines() -> None:
+    arguments = [
         sys.executable,
         "-m",
         "agentkit.cli",
@@ -32,7 +32,7 @@ def test_a_run_in_a_process_of_its_own_prints_the_answer_and_the_debug_lines() -
         "--max-steps",
         "5",
     ]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(arguments, capture_output=True, text=True)
     assert done.returncode == 0 and "391" in done.stdout
     assert done.stderr.splitlines() == [
         "DEBUG: ReAct: tools count = 7",
@@ -47,7 +47,7 @@ def test_a_run_in_a_process_of_its_own_prints_the_answer_and_the_debug_lines() -
     ]
 
 
-def test_the_echo_model_says_what_it_was_asked() -> None:
+def test_the_echo_model_repeats_the_question() -> None:
     assert agentkit("run", "hello", "-m", "echo") == (0, "hello\n", "")
 
 
@@ -64,7 +64,7 @@ def test_a_recorded_run_is_listed_replayed_exported_and_deleted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("arguments", "says"),
     [
         (("run", "x", "-m", "ofline"), "did you mean 'offline'?"),
         (("run", "x", "-e", "recat"), "did you mean 'react'?"),
@@ -74,8 +74,8 @@ def test_a_recorded_run_is_listed_replayed_exported_and_deleted() -> None:
         (("replay", "nothing"), "0 runs begin with 'nothing'"),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_would_do(words: tuple[str, ...], says: str) -> None:
-    code, out, err = agentkit(*words)
+def test_a_mistake_is_one_line_that_says_what_to_do(arguments: tuple[str, ...], says: str) -> None:
+    code, out, err = agentkit(*arguments)
     assert (code, out) == (1, "") and says in err and len(err.splitlines()) == 1
 
 
@@ -83,7 +83,7 @@ def test_the_version_is_printed() -> None:
     assert agentkit("version")[1].startswith("0.")
 
 
-def test_the_version_is_an_option_too_and_the_package_can_be_run() -> None:
+def test_the_version_is_also_an_option_and_the_package_can_be_run() -> None:
     assert agentkit("--version") == agentkit("version")
     done = subprocess.run([sys.executable, "-m", "agentkit", "--version"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, agentkit("version")[1])

@@ -1,4 +1,4 @@
-"""Everything a person holds shows itself in a notebook, with hostile text inert."""
+"""Everything that a person can hold displays itself in a notebook, and hostile text does nothing."""
 
 from __future__ import annotations
 
@@ -49,20 +49,18 @@ def held() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["agent", "branches", "entry", "message", "result", "run", "tool", "usage"])
 @pytest.mark.parametrize("form", ["_repr_html_", "_repr_markdown_"])
-def test_each_type_shows_itself_the_same_every_time_and_runs_nothing(name: str, form: str) -> None:
+def test_each_type_has_a_stable_repr_that_runs_nothing(name: str, form: str) -> None:
     first, second = getattr(held()[name], form)(), getattr(held()[name], form)()
     assert first and first == second
-    prose = re.sub(
-        r"^(```+).*?^\1$", "", first, flags=re.DOTALL | re.MULTILINE
-    )  # in a fence of Markdown text stays text
+    prose = re.sub(r"^(```+).*?^\1$", "", first, flags=re.DOTALL | re.MULTILINE)  # in a Markdown fence, text stays text
     assert "<img" not in prose and "<script" not in prose
 
 
-def test_branches_say_how_each_of_them_ends() -> None:
+def test_branches_show_how_each_of_them_ends() -> None:
     assert repr(run().branches()).splitlines()[0] == "2 branches"
 
 
-def test_a_run_goes_out_and_comes_back_the_same() -> None:
+def test_an_exported_run_is_loaded_unchanged() -> None:
     mine = run()
     for back in (load(mine.to_json()), load(mine.to_notebook())):
         assert [repr(entry) for entry in back.entries] == [repr(entry) for entry in mine.entries]
@@ -73,6 +71,6 @@ def test_a_run_goes_out_and_comes_back_the_same() -> None:
     assert again.status == "paused" and again.pending[0].step.kind == "think"
 
 
-def test_what_is_no_recording_says_so() -> None:
+def test_anything_that_is_not_a_recording_is_refused_with_a_reason() -> None:
     with pytest.raises(UsageError):
         load({"nonsense": 1})

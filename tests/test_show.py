@@ -1,4 +1,4 @@
-"""Plain text: deterministic, complete enough to debug with, and nothing in it that a terminal would obey."""
+"""Plain text: deterministic, complete enough for debugging, and without control characters."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_a_run_shows_its_trace() -> None:
     assert repr(run()) == TRACE
 
 
-def test_a_paused_run_says_what_comes_next_and_who_edited_what() -> None:
+def test_a_paused_run_shows_the_next_step_and_who_edited_what() -> None:
     held = run()
     held.edit(2, text="sun", reason="looked out of the window")
     assert "Observation  sun  [edited by human: looked out of the window]" in repr(held)
     assert repr(held).endswith("  > next: think (thought)") and repr(held).startswith("Run paused")
 
 
-def test_everything_that_is_held_has_a_repr_without_ids_times_and_addresses() -> None:
+def test_every_object_has_a_repr_without_ids_times_and_addresses() -> None:
     shown = [
         repr(run()[2]),
         repr(run().agent),
@@ -71,15 +71,15 @@ def test_everything_that_is_held_has_a_repr_without_ids_times_and_addresses() ->
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "a\rb", "\u202egnp.exe", "\ud800", "\x07"])
-def test_a_text_never_holds_what_a_terminal_would_obey(hostile: str) -> None:
+def test_a_text_never_contains_control_characters(hostile: str) -> None:
     assert hostile not in one_line(f"x{hostile}y") and one_line(f"x{hostile}y").encode()
 
 
-def test_a_long_text_is_cut_and_says_by_how_much() -> None:
+def test_a_long_text_is_cut_with_a_note_of_how_much() -> None:
     assert one_line("x" * 1000) == "x" * 200 + "… (+800 characters)"
 
 
-def test_what_the_error_says_is_said_once() -> None:
+def test_the_text_of_an_error_is_shown_once() -> None:
     failed = Agent(Scripted([ModelError("nobody there")]), journal=None).run("q")
     for shown in (repr(failed), html.result(failed), markdown.result(failed)):
         assert shown.count("nobody there") == 1
