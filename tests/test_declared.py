@@ -179,6 +179,6 @@ def test_a_closed_run_is_known_by_its_state_and_not_by_what_is_missing() -> None
     run = Agent(scripted(LOOK, "done"), [look], journal="memory").start("q", paused=True)
     next(run)
     run.close()
-    assert not run.missing
+    assert not run.missing and run.status == "readonly" and "closed" in run.read_only
     with pytest.raises(ReadOnly, match="was closed"):
         run.undo()

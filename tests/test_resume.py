@@ -169,7 +169,7 @@ def test_a_changed_row_opens_the_run_read_only_up_to_that_row() -> None:
     with sqlite3.connect(database()) as db:
         db.execute("UPDATE rows SET body = replace(body, 'rain', 'snow') WHERE body LIKE '%rain%'")
     run = agent("done").resume(name)
-    assert run.status == "readonly" and "intact journal" in repr(run)
+    assert run.status == "readonly" and "its journal is damaged" in repr(run)
     assert [entry.kind for entry in run.entries] == ["begin", "think"]
 
 
@@ -189,7 +189,7 @@ def test_a_damaged_row_of_a_parallel_step_opens_the_run_in_memory(which: str) ->
         )
         stored = db.execute("SELECT * FROM rows").fetchall()
     run = agent("done").resume(first.id)
-    assert run.status == "readonly" and "intact journal" in repr(run) and run[1].result.text == "both"
+    assert run.status == "readonly" and "its journal is damaged" in repr(run) and run[1].result.text == "both"
     assert [event.kind for event in run.events()][:2] == ["started", "thought"] and run.to_json()["rows"]
     for act in (run.undo, lambda: run.edit(1, text="x"), lambda: run.inject("x"), lambda: run.fork(1), run.drive):
         with pytest.raises(ReadOnly, match=r"damaged|intact"):

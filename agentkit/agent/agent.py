@@ -222,7 +222,9 @@ class Agent(Displayed):
         """Return a run for a spec: a new run, a fork of `parent`, or the run `name` of a `journal`."""
         is_new, journal = not name, journal or self.journal
         if parent and parent.control.sealed:
-            raise ReadOnly(f"{parent.control.sealed}; agent.load(run.to_json()) opens a copy of its intact part")
+            raise ReadOnly(
+                f"this run is read-only: {parent.control.sealed}; agent.load(run.to_json()) opens a copy of its intact part"
+            )
         name = name or uuid.uuid4().hex[:12]
         around = answer.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
@@ -285,9 +287,9 @@ class Agent(Displayed):
     def resume(self, name: str | Run | RunInfo, *, strict: bool = False) -> Run:
         """Open a run of the journal at the position where its kernel ended, paused.
 
-        If a tool is missing, or the journal is damaged, the run opens read-only, and `run.missing` says what is
-        missing. Raises `Unknown`, `JournalInUse` if another process has the run open, and with `strict` `Diverged` if
-        the engine now asks for something else.
+        If a tool is missing, or the journal is damaged, the run is read-only, and `run.read_only` says why. Raises
+        `Unknown`, `JournalInUse` if another process has the run open, and with `strict` `Diverged` if the engine now asks
+        for something else.
         """
         journal = self.journal
         if journal is None:
@@ -316,13 +318,12 @@ class Agent(Displayed):
             )
         forks = (note.data.get("changes", {}) for note in rows if isinstance(note, Note) and _is_fork(note, known.run))
         spec = spec | next(forks, {})
-        missing = [f"an intact journal ({damage})"] if damage else []
-        missing += [f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None]
+        missing = [f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None]
         kept = MemoryJournal.of(known, rows) if damage else journal
         run = self.attach(spec, name=known.run, journal=kept, gates=(forked,) if known.parent else ())
         run.tree_id, run.missing = known.tree, tuple(missing)
         if damage:
-            run.control.sealed = f"nothing can be added to a damaged journal ({damage})"
+            run.control.sealed = f"its journal is damaged ({damage})"
             journal.release(known.run)
         self._bring_back(run, rows, strict=strict)
         return run

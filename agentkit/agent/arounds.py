@@ -93,7 +93,7 @@ def stack(offered: ToolSet, options: Mapping[str, Any]) -> tuple[Around, ...]:
         *([ends_turn(last)] if last else []),
         *([] if limit is None else [cap_calls(limit)]),
         nudge,
-        *([reformatting(pattern(MARKERS if markers is None else markers))] if options.get("repair", 1) else []),
+        *([reformatting(pattern(MARKERS if markers is None else markers))] if options.get("repair") != 0 else []),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentkit.core.text import counted, one_line
+from agentkit.engines import registry
 from agentkit.run.run import Run
 from agentkit.trace.events import Event
 
@@ -55,8 +56,9 @@ def attach(run: Run) -> None:
 
 
 def limit(run: Run) -> str:
-    """Return the run's limit of iterations, as text."""
-    return str(run.agent.engine_options.get("max_iterations", 10))
+    """Return the run's limit of iterations as text, or "-" if its engine has none."""
+    agent = run.agent
+    return str({**registry.defaults(agent.engine), **agent.engine_options}.get("max_iterations", "-"))
 
 
 def on_step(run: Run, callback: OnStep) -> None:

@@ -25,7 +25,7 @@ Names = list[str] | tuple[str, ...] | set[str] | frozenset[str]
 
 
 class Options(TypedDict, total=False):
-    """The options of an agent; every option may be left out, and None means the default.
+    """The options of an agent; every option may be left out, and None means the default, except for `journal`.
 
     An around is switched on by True, or by a dict of its parameters; many also take a number for their main parameter.
     """
@@ -51,7 +51,9 @@ class Options(TypedDict, total=False):
         'decides about calls in run(): True, "allow" or "remember" approves, a dict approves with other arguments',
     ]
     max_tool_calls: Annotated[Annotated[int, Ge(1)] | None, "how many tool calls a run may make; others are not run"]
-    repair: Annotated[Literal[0, 1], "how often to ask again for an unreadable reply (1); with 0, it is the answer"]
+    repair: Annotated[
+        Literal[0, 1] | None, "how often to ask again for an unreadable reply (1); with 0, it is the answer"
+    ]
     synthesize: Annotated[
         Annotated[int, Ge(0)] | bool | None,
         "write the final answer from the whole trace; a number is the length to which each result is cut",
@@ -78,7 +80,7 @@ class Options(TypedDict, total=False):
         Literal["window", "summary"] | None, "whether older turns of a session are dropped or summarised"
     ]
     recall: Annotated[Annotated[int, Ge(0)] | bool | None, "how many facts about the user a run is told (3)"]
-    raise_errors: Annotated[bool, "let run() raise the error of a run instead of returning it in the result"]
+    raise_errors: Annotated[bool | None, "let run() raise the error of a run instead of returning it in the result"]
     on_event: Annotated[Callable[[Any], Any] | None, "a function that is called with each event as it happens"]
     on_step: Annotated[
         Callable[..., Any] | None,

@@ -329,5 +329,6 @@ def hint_for(name: str, engine: Engine) -> str:
     if name in ("max_steps", "max_turns") and name not in parameters(engine):
         name = "max_iterations"
     if name in parameters(engine):
-        return f'use engine=Loop("{engine.__name__}", {name}=…)'
+        known = f'"{engine.__name__}"' if engine.__name__ in ENGINES else engine.__name__
+        return f"use engine=Loop({known}, {name}=…)"
     return OTHER_NAMES.get(name, "").format(name=name)

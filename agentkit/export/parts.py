@@ -147,8 +147,8 @@ def repeated(entries: list[Entry], number: int) -> tuple[str, ...]:
 
 def ahead(run: HeldRun) -> Iterator[tuple[str, str]]:
     """Say what a run waits for, and what comes next."""
-    if run.missing:
-        yield "Read-only", f"without {', '.join(run.missing)}"
+    if run.read_only:
+        yield "Read-only", run.read_only
     elif run.status != "done":
         for why in [verdict.why for _, verdict in run.waiting] or ([run.hold] if run.hold else []):
             yield "Held", why

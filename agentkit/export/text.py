@@ -33,8 +33,8 @@ def run_text(run: HeldRun) -> str:
     for number, entry in enumerate(run.entries):
         first, *more = repr(entry).split("\n")
         lines += [f"{number:>3} {first}", *(f"    {line}" for line in more)]
-    if run.missing:
-        lines.append(f"read-only: without {', '.join(run.missing)}")
+    if run.read_only:
+        lines.append(f"read-only: {run.read_only}")
     elif run.status != "done":
         reasons = [verdict.why for _, verdict in run.waiting] or ([run.hold] if run.hold else [])
         if not reasons and run.state.error:

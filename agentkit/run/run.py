@@ -104,7 +104,7 @@ class Run(Displayed):
     def _status_at_rest(self) -> Status:
         """Return the status without regard to whether there is a driver."""
         state, trace = self.state, self.trace
-        if self.missing:
+        if self.read_only:
             return Status.READONLY
         if trace.stepper.answer is not None and not trace.unsaved.waiting:
             return Status.DONE
@@ -441,8 +441,15 @@ class Run(Displayed):
         self.state.hold, self.state.error, self.state.interrupted = "", None, ""
 
     def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnly(f"this run is read-only: {self.read_only}")
+
+    @property
+    def read_only(self) -> str:
+        """Why nothing about this run can be changed; "" if it can."""
         if self.missing:
-            raise ReadOnly(f"this run was opened without {', '.join(self.missing)}; resume it with what is missing")
+            return f"it was opened without {', '.join(self.missing)}; resume it with an agent that has what is missing"
+        return self.control.sealed
 
     def close(self) -> None:
         """Release the run in its journal, so that it can be resumed or deleted; this object is then read-only.
@@ -453,8 +460,7 @@ class Run(Displayed):
         if self.trace.unsaved.waiting:
             self.control.do(str)
         self.control.lease.drop()
-        self.control.sealed = "this run was closed, or resumed as another object; resume it to change it"
-        self.missing = (*self.missing, "a claim on its journal (it was closed, or resumed as another object)")
+        self.control.sealed = "it was closed, or resumed as another object; resume it to change it"
 
     # -- changing what comes next --------------------------------------------------------------------------------------
 
@@ -787,7 +793,7 @@ class Run(Displayed):
     def _save_status(self, doing: str) -> None:
         """Save the status for the list of runs, if it has changed."""
         journal, status = self.trace.journal, doing or str(self._status_at_rest())
-        if journal is not None and status != self._saved_status and not self.missing:
+        if journal is not None and status != self._saved_status and not self.read_only:
             with contextlib.suppress(
                 JournalError, Fenced
             ):  # the list is a convenience; the next row will raise the error

@@ -89,6 +89,8 @@ def is_async(function: Any) -> bool:
 def _wait(future: Future[Any], flight: InFlight) -> Any:
     """Wait for a future of the private loop; an interrupt or a stop from another thread cancels it."""
     flight.future = future
+    if flight.is_cancelled:
+        future.cancel()
     raised: BaseException
     try:
         if threading.current_thread() is threading.main_thread():

@@ -85,7 +85,6 @@ class Control:
         self._news = threading.Condition(self._lock)
         self._owner = 0
         self._commanding = 0
-        self._held = _Held(self)
         self._inbox: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         background.CLOCK.watch(self)
 
@@ -185,7 +184,7 @@ class Control:
         Returns a future that is done when the run rests again.
         """
         self._check_not_within()
-        with self._held:
+        with _Held(self):
             if self._driver is not None:
                 if self._driver.playing is None:
                     raise Busy("another thread is driving this run")
@@ -260,7 +259,7 @@ class Control:
 
     def _end_grace(self, driver: Driver) -> None:
         """Give up the calls that are still running some time after a stop."""
-        with self._held:
+        with _Held(self):
             if self._driver is driver and driver.playing is not None and self.stopping not in ("", "pause"):
                 for flight in list(self.state.in_flight.values()):
                     self._give_up(flight)
@@ -280,7 +279,7 @@ class Control:
         """Drive until there is a reason to rest, or until another driver has taken over."""
         DRIVING.set(self)
         driver.thread = threading.get_ident()
-        with self._held:
+        with _Held(self):
             try:
                 self._drive(driver)
             except KeyboardInterrupt:
@@ -343,7 +342,7 @@ class Control:
 
         def work() -> None:
             outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
-            with self._held:
+            with _Held(self):
                 flight.outcome = outcome
                 if flight.given_up:
                     self._came_back(flight, outcome)
@@ -401,7 +400,7 @@ class Control:
         return min((flight.deadline for flight in flights if flight not in late), default=float("inf"))
 
     def _mark_late(self, flights: list[InFlight]) -> None:
-        with self._held:
+        with _Held(self):
             for flight in flights:
                 flight.is_late = flight.pending in self.state.in_flight
             self._news.notify_all()
@@ -470,7 +469,7 @@ class Control:
                     continue  # the command was cancelled
                 try:
                     if self.sealed:
-                        raise ReadOnly(self.sealed)
+                        raise ReadOnly(f"this run is read-only: {self.sealed}")
                     self.lease.take()
                     result = command()
                 except BaseException as error:

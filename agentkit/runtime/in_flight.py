@@ -39,6 +39,6 @@ class InFlight:
 
     def cancel(self) -> None:
         """Cancel the call as far as possible."""
+        self.is_cancelled = True
         if (future := self.future) is not None:
-            self.is_cancelled = True
             future.cancel()

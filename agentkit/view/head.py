@@ -40,7 +40,7 @@ def head(run: Run, family: Family, variable: str = "") -> Data:
         "status": status,
         "hold": mask(run.hold) if run.answer is None else "",
         "error": _error(state.error),
-        "missing": list(run.missing),
+        "read_only": run.read_only,
         "answer": run.answer,
         "pending": [_pending(run, pending, status) for pending in run.pending],
         "where": [_place(place) for place in run.where()],
@@ -88,7 +88,7 @@ def glance(run: Run) -> tuple[Any, ...]:
     state, trace = run.state, run.trace
     points = tuple((point.number, point.hits, point.enabled) for point in list(state.breakpoints))
     spent, waiting = state.spent, len(state.decisions)
-    own = spent.model_calls, spent.tool_calls, waiting, state.hold, run.dialect, state.pace, run.missing
+    own = spent.model_calls, spent.tool_calls, waiting, state.hold, run.dialect, state.pace, run.read_only
     return (
         status_of(run),
         trace.latest,

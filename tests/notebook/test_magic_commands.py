@@ -200,7 +200,7 @@ def test_resume_without_a_tool_opens_read_only_and_says_which(held: Any) -> None
     held.run("kept, price, agent_run = [price], None, None\nget_ipython().run_line_magic('reload_ext', 'agentkit')")
     cell = held.run("%agent resume {name}")
     held.run("price = kept[0]")
-    assert "read-only: without tool 'price'" in cell.text
+    assert "read-only: it was opened without tool 'price'" in cell.text
     assert "tool 'price'" in held.refuses("%agent step")
 
 

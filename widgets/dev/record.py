@@ -121,7 +121,7 @@ def play(viewed: Viewed) -> None:
 def decided(viewed: Viewed) -> None:
     viewed.settle("play")
     while viewed.screen.head["status"] == "waiting":
-        viewed.do("approve", which=0)
+        viewed.do("approve", which=next(step["which"] for step in viewed.screen.head["pending"] if "which" in step))
         viewed.settle("play")
 
 

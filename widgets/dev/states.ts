@@ -215,7 +215,11 @@ const VARIATIONS: { [name: string]: () => Recording } = {
     }),
   question: () => variation("paused", { status: "waiting", pending: [question] }),
   readonly: () =>
-    variation("done", { status: "readonly", missing: ["tool book_train"], can: { undo: false, redo: false } }),
+    variation("done", {
+      status: "readonly",
+      read_only: "it was opened without tool 'book_train'",
+      can: { undo: false, redo: false },
+    }),
   injected: () =>
     variation("paused", {
       injections: [
@@ -237,7 +241,7 @@ const VARIATIONS: { [name: string]: () => Recording } = {
           variable: "",
           dialect: "",
         }) as Partial<Head>),
-        missing: [HOSTILE],
+        read_only: HOSTILE,
         injections: [{ id: "a", text: HOSTILE, to: HOSTILE, seen: false }],
         breakpoints: [{ id: 0, kind: "when", value: HOSTILE, enabled: true, hits: 1 }],
         tools: [HOSTILE],

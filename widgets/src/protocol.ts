@@ -215,7 +215,8 @@ export interface Head {
   /** Why the run is held: a breakpoint or an error; "" if nothing holds it. */
   hold: string;
   error: { type: string; text: string } | null;
-  missing: string[];
+  /** Why nothing about the run can be changed; "" if it can. */
+  read_only: string;
   answer: string | null;
   pending: PendingStep[];
   where: EngineFrame[];

@@ -12,7 +12,7 @@ export const EMPTY_HEAD: Head = {
   status: "paused",
   hold: "",
   error: null,
-  missing: [],
+  read_only: "",
   answer: null,
   pending: [],
   where: [],

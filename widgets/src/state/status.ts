@@ -29,7 +29,7 @@ const STATUSES: { [status in Status]: StatusText } = {
   failed: { label: "failed", tone: "error", description: "A step raised an error. Retry it, or edit an entry." },
   stopped: { label: "stopped", tone: "idle", description: "Click Step or Run to continue from here." },
   done: { label: "done", tone: "success", description: "The run has finished with an answer." },
-  readonly: { label: "read-only", tone: "idle", description: "Parts of this run are missing, so it cannot continue." },
+  readonly: { label: "read-only", tone: "idle", description: "Nothing about this run can be changed." },
 };
 
 export function statusOf({ connectionState, ready, head }: Store): StatusText {

@@ -21,9 +21,7 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
           {problem}
         </p>
       )}
-      {head.missing.length > 0 && (
-        <p class="ak-notice ak-warning">This run is read-only. Missing here: {head.missing.join(", ")}.</p>
-      )}
+      {head.read_only && <p class="ak-notice ak-warning">This run is read-only: {head.read_only}.</p>}
       {head.hold && head.status !== "running" && !head.error && <p class="ak-notice ak-warning">Paused: {head.hold}</p>}
       {head.forecast && <p class="ak-notice">{head.forecast}</p>}
       {isFreezing && (
