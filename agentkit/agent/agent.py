@@ -222,9 +222,8 @@ class Agent(Displayed):
         """Return a run for a spec: a new run, a fork of `parent`, or the run `name` of a `journal`."""
         is_new, journal = not name, journal or self.journal
         if parent and parent.control.sealed:
-            raise ReadOnly(
-                f"this run is read-only: {parent.control.sealed}; agent.load(run.to_json()) opens a copy of its intact part"
-            )
+            hint = "agent.load(run.to_json()) opens a copy of its intact part"
+            raise ReadOnly(f"this run is read-only: {parent.control.sealed}; {hint}")
         name = name or uuid.uuid4().hex[:12]
         around = answer.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
@@ -288,8 +287,8 @@ class Agent(Displayed):
         """Open a run of the journal at the position where its kernel ended, paused.
 
         If a tool is missing, or the journal is damaged, the run is read-only, and `run.read_only` says why. Raises
-        `Unknown`, `JournalInUse` if another process has the run open, and with `strict` `Diverged` if the engine now asks
-        for something else.
+        `Unknown`, `JournalInUse` if another process has the run open, and with `strict` `Diverged` if the engine now
+        asks for something else.
         """
         journal = self.journal
         if journal is None:

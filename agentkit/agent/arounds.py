@@ -82,7 +82,7 @@ def performed_tools(offered: ToolSet, options: Mapping[str, Any]) -> ToolSet:
 def stack(offered: ToolSet, options: Mapping[str, Any]) -> tuple[Around, ...]:
     """Return the arounds of a run, the outermost first.
 
-    Raises `Unknown` if there is no around of a name, `ValueError` if a value is out of range.
+    Raises `Unknown` for an unknown name, `ValueError` for a value out of range.
     """
     names, limit = _named(options), options.get("max_tool_calls")
     last = frozenset(tool.name for tool in offered.tools if tool.ends_turn)

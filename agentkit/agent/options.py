@@ -93,7 +93,7 @@ NAMES = tuple(Options.__annotations__)
 
 
 def check(options: Mapping[str, Any], engine: Engine) -> None:
-    """Check options. Raises `Unknown` if there is no option of a name, `OptionError` if a value is out of range."""
+    """Check options. Raises `Unknown` for an unknown name, `OptionError` for a value out of range."""
     hints = _hints() if options else {}
     for name, value in options.items():
         if name not in NAMES:

@@ -67,7 +67,7 @@ class Breakpoint:
 
     @classmethod
     def of(cls, condition: dict[str, Any]) -> Breakpoint:
-        """Return a breakpoint with conditions given by name. Raises `Unknown` if there is no condition of a name."""
+        """Return a breakpoint with conditions given by name. Raises `Unknown` for an unknown name."""
         for name in condition:
             if name not in (*cls.CONDITIONS, "file"):
                 raise Unknown("breakpoint condition", name, cls.CONDITIONS)

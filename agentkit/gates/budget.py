@@ -75,7 +75,7 @@ class Budget:
 
     @classmethod
     def of(cls, spec: Budget | Mapping[str, Any]) -> Budget:
-        """Return a budget with limits given by name. Raises `Unknown` if there is no limit of a name."""
+        """Return a budget with limits given by name. Raises `Unknown` for an unknown name."""
         if isinstance(spec, Budget):
             return spec
         known = [field.name for field in fields(cls)]

@@ -100,7 +100,7 @@ class Journal(Protocol):
         """Hold an existing run for this process. Raises `Unknown`, or `JournalInUse` if another process holds it."""
 
     def release(self, run: str) -> None:
-        """Let a run go."""
+        """Release a run."""
 
     def append(self, row: Row, *, sync: bool = True) -> int:
         """Add a row to the tree of `row.run`, set its `id`, and return it. With `sync`, it is on the disk on return.
@@ -121,7 +121,7 @@ class Journal(Protocol):
         """Delete a run; its rows are deleted, too, unless another run of the same tree needs them."""
 
     def close(self) -> None:
-        """Let all runs go."""
+        """Release all runs."""
 
 
 def entry_text(entry: Entry) -> str:

@@ -54,7 +54,7 @@ class RunLock:
             ) from error
 
     def release(self) -> None:
-        """Let the run go, and delete the file."""
+        """Release the run, and delete the file."""
         if self._file is not None:
             if sys.platform != "win32":
                 with contextlib.suppress(OSError):

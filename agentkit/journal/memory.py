@@ -62,7 +62,7 @@ class MemoryJournal:
         return self._line(info)
 
     def release(self, run: str) -> None:
-        """Let a run go; do nothing if it is not held."""
+        """Release a run; do nothing if it is not held."""
         self._held.pop(run, None)
 
     def append(self, row: Row, *, sync: bool = True) -> int:
@@ -107,7 +107,7 @@ class MemoryJournal:
         return gone
 
     def close(self) -> None:
-        """Let all runs go; they stay in memory."""
+        """Release all runs; they stay in memory."""
         self._held.clear()
 
     def _info(self, run: str) -> RunInfo:

@@ -41,7 +41,7 @@ class RecordedTool:
 
 
 class Reader:
-    """A decoder for the rows of one tree, in order; raises `ValueError`, `KeyError` or `TypeError` for a damaged row."""
+    """A decoder for the rows of one tree, in order; `ValueError`, `KeyError` or `TypeError` means a damaged row."""
 
     def __init__(self) -> None:
         self.chats: dict[str, Chat] = {EMPTY.digest: EMPTY}

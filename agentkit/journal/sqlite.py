@@ -114,7 +114,7 @@ class SqliteJournal:
                 return info
 
     def release(self, run: str) -> None:
-        """Let a run go; do nothing if it is not held."""
+        """Release a run; do nothing if it is not held."""
         with self._guard:
             claim = self._claims.get(run)
             if claim is None:
@@ -212,7 +212,7 @@ class SqliteJournal:
         return gone
 
     def close(self) -> None:
-        """Let all runs go, and close the file."""
+        """Release all runs, and close the file."""
         with self._guard:
             for run in list(self._claims):
                 self.release(run)

@@ -525,12 +525,12 @@ class Run(Displayed):
         return Receipt(key, text, self)
 
     def undo(self) -> Run:
-        """Undo the last edit, move or step; nothing is deleted, and `redo()` takes the undo back."""
+        """Undo the last edit, move or step; nothing is deleted, and `redo()` reverts the undo."""
         self._change_line(lambda: self.trace.undo(time.time()))
         return self
 
     def redo(self) -> Run:
-        """Take the last undo back."""
+        """Revert the last undo."""
         self._change_line(lambda: self.trace.redo(time.time()))
         return self
 
@@ -867,7 +867,7 @@ class Receipt:
         return self.id in self._run.trace.injections.heard
 
     def recall(self) -> None:
-        """Take the message back. Raises `UsageError` if a model has already seen it."""
+        """Recall the message. Raises `UsageError` if a model has already seen it."""
         self._run.control.do(lambda: self._run.trace.recall(self.id, time.time()))
 
 

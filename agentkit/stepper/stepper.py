@@ -286,7 +286,7 @@ class Stepper:
         return batch.is_done
 
     def _finish(self, lane: Lane, value: Any) -> None:
-        """Store the result of a lane, start the parts that waited for it, and after the last one continue the parent."""
+        """Store the result of a lane, start the parts that waited for it, and after the last part continue."""
         lane.done, lane.result = True, value
         parent = lane.parent
         assert parent is not None and parent.batch is not None

@@ -144,7 +144,7 @@ class Trace(Position):
 
     @property
     def can_redo(self) -> bool:
-        """Whether there is an undo to take back."""
+        """Whether there is an undo to revert."""
         return bool(self.undone)
 
     def place(self, pending: Pending) -> tuple[int, str, int]:
@@ -251,7 +251,7 @@ class Trace(Position):
         self.injections.notes[key] = self.note("inject", data, at=at)
 
     def recall(self, key: str, at: float = 0.0) -> None:
-        """Take an injected message back. Raises `UsageError` if a model has already seen it."""
+        """Recall an injected message. Raises `UsageError` if a model has already seen it."""
         self.injections.check_unheard(key)
         self.note("recall", {"id": key}, at=at)
         del self.injections.notes[key]
@@ -308,9 +308,9 @@ class Trace(Position):
         self.move(target, "undo", at=at)
 
     def redo(self, at: float = 0.0) -> None:
-        """Take the last undo back. Raises `UsageError` if there is none."""
+        """Revert the last undo. Raises `UsageError` if there is none."""
         if not self.undone:
-            raise UsageError("there is nothing to redo: no undo is left to take back")
+            raise UsageError("there is nothing to redo: there is no undo to revert")
         move = self.undone[-1]
         self.move(self.line.entries[: move.keep] + move.dropped, "redo", at=at)
 

@@ -32,7 +32,7 @@ class Unsaved:
             self.put(write, error)
 
     def put(self, write: Write, error: JournalError | None) -> None:
-        """Let a write wait that was just refused."""
+        """Add a write that was just refused to those that wait."""
         self.waiting.append(write)
         self.error = error
 
