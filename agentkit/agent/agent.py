@@ -69,9 +69,9 @@ class Agent(Displayed):
         self.options: Options = options
         self._arguments = {"model": model, "tools": tools, "engine": engine, **options}
         self.model = resolve.find(model)
-        given = list(tools) if isinstance(tools, list | tuple | set | frozenset) else [tools]
-        given = [builtin.box(tool) if isinstance(tool, str) else tool for tool in given]
-        self.tools = arounds.offered_tools(ToolSet.of(given), options, given)
+        tool_specs = list(tools) if isinstance(tools, list | tuple | set | frozenset) else [tools]
+        tool_specs = [builtin.box(tool) if isinstance(tool, str) else tool for tool in tool_specs]
+        self.tools = arounds.offered_tools(ToolSet.of(tool_specs), options, tool_specs)
         self.dialect = dialects.get(options["dialect"]) if options.get("dialect") else None  # type: ignore[arg-type]
         self.roles = {role: resolve.find(other) for role, other in (options.get("roles") or {}).items()}
         self.arounds = arounds.stack(self.tools, options)

@@ -119,8 +119,8 @@ class State:
         """The pending steps that wait for a person, each with the reason."""
         if not self.decisions:
             return []
-        found = [(pending, self.decision(pending)) for pending in self.trace.pending]
-        return [(pending, decision.verdict) for pending, decision in found if decision and decision.verdict]
+        decided = [(pending, self.decision(pending)) for pending in self.trace.pending]
+        return [(pending, decision.verdict) for pending, decision in decided if decision and decision.verdict]
 
     def decision(self, pending: Pending) -> Decision | None:
         """Return the decision about a step, if the step is still the same."""

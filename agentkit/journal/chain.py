@@ -22,10 +22,10 @@ def link(before: bytes, number: int, run: str, at: float, body: str) -> bytes:
 def last(db: sqlite3.Connection, tree: int) -> tuple[int, bytes]:
     """Return the number and the hash of the last row of a tree; 0 and `START` if it has no rows."""
     first, end = span(tree)
-    found = db.execute(
+    row = db.execute(
         "SELECT id, hash FROM rows WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1", (first, end)
     ).fetchone()
-    return (found[0] - first, found[1]) if found else (0, START)
+    return (row[0] - first, row[1]) if row else (0, START)
 
 
 def span(tree: int) -> tuple[int, int]:

@@ -32,11 +32,11 @@ def parse(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:  # the recursion depth is counted per thread, so a new thread has more room
-        found: list[Any] = []
-        thread = threading.Thread(target=lambda: found.append(json.loads(text)))
+        parsed: list[Any] = []
+        thread = threading.Thread(target=lambda: parsed.append(json.loads(text)))
         thread.start()
         thread.join()
-        return found[0]
+        return parsed[0]
 
 
 def verbatim(text: str) -> str:

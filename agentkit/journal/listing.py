@@ -18,8 +18,8 @@ FROM runs JOIN trees ON trees.id = runs.tree"""
 
 def infos(db: sqlite3.Connection, run: str = "") -> list[RunInfo]:
     """Return the list of runs, newest first, or only the run that is named."""
-    found = db.execute(f"{_LIST} WHERE run = ?", (run,)) if run else db.execute(_LIST)
-    lines = [_info(*line) for line in found]
+    cursor = db.execute(f"{_LIST} WHERE run = ?", (run,)) if run else db.execute(_LIST)
+    lines = [_info(*line) for line in cursor]
     return sorted(lines, key=lambda info: info.updated, reverse=True)
 
 

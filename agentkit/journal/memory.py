@@ -76,10 +76,10 @@ class MemoryJournal:
 
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`."""
-        found = sorted(
+        rows = sorted(
             self._trees[self._info(run).tree].rows, key=_number
         )  # two threads may get their numbers in one order and append in the other
-        return found[after:]
+        return rows[after:]
 
     def runs(self) -> list[RunInfo]:
         """Return all runs, newest first."""

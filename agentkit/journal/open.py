@@ -40,7 +40,7 @@ def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Jo
 
     path = (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
     with _guard:
-        found = _opened.get((path, os.getpid()))
-        if found is None or found.closed:
-            found = _opened[path, os.getpid()] = SqliteJournal(path)
-        return found
+        journal = _opened.get((path, os.getpid()))
+        if journal is None or journal.closed:
+            journal = _opened[path, os.getpid()] = SqliteJournal(path)
+        return journal

@@ -163,11 +163,11 @@ class SqliteJournal:
     def runs(self) -> list[RunInfo]:
         """Return all runs, newest first; a run whose process died while it was running is "interrupted"."""
         with self._using() as db:
-            found = infos(db)
-        for info in found:
+            listed = infos(db)
+        for info in listed:
             if info.status == "running" and not is_held(self._locks, info.run):
                 info.status = "interrupted"
-        return found
+        return listed
 
     def set_status(self, run: str, status: str) -> None:
         """Set the status that the list of runs shows for a run that this process holds."""
@@ -255,17 +255,17 @@ class SqliteJournal:
         raise JournalError(f"run {run} is not held by this process; claim it first")
 
     def _check(self, db: sqlite3.Connection, run: str, claim: _Claim) -> None:
-        found = db.execute("SELECT epoch, holder FROM runs WHERE run = ?", (run,)).fetchone()
-        if found is None or found[0] != claim.epoch:
-            raise Fenced(run, found[1] if found else "another process, which deleted it")
+        row = db.execute("SELECT epoch, holder FROM runs WHERE run = ?", (run,)).fetchone()
+        if row is None or row[0] != claim.epoch:
+            raise Fenced(run, row[1] if row else "another process, which deleted it")
 
     def _tree(self, db: sqlite3.Connection, run: str) -> int:
-        found = db.execute("SELECT tree FROM runs WHERE run = ?", (_plain(run),)).fetchone()
-        if found is None:
+        row = db.execute("SELECT tree FROM runs WHERE run = ?", (_plain(run),)).fetchone()
+        if row is None:
             raise Unknown(
                 "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
             )
-        return int(found[0])
+        return int(row[0])
 
     def _writer(self, db: sqlite3.Connection, tree: int, run: str) -> Writer:
         """Return the encoder of a tree; rows that the tree has already are read once. Raises `JournalDamaged`."""

@@ -122,20 +122,20 @@ class Run(Displayed):
     @property
     def pending(self) -> list[Pending]:
         """The steps that can be performed now."""
-        found: list[Pending] = self.control.read(lambda: self.trace.pending)
-        return found
+        pending: list[Pending] = self.control.read(lambda: self.trace.pending)
+        return pending
 
     @property
     def waiting(self) -> list[tuple[Pending, Verdict]]:
         """The steps that wait for a person, each with the reason."""
-        found: list[tuple[Pending, Verdict]] = self.control.read(lambda: self.state.waiting)
-        return found
+        waiting: list[tuple[Pending, Verdict]] = self.control.read(lambda: self.state.waiting)
+        return waiting
 
     @property
     def answer(self) -> str | None:
         """The final answer, once there is one."""
-        found = self.control.read(lambda: self.trace.stepper.answer)
-        return found.text if found else None
+        answer = self.control.read(lambda: self.trace.stepper.answer)
+        return answer.text if answer else None
 
     @property
     def usage(self) -> Usage:
@@ -150,14 +150,14 @@ class Run(Displayed):
     @property
     def hold(self) -> str:
         """Why the run does not continue by itself, for example a breakpoint or an error; "" if nothing holds it."""
-        found: str = self.control.read(lambda: self.state.hold)
-        return found
+        hold: str = self.control.read(lambda: self.state.hold)
+        return hold
 
     @property
     def result(self) -> Result:
         """The current result of the run."""
-        found: Result = self.control.read(self._result)
-        return found
+        result: Result = self.control.read(self._result)
+        return result
 
     def _result(self) -> Result:
         state, trace = self.state, self.trace
@@ -190,8 +190,8 @@ class Run(Displayed):
 
     def where(self) -> list[FrameInfo]:
         """Return where the engine is: the function, file, line, source line and local variables of each frame."""
-        found: list[FrameInfo] = self.control.read(lambda: self.trace.stepper.where())
-        return found
+        frames: list[FrameInfo] = self.control.read(lambda: self.trace.stepper.where())
+        return frames
 
     def request(self, entry: int | Entry | None = None) -> dict[str, Any]:
         """Return the exact request of a model call as it was sent; without an entry, that of the pending call."""
@@ -590,9 +590,9 @@ class Run(Displayed):
         known = self.state.breakpoints
         if breakpoint not in known:
             known.append(breakpoint)
-        found = known[known.index(breakpoint)]
-        found.enabled = True
-        return found
+        existing = known[known.index(breakpoint)]
+        existing.enabled = True
+        return existing
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
@@ -748,13 +748,13 @@ class Run(Displayed):
         Raises `UsageError` for an entry of another run.
         """
         if isinstance(entry, Entry):
-            found = self.trace.tree.entries.get(entry.id)
+            own = self.trace.tree.entries.get(entry.id)
             place = (entry.run, entry.kind, entry.path, entry.index)
-            if found is None or (found.run, found.kind, found.path, found.index) != place:
+            if own is None or (own.run, own.kind, own.path, own.index) != place:
                 raise UsageError(
                     f"this {entry.kind} is an entry of another run, {entry.run}; use one of run.entries or branches()"
                 )
-            return found
+            return own
         if not isinstance(entry, int) or isinstance(entry, bool):
             raise UsageError(f"an entry must be its number in the trace, or one of run.entries, not {entry!r:.100}")
         entries = self.entries
@@ -762,19 +762,19 @@ class Run(Displayed):
             raise UsageError(f"there is no entry {entry}; the trace has entries 0 to {len(entries) - 1}")
         return entries[entry]
 
-    def _pending(self, wanted: Pending | None) -> Pending:
+    def _pending(self, earlier: Pending | None) -> Pending:
         if self.trace.torn:
             self.control.do(self.control.scheduler.mend)
         if not self.pending:
             raise UsageError("no step is pending, because the run is over; use undo() or fork() first")
-        return self.pending[0] if wanted is None else self._still(wanted)
+        return self.pending[0] if earlier is None else self._still(earlier)
 
-    def _still(self, wanted: Pending) -> Pending:
+    def _still(self, earlier: Pending) -> Pending:
         """Return the pending step that is the same as an earlier one. Raises `UsageError` if there is none."""
         for pending in self.pending:
-            if is_at(pending, wanted):
+            if is_at(pending, earlier):
                 return pending
-        raise UsageError(f"this {wanted.step.kind} is not pending any more; use one of run.pending")
+        raise UsageError(f"this {earlier.step.kind} is not pending any more; use one of run.pending")
 
     def _answer(self, pending: Pending, result: Any, author: str, reason: str = "") -> Entry:
         """Record a result for a pending step instead of performing it."""

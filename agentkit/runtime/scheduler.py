@@ -47,7 +47,7 @@ class Scheduler:
         trace, state = self.trace, self.state
         if (state.hold and not stepping) or not self.is_ready():
             return []
-        found = state.starting = []
+        ready = state.starting = []
         for pending in trace.stepper.pending:
             if pending in state.in_flight or (state.decisions and self._is_waiting(pending)):
                 continue
@@ -56,7 +56,7 @@ class Scheduler:
                 gates = (*gates, *self._scoped)
             verdict = self._verdict(gates, pending, stepping) if gates or state.breakpoints else None
             if verdict is None:
-                found.append(pending)
+                ready.append(pending)
             elif verdict.kind == "ask":
                 state.wait(pending, verdict)
                 self.listeners.tell("waiting", why=verdict.why)
@@ -73,7 +73,7 @@ class Scheduler:
                 break
         else:
             state.starting = []
-            return found
+            return ready
         state.starting = []
         return []
 

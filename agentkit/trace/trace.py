@@ -281,10 +281,10 @@ class Trace(Position):
 
     def _beside(self, line: list[Entry], entry: Entry, path: str) -> list[Entry]:
         """Return the entries in the lanes parallel to a step, if the lanes were opened directly after an entry."""
-        found = [other for other in line if not self.tree.keeps(other, entry) and is_beside(other.path, path)]
-        ids, slot = {other.id for other in found}, self.tree.slot(entry.id)
-        first = [other for other in found if other.parent not in ids]
-        return found if all(self.tree.slot(other.parent) == slot for other in first) else []
+        parallel = [other for other in line if not self.tree.keeps(other, entry) and is_beside(other.path, path)]
+        ids, slot = {other.id for other in parallel}, self.tree.slot(entry.id)
+        first = [other for other in parallel if other.parent not in ids]
+        return parallel if all(self.tree.slot(other.parent) == slot for other in first) else []
 
     def rewind(self, entry: Entry, at: float = 0.0) -> None:
         """Make an entry the last step of its lane, on this line or on another one."""
