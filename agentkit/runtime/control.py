@@ -253,7 +253,7 @@ class Control:
         self._cancel()
         if (driver := self._driver) is not None:
             background.timer(GRACE, lambda: self._end_grace(driver))
-            if driver.calling is None:
+            if driver.calling is None and self._commanding != driver.thread:
                 interrupts.interrupt(driver.thread)  # the engine may be computing forever
         self._wake()
 
