@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentkit import export as export  # registers how values show themselves
+from agentkit import export as export  # registers how values display themselves
 from agentkit import notebook as notebook  # registers the live view of a run
 from agentkit.agent.agent import Agent, runs
 from agentkit.agent.comparison import compare
@@ -50,14 +50,14 @@ __all__ = [
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register `%agent` and `%%agent`: what `%load_ext agentkit` calls."""
+    """Register `%agent` and `%%agent`; called by `%load_ext agentkit`."""
     from agentkit.notebook import load_ipython_extension as load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Take them away again: what `%unload_ext agentkit` calls."""
+    """Remove `%agent` and `%%agent`; called by `%unload_ext agentkit`."""
     from agentkit.notebook import unload_ipython_extension as unload
 
     unload(shell)

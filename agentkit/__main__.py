@@ -1,4 +1,4 @@
-"""`python -m agentkit`: the terminal, where the command `agentkit` is not on the path."""
+"""`python -m agentkit` does the same as the command `agentkit`, which may not be on the path."""
 
 from agentkit.cli import main
 

@@ -1,8 +1,8 @@
-"""What is set outside of the program: where agentkit keeps its data, the person's `config.toml`, and plug-ins of other packages.
+"""Configuration from outside the program: the data directory, the user's `config.toml`, and plug-ins of other packages.
 
-A package declares what it brings as entry points in its `pyproject.toml`: in the group `agentkit.engines` an engine, in
-`agentkit.toolboxes` a toolbox, a list of tools, or a function or class that returns one, and in `agentkit.models` a model
-or a class of models. Each is loaded when it is first named.
+A package declares its plug-ins as entry points in its `pyproject.toml`: in the group `agentkit.engines` an engine; in
+`agentkit.toolboxes` a toolbox, a list of tools, or a function or class that returns one; in `agentkit.models` a model
+or a class of models. Each is loaded when its name is first used.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def home() -> Path:
 
 
 def read_config() -> dict[str, Any]:
-    """Return what `config.toml` sets; empty if there is no such file.
+    """Return the settings in `config.toml`; empty if there is no such file.
 
-    `model` names the model to use when none is named, and the table `[prices]` holds what models cost.
+    `model` is the name of the default model, and the table `[prices]` holds the prices of models.
     Raises `UsageError` if the file cannot be read.
     """
     import tomllib
@@ -40,21 +40,21 @@ def read_config() -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read {path}: {error}; correct it, or move it away") from None
+        raise UsageError(f"cannot read {path}: {error}; correct the file, or move it away") from None
 
 
 @functools.cache
 def plugins(group: str) -> dict[str, Any]:
-    """Return the entry points of a group by name; if two have the same name, the first."""
+    """Return the entry points of a group by name; if two have the same name, the first one counts."""
     from importlib.metadata import entry_points
 
     return {point.name: point for point in reversed(tuple(entry_points(group=f"agentkit.{group}")))}
 
 
 def load_plugin(group: str, name: str) -> Any:
-    """Return what is declared under a name, or None if nothing is.
+    """Return the plug-in of a name, or None if there is none.
 
-    A plug-in that cannot be loaded gives a warning and counts as missing: a broken package must not break the others.
+    A plug-in that cannot be loaded causes a warning and counts as missing: a broken package must not break the others.
     """
     point = plugins(group).get(name)
     if point is None:
@@ -63,6 +63,8 @@ def load_plugin(group: str, name: str) -> Any:
         return point.load()
     except Exception as error:
         warnings.warn(
-            f"cannot load {name!r} of agentkit.{group}: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2
+            f"cannot load the plug-in {name!r} of agentkit.{group}: {type(error).__name__}: {error}",
+            RuntimeWarning,
+            stacklevel=2,
         )
         return None

@@ -1,35 +1,35 @@
-"""Everything that agentkit raises.
+"""All errors that agentkit raises.
 
 AgentkitError
-├── EngineError              whoever wrote the engine or an around can mend it
+├── EngineError              the author of the engine or the around can fix it
 │   └── Diverged                 a replay reached a step that was not recorded
-├── UsageError               whoever called can mend it
-│   ├── Unknown                  no engine, model, tool or option of that name
-│   ├── OptionError              the value of an option is out of range (a ValueError, too)
-│   ├── Busy                     somebody else is driving this run
-│   ├── Undecided                the step waits for a person
+├── UsageError               the caller can fix it
+│   ├── Unknown                  there is no engine, model, tool or option of that name
+│   ├── OptionError              the value of an option is out of range (also a ValueError)
+│   ├── Busy                     something else is driving this run
+│   ├── Undecided                the step waits for a person's decision
 │   ├── Ended                    the run is over
-│   ├── ReadOnly                 the run was opened without what it needs to go on
-│   └── NotRecorded              a recording does not hold what was asked of it
+│   ├── ReadOnly                 the run was opened without something that it needs to continue
+│   └── NotRecorded              a recording does not contain the requested exchange
 ├── ModelError               the model or its provider failed; the step can be tried again
-│   ├── ModelUnreachable         no connection to its host, or it broke
+│   ├── ModelUnreachable         there is no connection to its host, or it was lost
 │   ├── ModelTimeout             it was silent for too long
 │   ├── ModelDenied              the key is missing, wrong, or not allowed to do this
-│   ├── ModelMissing             its host knows no model of that name, or is no model's host
+│   ├── ModelMissing             the host has no model of that name, or is not a model's host
 │   ├── ModelRejected            the host refuses this request
 │   │   └── ContextOverflow          the chat is longer than the model can read
-│   ├── ModelBusy                a rate limit, or an overload
-│   ├── ModelGarbled             the reply broke off, or is not what it should be
-│   └── OutputValidationError    what it gave does not fit the wanted schema (a ValueError, too)
-├── ToolError                a tool could not do its work; the model is told
+│   ├── ModelBusy                a rate limit, or the host is overloaded
+│   ├── ModelGarbled             the reply was cut off or is not valid
+│   └── OutputValidationError    its output does not fit the schema (also a ValueError)
+├── ToolError                a tool failed; the model is told
 │   ├── ArgumentsError           the arguments do not fit the tool
 │   └── ToolTimeout              it took too long
-└── JournalError             the store of runs
-    ├── JournalInUse             another process holds this run
+└── JournalError             the store of runs could not be read or written
+    ├── JournalInUse             another process has this run open
     ├── JournalDamaged           a row was changed or is missing
-    └── JournalTooNew            written by a newer agentkit
+    └── JournalTooNew            the file was written by a newer agentkit
 
-Control flow derives from BaseException, so that no `except Exception` in a tool turns it into an observation:
+Control flow derives from BaseException, so that an `except Exception` in a tool cannot turn it into an observation:
 
 Control
 ├── Finish                   an around ends the run with an answer
@@ -44,23 +44,23 @@ from typing import Any
 
 
 class AgentkitError(Exception):
-    """Any error of agentkit."""
+    """The base class of all errors that agentkit raises."""
 
 
 class EngineError(AgentkitError):
-    """An engine or an around broke the protocol of steps."""
+    """An engine or an around violated the protocol of steps."""
 
 
 class Diverged(EngineError):
-    """The engine, run again, asked for another step than the recorded one."""
+    """An engine that is replayed yielded a different step from the recorded one."""
 
 
 class UsageError(AgentkitError):
-    """A call that cannot be carried out; the message says what to do instead."""
+    """A call that is not possible; the message says what to do instead."""
 
 
 class Unknown(UsageError):
-    """A name that is not known; the message offers the nearest one that is. `of` says what it should belong to."""
+    """A name that is not known; the message suggests the nearest known one. `of` is what the name should belong to."""
 
     def __init__(self, what: str, name: object, known: Iterable[str], hint: str = "", *, of: str = "") -> None:
         names = sorted(known)
@@ -71,7 +71,7 @@ class Unknown(UsageError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the name that is the fewest edits away, if that is at most a third of its letters (at least 2); else ""."""
+    """Return the known name that is the fewest edits away (at most 2, or a third of its letters), or "" if none is."""
     name = name[:60]
     distances = {other: _distance(name.lower(), other[:60].lower()) for other in known}
     best = min(distances, key=distances.__getitem__, default="")
@@ -79,7 +79,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _distance(one: str, other: str) -> int:
-    """Count the letters to insert, delete, replace or swap with a neighbour (Damerau 1964, optimal string alignment)."""
+    """Return how many letters to insert, delete, replace or swap (Damerau 1964, as optimal string alignment)."""
     before, row = [0] * (len(other) + 1), list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
         last, before, row = before, row, [i]
@@ -95,30 +95,31 @@ class OptionError(UsageError, ValueError):
 
 
 class Busy(UsageError):
-    """Somebody else is driving this run."""
+    """Something else is driving this run."""
 
 
 class Undecided(UsageError):
-    """The pending step waits for a person: approve, edit, reject or respond."""
+    """The pending step waits for a person's decision: approve, edit, reject or respond."""
 
 
 class Ended(UsageError):
-    """The run is over; fork it, or undo, to go on from an earlier step."""
+    """The run is over; fork it, or undo a step, to continue from an earlier one."""
 
 
 class ReadOnly(UsageError):
-    """The run was opened without something that it needs to go on."""
+    """The run was opened without something that it needs to continue."""
 
 
 class NotRecorded(UsageError):
-    """A recording does not hold what was asked of it; the message shows the nearest."""
+    """A recording does not contain the requested exchange; the message shows the nearest one."""
 
 
 class ModelError(AgentkitError):
     """A model call failed; the step stays pending and can be tried again.
 
-    `host` and `model` say where, `status` is the HTTP status or 0, `retry_after` what the host asked to wait, in seconds.
-    `transient` says whether the same request may succeed when it is sent again, `usage` what it has used all the same.
+    `host` and `model` are those that failed, `status` is the HTTP status or 0, and `retry_after` is how long the host
+    asked to wait, in seconds. `transient` tells whether the same request may succeed if it is sent again; `usage` is
+    what the failed call used.
     """
 
     transient = False
@@ -135,13 +136,13 @@ class ModelError(AgentkitError):
 
 
 class ModelUnreachable(ModelError):
-    """There is no connection to the model's host, or it broke."""
+    """There is no connection to the model's host, or it was lost."""
 
     transient = True
 
 
 class ModelTimeout(ModelError, TimeoutError):
-    """The model's host was silent for too long, or took too long altogether."""
+    """The model's host was silent for too long, or the whole call took too long."""
 
     transient = True
 
@@ -151,11 +152,11 @@ class ModelDenied(ModelError):
 
 
 class ModelMissing(ModelError):
-    """The host knows no model of that name, or it is no model's host at all."""
+    """The host has no model of that name, or it is not the host of a model."""
 
 
 class ModelRejected(ModelError):
-    """The host refuses this request; sent again, it would be refused again."""
+    """The host refuses this request, and would refuse it again."""
 
 
 class ContextOverflow(ModelRejected):
@@ -163,19 +164,19 @@ class ContextOverflow(ModelRejected):
 
 
 class ModelBusy(ModelError):
-    """A rate limit, or a host that is overloaded or broken just now."""
+    """A rate limit was reached, or the host is overloaded or broken at the moment."""
 
     transient = True
 
 
 class ModelGarbled(ModelError):
-    """The reply broke off, or is not what it should be; nothing of it was used."""
+    """The reply was cut off or is not valid; no part of it was used."""
 
     transient = True
 
 
 class OutputValidationError(ModelError, ValueError):
-    """What a model gave does not fit the wanted schema; `raw` keeps its last text, `problem` says what is wrong with it."""
+    """The output of a model does not fit the schema; `raw` is its last text, `problem` says what is wrong with it."""
 
     def __init__(self, message: str, *, raw: str = "", problem: str = "") -> None:
         super().__init__(message)
@@ -184,15 +185,15 @@ class OutputValidationError(ModelError, ValueError):
 
 
 class ToolError(AgentkitError):
-    """A tool could not do its work; its text is what the model is told."""
+    """A tool failed; the text of the error is what the model is told."""
 
 
 class ArgumentsError(ToolError):
-    """The arguments do not fit the tool; the text names each field, for the model to mend."""
+    """The arguments do not fit the tool; the text names each field, so that the model can correct them."""
 
 
 class ToolTimeout(ToolError):
-    """The tool took longer than it may."""
+    """The tool took longer than its timeout."""
 
 
 class JournalError(AgentkitError):
@@ -204,7 +205,7 @@ class JournalInUse(JournalError):
 
 
 class JournalDamaged(JournalError):
-    """A row was changed, or is missing; the message names it. `sound` holds the rows before `row`, which are as written."""
+    """A row was changed or is missing; the message names it. `sound` are the rows before `row`, which are intact."""
 
     def __init__(self, message: str, *, run: str = "", row: int = 0, sound: Iterable[Any] = ()) -> None:
         super().__init__(message)
@@ -222,7 +223,7 @@ class Control(BaseException):
 
 
 class Finish(Control):
-    """Raised by an around: end the run with `answer`; the `reason` is empty where the engine was through."""
+    """Raised by an around to end the run with `answer`; the `reason` is empty if the engine had finished."""
 
     def __init__(self, answer: str, reason: str = "finished") -> None:
         super().__init__(answer)
@@ -235,9 +236,9 @@ class Stopped(Control):
 
 
 class Fenced(Control):
-    """Another process took this run over; nothing more may be written by this one."""
+    """Another process took this run over; this process must not write to it any more."""
 
     def __init__(self, run: str, holder: Any = None) -> None:
         super().__init__(
-            f"run {run} was taken over by {holder or 'another process'}; nothing more is written from here"
+            f"run {run} was taken over by {holder or 'another process'}; this process no longer writes to it"
         )

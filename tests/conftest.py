@@ -1,4 +1,4 @@
-"""What every test stands on: a home of its own, no model or key from outside, and the recorded model output."""
+"""The fixtures of all tests: an own home, no model or key from outside, and the recorded model output."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from hypothesis import settings
 
 from agentkit.core import secrets
 
-os.environ["AGENTKIT_LOCAL"] = "none"  # for kernels, too: no model is chosen by what the machine has
+os.environ["AGENTKIT_LOCAL"] = "none"  # also for kernels: no local model of this machine is used
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that runs the tests in the background has it so
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell that runs the tests in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "same", derandomize=True, deadline=None
-)  # the same examples each time, however busy the machine
+)  # the same examples each time, however busy the machine is
 settings.load_profile("same")
 
-collect_ignore = ["benchmarks"]  # scripts that measure, for `make bench`
+collect_ignore = ["benchmarks"]  # benchmarks, for `make bench`
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep runs in a folder of this test; let no model be chosen by what the machine has, and somebody watch."""
+    """Store runs in a folder of this test, use no local model of this machine, and act as if somebody were watching."""
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("AGENTKIT_HOME", str(folder))
     monkeypatch.setenv("AGENTKIT_LOCAL", "none")
-    secrets._learned.clear()  # keys that other tests gave as arguments
+    secrets._learned.clear()  # keys that other tests passed as arguments
     for name in os.environ:
         if name in ("AGENTKIT_MODEL", "AGENTKIT_NONINTERACTIVE") or name.endswith("_API_KEY"):
             monkeypatch.delenv(name)
@@ -42,7 +42,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def recorded() -> Callable[[str], list[dict[str, Any]]]:
-    """Give the lines of a file of recorded model output; the environment variable AGENTKIT_RECORDED names its folder."""
+    """Return the lines of a file of recorded model output; the variable AGENTKIT_RECORDED names its folder."""
     folder = os.environ.get("AGENTKIT_RECORDED")
     if not folder:
         pytest.skip("AGENTKIT_RECORDED names no folder of recorded model output")

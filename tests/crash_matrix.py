@@ -34,7 +34,7 @@ def die() -> None:
 
 
 def note(path: Path, line: str) -> None:
-    """Append a line and be sure that it is on the disk."""
+    """Append a line, and make sure that it is on the disk."""
     with path.open("a") as file:
         file.write(f"{line}\n")
         file.flush()
@@ -42,7 +42,7 @@ def note(path: Path, line: str) -> None:
 
 
 class Deadly:
-    """A journal that kills its process around the rows of one call; all else is the real one's."""
+    """A journal that kills its process before or after the rows of one call; otherwise it is the real journal."""
 
     def __init__(self, journal: Any, point: str, which: int) -> None:
         self.journal, self.point, self.left = journal, point, which
@@ -111,7 +111,7 @@ def second(run: dict[str, Any], home: Path) -> None:
 
 
 def traced(held: Any, key: str) -> int:
-    """How many runs of this call the trace holds."""
+    """Return how often the trace contains this call."""
     calls = [entry.step.call for entry in held.entries if entry.kind == "act"]
     return sum(key_of(call.name, call.arguments) == key for call in calls)
 
@@ -121,7 +121,7 @@ def lines(path: Path) -> list[str]:
 
 
 def in_child(function: Any, *arguments: Any) -> int:
-    """Run a function in a child process and give the signal that ended it, or 0."""
+    """Run a function in a child process, and return the signal that ended it, or 0."""
     child = os.fork()
     if child == 0:
         try:

@@ -1,4 +1,4 @@
-"""A tool that raises whatever a test wants."""
+"""A tool that raises any error that a test needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from agentkit.tools.tool import Tool
 
 
 def failing(error: BaseException, *, timeout: float | None, asynchronous: bool) -> Tool:
-    """Make the tool "fail"."""
+    """Return the tool "fail"."""
 
     def fail() -> str:
         raise error

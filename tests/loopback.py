@@ -1,4 +1,4 @@
-"""A host on a real socket of this machine that answers with exactly the bytes that a test gives it."""
+"""A host on a real local socket that answers with exactly the bytes that a test provides."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class Got:
 
 @dataclass
 class Loopback:
-    """A host that answers the first connection with the first act, and so on; the last act is repeated. `got` is what arrived."""
+    """A host that answers the first connection with the first act, and so on; the last act is repeated.
+
+    `got` contains the requests that arrived.
+    """
 
     acts: list[Act | bytes]
     got: list[Got] = field(default_factory=list)
@@ -102,7 +105,7 @@ class Loopback:
 
 
 def read_request(connection: socket.socket) -> Got | None:
-    """Return one request with its body, or None if the other side has gone."""
+    """Return one request with its body, or None if the other side has disconnected."""
     data = b""
     while b"\r\n\r\n" not in data:
         piece = connection.recv(65536)
@@ -111,7 +114,7 @@ def read_request(connection: socket.socket) -> Got | None:
         data += piece
     head, _, body = data.partition(b"\r\n\r\n")
     line, *rest = head.decode().split("\r\n")
-    headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in rest)}
+    headers = {name.lower(): value.strip() for name, _, value in (item.partition(":") for item in rest)}
     while len(body) < int(headers.get("content-length", "0")):
         if not (piece := connection.recv(65536)):
             return None
@@ -120,7 +123,7 @@ def read_request(connection: socket.socket) -> Got | None:
 
 
 def answer(body: bytes | str, status: str = "200 OK", kind: str = "text/event-stream", **headers: str) -> bytes:
-    """Return a whole response with its length."""
+    """Return a complete response with its length."""
     body = body.encode() if isinstance(body, str) else body
     more = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
     return f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n{more}\r\n".encode() + body
@@ -147,7 +150,7 @@ def parts(pieces: Iterable[bytes], *, whole: bool = True, pause: float = 0.0, ki
 
 
 def stall(pieces: Iterable[bytes], seconds: float = 30.0) -> Act:
-    """Return an act that begins a response and then is silent."""
+    """Return an act that begins a response and then sends nothing more."""
     begin = parts(pieces, whole=False)
 
     def act(connection: socket.socket, over: threading.Event) -> None:
@@ -160,7 +163,7 @@ def stall(pieces: Iterable[bytes], seconds: float = 30.0) -> Act:
 
 
 def gather(reader: StreamReader, pieces: list[bytes], into: StreamCollector) -> None:
-    """Read pieces as a stream does, into a collector. Raises `ModelError`; what came before it is collected."""
+    """Read pieces as a stream does, into a collector. Raises `ModelError`; the pieces before it are collected."""
     for piece in pieces:
         for chunk in reader.feed(piece):
             into.add(chunk)
@@ -178,7 +181,7 @@ def cut(data: bytes, size: int) -> list[bytes]:
 def sse(*events: Any) -> bytes:
     """Return server-sent events as OpenAI sends them; `[DONE]` is not added."""
     return b"".join(
-        b"data: " + (each if isinstance(each, bytes) else json.dumps(each).encode()) + b"\n\n" for each in events
+        b"data: " + (item if isinstance(item, bytes) else json.dumps(item).encode()) + b"\n\n" for item in events
     )
 
 
@@ -195,20 +198,20 @@ def delta(finish: str | None = None, usage: Any = None, **content: Any) -> dict[
 
 
 def completion(text: str, **more: Any) -> bytes:
-    """Return a whole stream with one text."""
+    """Return a complete stream with one text."""
     return sse(delta(role="assistant", content=text), delta("stop", **more), b"[DONE]")
 
 
 def calling(name: str, arguments: str, id: str = "call_1") -> bytes:
-    """Return a whole stream that calls one tool."""
+    """Return a complete stream that calls one tool."""
     call = {"index": 0, "id": id, "type": "function", "function": {"name": name, "arguments": ""}}
-    rest = [{"index": 0, "function": {"arguments": each.decode()}} for each in cut(arguments.encode(), 5)]
-    deltas = [delta(role="assistant", tool_calls=[call]), *(delta(tool_calls=[each]) for each in rest)]
+    rest = [{"index": 0, "function": {"arguments": item.decode()}} for item in cut(arguments.encode(), 5)]
+    deltas = [delta(role="assistant", tool_calls=[call]), *(delta(tool_calls=[item]) for item in rest)]
     return sse(*deltas, delta("tool_calls"), b"[DONE]")
 
 
 def message(*blocks: dict[str, Any], stop: str = "end_turn", ends: bool = True) -> bytes:
-    """Return a whole stream with these blocks in the form of Anthropic."""
+    """Return a complete stream with these blocks in the form of Anthropic."""
     begin = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
     begin |= {"stop_sequence": None, "usage": {"input_tokens": 9, "output_tokens": 1}}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begin}]
@@ -232,7 +235,7 @@ def message(*blocks: dict[str, Any], stop: str = "end_turn", ends: bool = True) 
                 {"type": "input_json_delta", "partial_json": piece} for piece in ("", written[:3], written[3:])
             ],
         }.get(kind, [])
-        events += [{"type": "content_block_delta", "index": index, "delta": each} for each in deltas]
+        events += [{"type": "content_block_delta", "index": index, "delta": item} for item in deltas]
         events.append({"type": "content_block_stop", "index": index})
     events.append(
         {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 7}}
@@ -240,12 +243,12 @@ def message(*blocks: dict[str, Any], stop: str = "end_turn", ends: bool = True) 
     if ends:
         events.append({"type": "message_stop"})
     return b"".join(
-        b"event: " + each["type"].encode() + b"\ndata: " + json.dumps(each).encode() + b"\n\n" for each in events
+        b"event: " + item["type"].encode() + b"\ndata: " + json.dumps(item).encode() + b"\n\n" for item in events
     )
 
 
 def lines(*objects: dict[str, Any]) -> bytes:
     """Return a stream of JSON lines as Ollama sends them."""
     return b"".join(
-        json.dumps({"model": "m", "created_at": "2026-01-01T00:00:00Z", **each}).encode() + b"\n" for each in objects
+        json.dumps({"model": "m", "created_at": "2026-01-01T00:00:00Z", **item}).encode() + b"\n" for item in objects
     )

@@ -44,11 +44,11 @@ messages = st.one_of(
 growths: st.SearchStrategy[list[tuple[int, list[Message]]]] = st.lists(
     st.tuples(st.integers(0, 30), st.lists(messages, min_size=1, max_size=6)), min_size=1, max_size=10
 )
-"""How some chats grow: which of the chats so far is continued (0: the newest), and with what."""
+"""How some chats grow: for each step, which of the chats so far is continued (0: the newest), and with what."""
 
 
 def grown(growth: list[tuple[int, list[Message]]]) -> list[Chat]:
-    """Return the chats of a growth, each of which continues one of those before it."""
+    """Return the chats of a growth; each continues an earlier one."""
     chats: list[Any] = [Chat.of([])]
     for back, more in growth:
         chats.append(chats[-1 - back % len(chats)] + more)

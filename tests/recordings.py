@@ -12,7 +12,7 @@ from agentkit.tools.tool import Tool
 
 
 class Turns:
-    """A model that answers by how many turns it has taken in the chat that it is shown; `count` hears of each call."""
+    """A model that replies according to the number of its turns in the chat; `count` is called for each model call."""
 
     def __init__(self, replies: list[Reply | str], before: int, abilities: Abilities, count: Callable[[], Any]) -> None:
         self.name, self.abilities = "recorded", abilities
@@ -24,7 +24,7 @@ class Turns:
 
 
 def native_model(run: dict[str, Any], count: Callable[[], Any] = lambda: None) -> Turns:
-    """The model of a line of native_runs.jsonl."""
+    """Return the model of a line of native_runs.jsonl."""
     replies: list[Reply | str] = []
     for turn in run["turns"]:
         message = turn["response"]["choices"][0]["message"]
@@ -38,7 +38,7 @@ def native_model(run: dict[str, Any], count: Callable[[], Any] = lambda: None) -
 
 
 def native_results(run: dict[str, Any]) -> dict[str, str]:
-    """The recorded result of each call of a line of native_runs.jsonl, by `key_of` it."""
+    """Return the recorded result of each call of a line of native_runs.jsonl, by `key_of` the call."""
     results: dict[str, str] = {}
     for turn in run["turns"]:
         by_id = {result["tool_call_id"]: text_of(result["content"]) for result in turn.get("tool_results", ())}
@@ -49,12 +49,12 @@ def native_results(run: dict[str, Any]) -> dict[str, str]:
 
 
 def native_tools(run: dict[str, Any], effect: Callable[[str], Any] = lambda key: None) -> list[Tool]:
-    """The tools of a line of native_runs.jsonl; `effect` hears of each call that really runs."""
+    """Return the tools of a line of native_runs.jsonl; `effect` is called for each call that really runs."""
     return [recorded_tool(schema, native_results(run), effect) for schema in run["tools"]]
 
 
 def recorded_tool(schema: dict[str, Any], results: dict[str, str], effect: Callable[[str], Any]) -> Tool:
-    """A tool that gives the recorded result for its arguments."""
+    """Return a tool that returns the recorded result for its arguments."""
 
     def answer(**arguments: Any) -> str:
         key = key_of(schema["name"], arguments)
@@ -65,10 +65,10 @@ def recorded_tool(schema: dict[str, Any], results: dict[str, str], effect: Calla
 
 
 def key_of(name: str, arguments: dict[str, Any]) -> str:
-    """Name a call by what it asks for."""
+    """Return a key for a call: its name and its arguments."""
     return f"{name} {canonical(arguments).decode()}"
 
 
 def text_of(content: Any) -> str:
-    """The text of a tool result, also where a provider sends parts."""
+    """Return the text of a tool result, even if a provider sends it in parts."""
     return content if isinstance(content, str) else "\n".join(part["text"] for part in content)

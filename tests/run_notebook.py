@@ -23,11 +23,13 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def main(path: Path, scratch: str) -> int:
-    """Give the exit code: 0 when every cell ran, 1 at the first that failed. `scratch` is an empty folder."""
+    """Execute a notebook, and return the exit code: 0 if every cell ran, 1 if one failed. `scratch` is an empty folder."""
     os.environ.setdefault("AGENTKIT_HOME", scratch)
-    os.environ.setdefault("AGENTKIT_NONINTERACTIVE", "1")  # nobody watches: a run is shown once, as a picture
+    os.environ.setdefault("AGENTKIT_NONINTERACTIVE", "1")  # nobody is watching, so a run is shown once, as a picture
     notebook = nbformat.read(path, as_version=4)
-    files_not_ports = Config(KernelManager={"transport": "ipc", "ip": f"{scratch}/kernel"})  # needs not even a loopback
+    files_not_ports = Config(
+        KernelManager={"transport": "ipc", "ip": f"{scratch}/kernel"}
+    )  # does not even need a loopback
     client = NotebookClient(
         notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}, config=files_not_ports
     )
@@ -49,7 +51,7 @@ def show(cell: Any, cell_index: int, execute_reply: Any) -> None:
 
 
 def text(output: Any) -> str:
-    """Give the plain text of an output: what was printed, what was shown, or the traceback."""
+    """Return the plain text of an output: printed text, a displayed value, or a traceback."""
     if output.output_type == "stream":
         return str(output.text)
     if output.output_type == "error":

@@ -1,4 +1,4 @@
-"""Options of an agent and of its engine in one dict, as tests write them, told apart for `Agent(...)`."""
+"""Options of an agent and of its engine in one dict, as tests write them, separated for `Agent(...)`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AGENT = (*NAMES, "model", "tools")
 
 
 def split(options: Mapping[str, Any], engine: Any = "react") -> dict[str, Any]:
-    """Return the arguments for `Agent`: what its options do not name is for the engine."""
+    """Return the arguments for `Agent`; names that are not options of an agent are options of the engine."""
     options = dict(options)
     engine = options.pop("engine", engine)
     own = {name: options.pop(name) for name in list(options) if name not in AGENT}

@@ -1,4 +1,4 @@
-"""A typed final answer: told to the model, held to its schema, recorded with the run."""
+"""A typed final answer: the model is told the schema, the answer is checked, and both are recorded with the run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NATIVE, JSON, TEXT = Abilities(tools=True, json=True), Abilities(json=True), Abi
 
 @tool(effect="pure")
 def weather(city: str) -> str:
-    """Say what the weather is like."""
+    """Return the weather."""
     return "rain"
 
 
@@ -41,7 +41,7 @@ def go(lines: list[Any], abilities: Abilities = NATIVE, output: Any = Trip, **mo
 
 
 def final(answer: str, abilities: Abilities) -> str:
-    """Say an answer as the dialect of a model wants it."""
+    """Return an answer in the dialect of a model."""
     if abilities.tools:
         return answer
     return (
@@ -57,27 +57,31 @@ def test_the_answer_is_text_and_a_validated_object(abilities: Abilities) -> None
     assert (result.output, json.loads(result.answer), result.error, model.calls) == (BERN, json.loads(GOOD), None, 1)
 
 
-def test_the_model_is_told_the_schema_in_every_request() -> None:
+def test_every_request_tells_the_model_the_schema() -> None:
     look = Reply("", (Call("weather", {"city": "Bern"}, "c"),))
     result, model = go([look, GOOD], instructions="Be brief.")
     assert result.output == BERN
     for request in model.requests:
-        first, told, asked = request["messages"][:3]
-        assert first["content"] == "Be brief." and '"days"' in told["content"] and asked["content"] == "Where to?"
+        first, schema_message, asked = request["messages"][:3]
+        assert (
+            first["content"] == "Be brief."
+            and '"days"' in schema_message["content"]
+            and asked["content"] == "Where to?"
+        )
 
 
 @pytest.mark.parametrize("bad", ["Let us go to Bern.", BAD, '{"city": "Bern", "days": 2', "[]"])
 @pytest.mark.parametrize("abilities", [NATIVE, TEXT])
-def test_a_misfit_is_sent_back_once_with_what_is_wrong(abilities: Abilities, bad: str) -> None:
-    said = bad if abilities.tools else f"FINAL_ANSWER: {bad}"
-    result, model = go([said, final(GOOD, abilities)], abilities)
+def test_an_answer_that_does_not_fit_is_sent_back_once_with_the_problem(abilities: Abilities, bad: str) -> None:
+    reply = bad if abilities.tools else f"FINAL_ANSWER: {bad}"
+    result, model = go([reply, final(GOOD, abilities)], abilities)
     assert (result.output, result.error, model.calls) == (BERN, None, 2)
     (sent_back,) = [entry for entry in result.run.entries if entry.kind == "conclude" and entry.author == "gate"]
     assert sent_back.result.text == model.requests[1]["messages"][-1]["content"] and "Trip" in sent_back.reason
     assert "Sent back" in repr(result.run)
 
 
-def test_twice_a_misfit_is_a_typed_error_that_keeps_the_raw_text() -> None:
+def test_a_second_answer_that_does_not_fit_is_a_typed_error_with_the_raw_text() -> None:
     result, model = go([BAD, "Bern, for many days."])
     assert isinstance(result.error, OutputValidationError) and isinstance(result.error, ValueError)
     assert (result.error.raw, model.calls, result.output) == ("Bern, for many days.", 2, None)
@@ -86,7 +90,7 @@ def test_twice_a_misfit_is_a_typed_error_that_keeps_the_raw_text() -> None:
         go([BAD, BAD], raise_errors=True)
 
 
-def test_a_run_that_failed_so_is_tried_again_by_driving_on_or_mended_by_an_edit() -> None:
+def test_a_run_with_such_an_error_can_be_driven_again_or_corrected_by_an_edit() -> None:
     result, model = go([BAD, BAD, GOOD])
     assert result.run.drive().output == BERN and model.calls == 3
     result, _ = go([BAD, BAD])
@@ -94,7 +98,7 @@ def test_a_run_that_failed_so_is_tried_again_by_driving_on_or_mended_by_an_edit(
     assert result.run.drive().output == BERN
 
 
-def test_step_by_step_the_misfit_is_seen_and_the_error_is_raised() -> None:
+def test_step_by_step_the_problem_is_visible_and_the_error_is_raised() -> None:
     run = Agent(Scripted([BAD, BAD]), journal="memory").start("Where to?", output=Trip, paused=True)
     next(run)
     assert run.pending[0].step.kind == "conclude"
@@ -103,14 +107,14 @@ def test_step_by_step_the_misfit_is_seen_and_the_error_is_raised() -> None:
         next(run)
 
 
-@pytest.mark.parametrize("said", [GOOD, f"```json\n{GOOD}\n```"])
+@pytest.mark.parametrize("reply", [GOOD, f"```json\n{GOOD}\n```"])
 @pytest.mark.parametrize("abilities", [NATIVE, JSON, TEXT])
-def test_data_without_the_words_of_the_dialect_is_the_answer_at_once(abilities: Abilities, said: str) -> None:
-    result, model = go([said], abilities)
+def test_bare_data_without_the_markers_of_the_dialect_is_the_answer_at_once(abilities: Abilities, reply: str) -> None:
+    result, model = go([reply], abilities)
     assert (result.output, model.calls) == (BERN, 1)
 
 
-def test_a_field_that_is_called_like_the_answer_of_the_dialect_hides_no_other() -> None:
+def test_a_field_with_the_name_of_the_dialects_answer_hides_no_other_field() -> None:
     class Sure(pydantic.BaseModel):
         answer: str
         certainty: float
@@ -119,7 +123,7 @@ def test_a_field_that_is_called_like_the_answer_of_the_dialect_hides_no_other() 
     assert (result.output, model.calls) == (Sure(answer="Bern", certainty=0.5), 1)
 
 
-def test_it_is_the_same_in_the_background_and_from_an_event_loop() -> None:
+def test_it_works_the_same_in_the_background_and_on_an_event_loop() -> None:
     import asyncio
 
     run = Agent(Scripted([BAD, GOOD]), journal="memory").start("Where to?", output=Trip)
@@ -137,12 +141,12 @@ def test_the_object_is_shown_with_the_result() -> None:
     assert "output=Trip(city='Bern', days=2)" in repr(go([GOOD])[0])
 
 
-def test_what_was_mended_without_guessing_is_taken() -> None:
+def test_data_that_was_repaired_without_guessing_is_accepted() -> None:
     result, model = go(["Here:\n```json\n{'city': 'Bern', 'days': 2,}\n```"])
     assert (result.output, model.calls) == (BERN, 1)
 
 
-def test_a_forced_answer_that_does_not_fit_is_an_error_beside_the_text() -> None:
+def test_a_forced_answer_that_does_not_fit_is_an_error_next_to_the_text() -> None:
     look = Reply("", (Call("weather", {"city": "Bern"}, "c"),))
     result, _ = go([look, "somewhere"], max_iterations=1)
     assert (result.answer, result.output, result.reason) == ("somewhere", None, "max_turns")
@@ -151,14 +155,14 @@ def test_a_forced_answer_that_does_not_fit_is_an_error_beside_the_text() -> None
     assert (result.output, result.error) == (BERN, None)
 
 
-def test_a_word_that_was_injected_is_heard_before_a_misfit_is_an_error() -> None:
+def test_an_injected_message_is_heard_before_a_misfit_becomes_an_error() -> None:
     run = Agent(Scripted([BAD, GOOD]), journal="memory").start("Where to?", output=Trip, paused=True)
     next(run)
     receipt = run.inject("two days")
     assert run.drive().output == BERN and receipt.seen
 
 
-def test_a_schema_gives_plain_data_and_a_type_adapter_what_it_validates() -> None:
+def test_a_schema_gives_plain_data_and_a_type_adapter_its_validated_object() -> None:
     schema = {"title": "Trip", "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     assert go(["{}", GOOD], output=schema)[0].output == {"city": "Bern", "days": 2}
     assert go([f'{{"value": [{GOOD}]}}'], output=pydantic.TypeAdapter(list[Trip]))[0].output == [BERN]
@@ -167,15 +171,15 @@ def test_a_schema_gives_plain_data_and_a_type_adapter_what_it_validates() -> Non
         go([], output=str)
 
 
-def test_without_an_output_there_is_none() -> None:
+def test_without_output_there_is_no_object() -> None:
     result, model = go([GOOD], output=None)
     assert result.output is None and len(model.requests[0]["messages"]) == 1
 
 
-# -- out, and back -------------------------------------------------------------------------------------------------------
+# -- export and load -----------------------------------------------------------------------------------------------------
 
 
-def test_a_resumed_run_still_holds_its_answer_to_the_type(tmp_path: Path) -> None:
+def test_a_resumed_run_still_checks_the_type_of_its_answer(tmp_path: Path) -> None:
     journal = str(tmp_path / "runs.db")
     run = Agent(Scripted([BAD]), journal=journal).start("Where to?", output=Trip, paused=True)
     next(run)
@@ -186,14 +190,14 @@ def test_a_resumed_run_still_holds_its_answer_to_the_type(tmp_path: Path) -> Non
     assert again.entries[0].result["output"]["name"] == "Trip"
 
 
-def test_an_undo_and_a_fork_keep_the_type_too() -> None:
+def test_an_undo_and_a_fork_keep_the_type() -> None:
     result, _ = go([BAD, GOOD])
     assert result.run.fork(0, model=Scripted([GOOD])).drive().output == BERN
     result.run.undo()
     assert result.run.drive().output == BERN
 
 
-def test_a_loaded_run_gives_the_object_where_the_type_is_to_be_had_and_plain_data_elsewhere() -> None:
+def test_a_loaded_run_returns_the_object_if_the_type_is_available_and_plain_data_otherwise() -> None:
     data = go([GOOD])[0].run.to_json()
     assert Agent("offline", journal="memory").load(data).result.output == BERN
     gone = json.loads(json.dumps(data).replace("test_answers:Trip", "test_answers:Gone"))
@@ -208,14 +212,14 @@ def test_a_loaded_run_gives_the_object_where_the_type_is_to_be_had_and_plain_dat
 
 
 def relink(data: dict[str, Any]) -> None:
-    """Make a changed recording vouch for itself again."""
+    """Compute the hashes of a changed recording again."""
     before = ""
     for record in data["rows"]:
         record["digest"] = before = export_json._chained_digest(before, record)
     data["digest"] = before
 
 
-def test_a_notebook_of_the_run_gives_the_object_too() -> None:
+def test_a_notebook_of_the_run_also_returns_the_object() -> None:
     run = go([BAD, GOOD])[0].run
     assert load(run.to_notebook()).result.output == BERN
 
@@ -231,7 +235,7 @@ def test_a_secret_in_a_schema_is_neither_recorded_nor_sent(monkeypatch: pytest.M
     assert "4f9a8b7c" not in json.dumps(result.run.to_json()) + json.dumps(list(model.requests))
 
 
-def test_the_model_without_a_model_does_not_make_data_up() -> None:
+def test_the_offline_model_does_not_invent_data() -> None:
     result = Agent("offline", ["math"], journal="memory").run("What is 2 + 2?", output=Trip)
     assert isinstance(result.error, OutputValidationError) and result.output is None
 

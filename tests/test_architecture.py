@@ -1,4 +1,4 @@
-"""The plan of the house: which room may import from which, no knots, and which rooms perform nothing."""
+"""The architecture: which room may import from which, no import cycles, and which rooms perform nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 # From the ground up. A module imports from rooms further up this list, and freely within its own room, but never in a
-# circle. Imports under TYPE_CHECKING and inside functions count as well: they tie two modules together all the same.
+# cycle. Imports under TYPE_CHECKING and inside functions count, too: they also make one module depend on the other.
 ROOMS = (
     *("errors", "config", "core", "tools", "engines", "models", "journal", "memory", "around", "stepper", "trace"),
     *("gates", "runtime", "export", "run", "agent", "view", "notebook", "integrations", "cli", "__init__", "__main__"),
@@ -18,7 +18,7 @@ ROOMS = (
 
 # Rooms that decide and never perform: no I/O, no clock, no threads, no randomness. Finding engines by name is the exception.
 PURE, EXCEPTIONS = {"errors", "engines", "around", "stepper"}, {"engines.registry"}
-PURE_ROOMS = {*PURE, "core", "models", "tools"}  # of models and tools, they use what is plain data
+PURE_ROOMS = {*PURE, "core", "models", "tools"}  # of models and tools, they use only plain data
 PURE_LIBRARY = {
     *("__future__", "bisect", "collections", "copy", "dataclasses", "difflib", "enum", "functools", "hashlib", "heapq"),
     *("inspect", "itertools", "json", "linecache", "math", "operator", "re", "string", "textwrap", "tokenize", "types"),
@@ -34,7 +34,7 @@ every_module = pytest.mark.parametrize("name", MODULES)
 
 
 def imports(name: str) -> Iterator[str]:
-    """Yield what a module imports, wherever the import stands: the full name of a module where there is one."""
+    """Yield the names that a module imports, anywhere in it: the full name of a module if possible."""
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -59,12 +59,12 @@ def test_a_module_imports_only_from_rooms_below_its_own(name: str) -> None:
     assert [other for other in own_imports(name) if room(other) not in allowed] == []
 
 
-def test_there_are_no_knots() -> None:
+def test_there_are_no_import_cycles() -> None:
     list(graphlib.TopologicalSorter({name: own_imports(name) for name in MODULES}).static_order())  # raises CycleError
 
 
 @every_module
-def test_what_decides_performs_nothing(name: str) -> None:
+def test_rooms_that_decide_perform_nothing(name: str) -> None:
     if room(name) not in PURE or name.removeprefix("agentkit.") in EXCEPTIONS:
         return
     used = [room(other) if other in MODULES else other.split(".")[0] for other in imports(name)]
@@ -76,13 +76,13 @@ def test_what_decides_performs_nothing(name: str) -> None:
 
 
 @every_module
-def test_no_module_is_named_for_leftovers(name: str) -> None:
+def test_no_module_is_named_after_leftovers(name: str) -> None:
     assert not {"utils", "helpers", "common", "misc"} & set(name.split("."))
     classes = [node.name for node in ast.walk(TREES[name]) if isinstance(node, ast.ClassDef)]
     assert not [cls for cls in classes if cls.endswith(("Manager", "Handler")) or cls.startswith(("Base", "Abstract"))]
 
 
-def test_the_front_is_sorted_short_and_complete() -> None:
+def test_the_public_names_are_sorted_few_and_complete() -> None:
     import agentkit
 
     assert agentkit.__all__ == sorted(agentkit.__all__)

@@ -1,4 +1,4 @@
-"""Arguments of no use: a clear error that says what to do, before anything is changed."""
+"""Invalid arguments: a clear error that says what to do, before anything is changed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def begin(*replies: Any, **options: Any) -> Run:
         ({"dialect": 5}, "dialect must be 'native', 'json' or 'text'"),
     ],
 )
-def test_a_setting_of_no_use_is_refused_at_construction(options: dict[str, Any], says: str) -> None:
+def test_an_invalid_setting_is_refused_at_construction(options: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
         Agent("offline", [look], **split(options))
     with pytest.raises(UsageError, match=re.escape(says)):
@@ -59,15 +59,15 @@ def test_a_setting_of_no_use_is_refused_at_construction(options: dict[str, Any],
 
 
 @pytest.mark.parametrize("task", [None, 5, object(), [None], [5]])
-def test_a_task_that_is_none_leaves_no_run(task: Any) -> None:
+def test_an_invalid_task_starts_no_run(task: Any) -> None:
     journal = MemoryJournal()
-    with pytest.raises((UsageError, ValueError), match=r"a task is a text|needs a role"):
+    with pytest.raises((UsageError, ValueError), match=r"a task must be a str|the role of a message must be"):
         Agent("offline", journal=journal).start(task)
     assert journal.runs() == []
 
 
 @pytest.mark.parametrize("timeout", ["x", -1, float("nan"), True, float("inf")])
-def test_a_timeout_that_is_no_number_of_seconds_performs_nothing(timeout: Any) -> None:
+def test_an_invalid_timeout_performs_nothing(timeout: Any) -> None:
     run = begin()
     for act in (run.drive, run.wait, lambda timeout: run.agent.run("q", timeout=timeout)):
         with pytest.raises(UsageError, match="number of seconds"):
@@ -78,22 +78,22 @@ def test_a_timeout_that_is_no_number_of_seconds_performs_nothing(timeout: Any) -
 @pytest.mark.parametrize(
     ("entry", "change", "says"),
     [
-        (1, {"calls": ["x"]}, "calls= is a list of Call"),
-        (1, {"calls": "look"}, "calls= is a list of Call"),
-        (1, {"calls": [Call("look", "Oslo")]}, "calls= is a list of Call"),  # type: ignore[arg-type]
-        (1, {"arguments": "x"}, "arguments= is a dict"),
-        (2, {"arguments": {1: 2}}, "arguments= is a dict"),
+        (1, {"calls": ["x"]}, "calls= must be a list of Call"),
+        (1, {"calls": "look"}, "calls= must be a list of Call"),
+        (1, {"calls": [Call("look", "Oslo")]}, "calls= must be a list of Call"),  # type: ignore[arg-type]
+        (1, {"arguments": "x"}, "arguments= must be a dict"),
+        (2, {"arguments": {1: 2}}, "arguments= must be a dict"),
         (2, {"text": "x", "arguments": {"city": "Rome"}}, "text= and arguments= contradict"),
         (1, {"answer": "x", "calls": []}, "answer= and calls= contradict"),
         (1, {"calls": [], "arguments": {}}, "calls= and arguments= contradict"),
-        (1, {"text": None}, "text= is a text"),
-        (1, {"answer": 5}, "answer= is a text"),
-        ("2", {"text": "x"}, "named by its number"),
-        (True, {"text": "x"}, "named by its number"),
+        (1, {"text": None}, "text= must be a str"),
+        (1, {"answer": 5}, "answer= must be a str"),
+        ("2", {"text": "x"}, "its number in the trace"),
+        (True, {"text": "x"}, "its number in the trace"),
         (-9, {"text": "x"}, "there is no entry -9"),
     ],
 )
-def test_an_edit_of_no_use_changes_nothing(entry: Any, change: dict[str, Any], says: str) -> None:
+def test_an_invalid_edit_changes_nothing(entry: Any, change: dict[str, Any], says: str) -> None:
     run = begin()
     run.drive()
     rows = len(run.agent.journal.rows(run.id))
@@ -103,7 +103,7 @@ def test_an_edit_of_no_use_changes_nothing(entry: Any, change: dict[str, Any], s
 
 
 @pytest.mark.parametrize("change", [{"text": "x", "arguments": {}}, {"arguments": "Rome"}, {"text": 5}])
-def test_an_edit_of_no_use_leaves_the_pending_step_as_it_is(change: dict[str, Any]) -> None:
+def test_an_invalid_edit_leaves_the_pending_step_unchanged(change: dict[str, Any]) -> None:
     run = begin()
     next(run)
     with pytest.raises(UsageError):
@@ -113,7 +113,7 @@ def test_an_edit_of_no_use_leaves_the_pending_step_as_it_is(change: dict[str, An
     assert next(run).result.text == "rain in Oslo"
 
 
-def test_entries_of_another_run_are_refused_and_of_an_older_object_taken() -> None:
+def test_entries_of_another_run_are_refused_but_those_of_an_older_object_are_accepted() -> None:
     run, other = begin(), begin()
     for one in (run, other):
         one.drive()
@@ -127,7 +127,7 @@ def test_entries_of_another_run_are_refused_and_of_an_older_object_taken() -> No
     assert again.edit(old, text="sun").original == old.id
 
 
-def test_a_lane_that_is_not_open_is_named() -> None:
+def test_an_unknown_lane_is_named() -> None:
     run = begin()
     with pytest.raises(Unknown, match=re.escape("unknown lane '[3.0]'")):
         run.inject("hello", to="[3.0]")
@@ -137,7 +137,7 @@ def test_a_lane_that_is_not_open_is_named() -> None:
     assert run.trace.injections.notes == {}
 
 
-def test_an_option_that_the_engine_lacks_is_named_when_a_run_is_resumed() -> None:
+def test_resuming_with_an_engine_that_lacks_an_option_names_the_option() -> None:
     def plain(task: Any) -> Any:
         thought = yield Think(Chat.of(task))
         return Answer(thought.text, Chat.of(task))
@@ -146,7 +146,7 @@ def test_an_option_that_the_engine_lacks_is_named_when_a_run_is_resumed() -> Non
     run.close()
     other = Agent("echo", [look], engine=plain, journal=run.agent.journal)
     for _ in range(2):  # and the run is not left held
-        with pytest.raises(UsageError, match=re.escape("max_iterations=3, and plain has no such option")):
+        with pytest.raises(UsageError, match=re.escape("max_iterations=3, but plain has no such option")):
             other.resume(run.id)
     assert run.agent.resume(run.id).drive().answer == "rain"
 
@@ -162,7 +162,7 @@ def test_an_option_that_the_engine_lacks_is_named_when_a_run_is_resumed() -> Non
         Reply("x", reasoning=5),  # type: ignore[arg-type]
     ],
 )
-def test_a_reply_of_wrong_parts_is_refused_before_it_is_recorded(reply: Reply) -> None:
+def test_an_invalid_reply_is_refused_before_it_is_recorded(reply: Reply) -> None:
     for drive in (Run.drive, lambda run: run.play().wait(10)):
         run = begin(reply, "fine")
         drive(run)
@@ -179,14 +179,14 @@ def test_a_reply_of_wrong_parts_is_refused_before_it_is_recorded(reply: Reply) -
         (lambda: Act("x"), "Act takes one Call"),  # type: ignore[arg-type]
         (lambda: Act([Call("look")]), "Act takes one Call"),  # type: ignore[arg-type]
         (lambda: Act(Call("look", "Oslo")), "a dict of arguments"),  # type: ignore[arg-type]
-        (lambda: Ask(5), "Ask takes a text"),  # type: ignore[arg-type]
+        (lambda: Ask(5), "Ask takes a str"),  # type: ignore[arg-type]
         (lambda: All(5), "All takes a tuple"),  # type: ignore[arg-type]
         (lambda: All((Think("text"),)), "Think takes a Chat"),  # type: ignore[arg-type]
         (lambda: All(("x",)), "an engine yields steps"),
         (lambda: Reply("x"), "an engine yields steps"),
     ],
 )
-def test_a_step_of_wrong_parts_is_an_engine_error_that_names_the_mistake(step: Callable[[], Any], says: str) -> None:
+def test_an_invalid_step_is_an_engine_error_that_names_the_mistake(step: Callable[[], Any], says: str) -> None:
     def engine(task: Any) -> Any:
         yield step()
         return Answer("", Chat.of(task))
@@ -203,7 +203,7 @@ def test_a_step_of_wrong_parts_is_an_engine_error_that_names_the_mistake(step: C
 # -- runs that can only be read ------------------------------------------------------------------------------------------
 
 
-def test_a_run_without_a_tool_can_be_changed_but_not_driven() -> None:
+def test_a_run_without_one_of_its_tools_can_be_changed_but_not_driven() -> None:
     run = begin(journal=MemoryJournal())
     next(run)
     next(run)
@@ -219,7 +219,7 @@ def test_a_run_without_a_tool_can_be_changed_but_not_driven() -> None:
         next(again)
 
 
-def test_a_run_that_was_closed_can_not_be_changed() -> None:
+def test_a_closed_run_cannot_be_changed() -> None:
     run = begin()
     next(run)
     run.close()

@@ -1,4 +1,4 @@
-"""Breakpoints pause a run where something happens, count their hits, and are passed over by a person's own steps."""
+"""Breakpoints pause a run when something happens, count their hits, and are ignored by single steps."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def test_a_failing_tool_pauses_the_run_after_it() -> None:
     assert run.drive().answer == "done"
 
 
-def test_the_same_call_again_pauses_the_run() -> None:
+def test_a_repeated_call_pauses_the_run() -> None:
     run = begin(call("Oslo", 1), call("Rome"), call("Oslo", 2), "done")
     point = run.break_at(repeat=True)
     run.drive()
     assert len(run) == 6 and point.hits == 1 and "on a repeated call of look" in run.hold
 
 
-def test_a_predicate_of_the_entry_pauses_the_run_and_one_that_raises_says_so() -> None:
+def test_a_predicate_of_the_entry_can_pause_the_run_and_one_that_raises_says_so() -> None:
     run = begin(call("Oslo"), call("Rome"), "done")
     run.break_at(when=lambda entry: entry.kind == "act" and "Rome" in entry.result.text)
     run.drive()
@@ -87,7 +87,7 @@ def test_a_predicate_of_the_entry_pauses_the_run_and_one_that_raises_says_so() -
     assert "AttributeError" in other.hold and len(other) == 2
 
 
-def test_all_breakpoints_that_are_met_say_so_and_count_it() -> None:
+def test_all_breakpoints_that_are_hit_are_named_and_counted() -> None:
     run = begin(call("Oslo", 1), call("Oslo", 2), "done")
     points = [
         run.break_at(**condition) for condition in ({"tool": "look"}, {"line": line_of("yield Act")}, {"repeat": True})
@@ -98,7 +98,7 @@ def test_all_breakpoints_that_are_met_say_so_and_count_it() -> None:
     assert [point.hits for point in points] == [2, 2, 1]
 
 
-def test_a_call_is_repeated_whoever_performed_the_first_one_and_not_when_that_was_undone() -> None:
+def test_a_call_counts_as_repeated_whoever_performed_the_first_but_not_after_an_undo() -> None:
     run = begin(call("Oslo", 1), call("Oslo", 2), "done")
     next(run)
     next(run)
@@ -113,7 +113,7 @@ def test_a_call_is_repeated_whoever_performed_the_first_one_and_not_when_that_wa
     assert undone.drive().answer == "done" and other.hits == 0
 
 
-def test_the_same_call_twice_at_a_time_is_a_repeated_one() -> None:
+def test_two_equal_parallel_calls_count_as_repeated() -> None:
     run = begin(Reply("", (*call("Oslo", 1).calls, *call("Oslo", 2).calls)), "done")
     point = run.break_at(repeat=True)
     run.drive()
@@ -121,7 +121,7 @@ def test_the_same_call_twice_at_a_time_is_a_repeated_one() -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 2])
-def test_calls_are_looked_through_once_and_not_again_before_each_one_that_follows(lanes: int) -> None:
+def test_earlier_calls_are_read_once_and_not_again_for_each_later_call(lanes: int) -> None:
     reads = 0
 
     class Counted(dict[str, Any]):
@@ -153,7 +153,7 @@ def test_calls_are_looked_through_once_and_not_again_before_each_one_that_follow
     assert counts[0] > 0 and counts[1] < 2.5 * counts[0], counts
 
 
-def test_a_breakpoint_on_a_line_moves_to_where_the_engine_can_stand() -> None:
+def test_a_breakpoint_on_a_line_moves_to_the_next_yield() -> None:
     run = begin(call("Oslo"), "done")
     point = run.break_at(line=line_of("if not thought.calls"))
     assert point.line == line_of("yield Act")
@@ -164,7 +164,7 @@ def test_a_breakpoint_on_a_line_moves_to_where_the_engine_can_stand() -> None:
     assert len(run.state.breakpoints) == 1
 
 
-def test_a_breakpoint_on_a_line_of_an_engine_within_another_stays_there() -> None:
+def test_a_breakpoint_on_a_line_of_a_nested_engine_stays_there() -> None:
     model = Scripted(["1. look", call("Oslo"), "rain", "it rains"], abilities=Abilities(tools=True))
     run = Agent(model, [look], engine="plan_and_execute", journal="memory").start("q", paused=True)
     next(run)
@@ -174,7 +174,7 @@ def test_a_breakpoint_on_a_line_of_an_engine_within_another_stays_there() -> Non
     assert point.hits == 1 and run.pending[0].step.kind == "act"
 
 
-def test_a_breakpoint_that_is_there_is_switched_on_and_not_set_twice() -> None:
+def test_an_existing_breakpoint_is_enabled_and_not_set_twice() -> None:
     run = begin("done")
     point = run.break_at(line=line_of("if not thought.calls"))
     point.enabled = False
@@ -191,13 +191,13 @@ def test_a_breakpoint_in_the_file_of_an_around_pauses_there() -> None:
     assert point.hits == 1 and len(run) == 1
 
 
-def test_calls_side_by_side_show_no_code_that_nobody_wrote() -> None:
+def test_parallel_calls_show_no_internal_frames() -> None:
     run = begin(Reply("", (*call("Oslo", 1).calls, *call("Rome", 2).calls)), "done")
     next(run)
     assert [place.function for place in run.where() if not place.around] == ["react"]
 
 
-def test_own_steps_pass_over_breakpoints_and_a_for_loop_ends_at_them() -> None:
+def test_single_steps_ignore_breakpoints_and_a_for_loop_ends_at_them() -> None:
     run = begin(call("Oslo"), "done")
     run.break_at(tool="look")
     assert [next(run).kind for _ in range(2)] == ["think", "act"]

@@ -1,4 +1,4 @@
-"""A budget: warned of, checked before every call, never overspent by lanes, asked about in a notebook, ended elsewhere."""
+"""A budget: it warns, is checked before every call, is never exceeded by lanes, and asks in a notebook."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add(a: int, b: int) -> int:
 
 def calls(turns: int, usage: Usage | None = None, width: int = 1) -> list[Any]:
     asked = [tuple(Call("add", {"a": n, "b": k}, f"c{n}.{k}") for k in range(width)) for n in range(turns)]
-    return [*(Reply("I add", each, usage=usage) for each in asked), Reply("done", usage=usage)]
+    return [*(Reply("I add", calls, usage=usage) for calls in asked), Reply("done", usage=usage)]
 
 
 def agent(replies: list[Any], **options: Any) -> Agent:
@@ -37,20 +37,20 @@ def events(run: Any, kind: str) -> list[dict[str, Any]]:
     return [event.data for event in run.events() if event.kind == kind]
 
 
-def test_at_85_of_100_tokens_a_warning_says_so_and_at_the_limit_the_run_ends_with_what_was_reached() -> None:
+def test_at_85_of_100_tokens_there_is_a_warning_and_at_the_limit_the_run_ends_with_what_it_has_done() -> None:
     result = agent(calls(9, Usage(40, 45)), budget={"max_tokens": 100}).run("q")
     assert (result.reason, result.interrupted, result.step_count) == ("budget:max_tokens", True, 2)
     assert [data["text"] for data in events(result.run, "budget_warning")] == ["tokens at 85%"]
-    assert result.answer.startswith("I've reached the token budget (170 of 100)")
+    assert result.answer.startswith("I reached the token budget (170 of 100)")
     assert "Step 1: called add(a=0, b=0) → 0\nStep 2: called add(a=1, b=0) → 1" in result.answer
-    (told,) = events(result.run, "budget_exceeded")
-    assert (told["limit"], told["max"], told["spent"]) == ("max_tokens", 100, 170)
+    (exceeded,) = events(result.run, "budget_exceeded")
+    assert (exceeded["limit"], exceeded["max"], exceeded["spent"]) == ("max_tokens", 100, 170)
 
 
-def test_at_just_80_percent_it_warns_once_and_below_it_not_at_all() -> None:
-    for used, told in ((79, []), (80, ["tokens at 80%"])):
+def test_at_80_percent_there_is_one_warning_and_below_that_none() -> None:
+    for used, warnings in ((79, []), (80, ["tokens at 80%"])):
         result = agent([*calls(1, Usage(used, 0))[:1], "done"], budget={"max_tokens": 100}).run("q")
-        assert (result.answer, [data["text"] for data in events(result.run, "budget_warning")]) == ("done", told)
+        assert (result.answer, [data["text"] for data in events(result.run, "budget_warning")]) == ("done", warnings)
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_at_just_80_percent_it_warns_once_and_below_it_not_at_all() -> None:
         ("max_tool_calls", 2, 3),
     ],
 )
-def test_each_limit_ends_the_run_by_its_name(limit: str, most: float, model_calls: int) -> None:
+def test_each_limit_ends_the_run_and_is_named(limit: str, most: float, model_calls: int) -> None:
     result = agent(calls(9, Usage(40, 5, cost=0.25)), budget={limit: most}).run("q")
     assert (result.reason, result.step_count) == (f"budget:{limit}", model_calls)
-    assert result.answer.startswith("I've reached the")
+    assert result.answer.startswith("I reached the")
 
 
-def test_time_is_that_in_which_something_was_under_way() -> None:
+def test_time_counts_only_while_a_step_is_being_performed() -> None:
     def slow(request: Any) -> Reply:
         threading.Event().wait(0.06)
         return calls(1)[0]
@@ -82,16 +82,16 @@ def test_time_is_that_in_which_something_was_under_way() -> None:
     assert run.drive().reason == "budget:max_seconds" and run.result.step_count == 2
 
 
-def test_a_run_within_its_budget_is_as_it_would_be_without() -> None:
+def test_a_run_within_its_budget_is_the_same_as_without() -> None:
     result = agent(calls(3, Usage(1, 1)), budget=Budget(max_tokens=1_000, max_model_calls=50)).run("q")
     assert (result.answer, result.reason) == ("done", "")
     assert not events(result.run, "budget_warning")
 
 
-# -- asking ----------------------------------------------------------------------------------------------------------------
+# -- asking a person -------------------------------------------------------------------------------------------------------
 
 
-def test_in_a_notebook_the_run_waits_and_goes_on_with_as_much_again_when_that_is_approved() -> None:
+def test_in_a_notebook_the_run_waits_and_an_approval_allows_as_much_again() -> None:
     run = agent(calls(4), budget={"max_model_calls": 2, "ask": True}).start("q", paused=True)
     run.drive()
     assert run.status == "waiting" and "model call budget is used up (2 of 2)" in run.waiting[0][1].why
@@ -103,7 +103,7 @@ def test_in_a_notebook_the_run_waits_and_goes_on_with_as_much_again_when_that_is
     assert [data["to"] for data in events(run, "budget_extended")] == [4, 6]
 
 
-def test_when_more_is_refused_the_run_ends_with_what_there_is() -> None:
+def test_if_more_is_rejected_the_run_ends_with_what_it_has_done() -> None:
     run = agent(calls(4), budget={"max_model_calls": 2, "ask": True}).start("q", paused=True)
     run.drive()
     run.reject("too dear")
@@ -111,7 +111,7 @@ def test_when_more_is_refused_the_run_ends_with_what_there_is() -> None:
     assert run.answer is not None and "Step 2: called add" in run.answer
 
 
-def test_a_tool_call_over_the_limit_waits_too_and_no_remembered_yes_lets_it_pass() -> None:
+def test_a_tool_call_over_the_limit_also_waits_and_no_remembered_approval_lets_it_pass() -> None:
     run = agent(calls(3), budget={"max_tool_calls": 1, "ask": True}, approve=True).start("q", paused=True)
     run.drive()
     run.approve(remember=True)
@@ -122,11 +122,11 @@ def test_a_tool_call_over_the_limit_waits_too_and_no_remembered_yes_lets_it_pass
     assert run.result.tool_calls_count == 2
 
 
-def test_run_never_asks_since_nobody_is_there() -> None:
+def test_run_never_asks_because_nobody_is_there() -> None:
     assert agent(calls(4), budget={"max_model_calls": 2, "ask": True}).run("q").reason == "budget:max_model_calls"
 
 
-def test_what_was_granted_and_what_was_spent_last_over_a_resume(tmp_path: Any) -> None:
+def test_extensions_and_spending_survive_a_resume(tmp_path: Any) -> None:
     model = Scripted(calls(9), abilities=Abilities(tools=True))
     own = Agent(model, [add], journal=str(tmp_path / "runs.db"), budget={"max_model_calls": 2, "ask": True})
     run = own.start("q", paused=True)
@@ -140,7 +140,7 @@ def test_what_was_granted_and_what_was_spent_last_over_a_resume(tmp_path: Any) -
     assert [data["limit"] for data in events(again, "budget_exceeded")] == ["max_model_calls"] * 2
 
 
-def test_an_ended_run_is_ended_when_it_is_read_again(tmp_path: Any) -> None:
+def test_an_ended_run_is_still_ended_after_a_resume(tmp_path: Any) -> None:
     model = Scripted(calls(9), abilities=Abilities(tools=True))
     own = Agent(model, [add], journal=str(tmp_path / "runs.db"), budget={"max_model_calls": 2})
     result = own.run("q")
@@ -159,7 +159,7 @@ def fan(task: Any, *, width: int = 8) -> Any:
 
 
 class Together:
-    """A model that answers as soon as `width` requests are inside at once."""
+    """A model that answers as soon as it has `width` requests at the same time."""
 
     name = "together"
     abilities = Abilities()
@@ -177,7 +177,7 @@ class Together:
 
 
 @pytest.mark.parametrize("play", [False, True])
-def test_lanes_cannot_overspend_together(play: bool) -> None:
+def test_lanes_together_cannot_overspend(play: bool) -> None:
     model = Together(Usage(10, 10), width=5)
     own = Agent(model, engine=fan, journal="memory", budget={"max_model_calls": 5, "ask": False})
     run = own.start("q", paused=True)
@@ -185,7 +185,7 @@ def test_lanes_cannot_overspend_together(play: bool) -> None:
     assert (model.calls, result.reason) == (5, "budget:max_model_calls")
 
 
-def test_lanes_reserve_tokens_and_money_before_anything_is_known_of_their_price() -> None:
+def test_lanes_reserve_tokens_and_money_before_the_price_is_known() -> None:
     tokens = Together(Usage(300, 300))
     result = Agent(tokens, engine=fan, journal="memory", budget={"max_tokens": 1_200}).run("q")
     assert result.reason == "budget:max_tokens" and result.usage.total == 1_200
@@ -194,7 +194,7 @@ def test_lanes_reserve_tokens_and_money_before_anything_is_known_of_their_price(
     assert result.reason == "budget:max_cost" and result.usage.cost == 3
 
 
-def test_a_budget_that_suffices_holds_no_lane_back() -> None:
+def test_a_sufficient_budget_delays_no_lane() -> None:
     model = Together(Usage(10, 10), width=8)
     result = Agent(model, engine=fan, journal="memory", budget={"max_model_calls": 100, "max_tokens": 100_000}).run("q")
     assert result.answer.count("x") == 8
@@ -207,26 +207,26 @@ def outer(task: Any, *, tools: tuple[Any, ...] = ()) -> Any:
     return Answer(last.text, Chat.of(task))
 
 
-def test_a_nested_cap_ends_the_nested_engine_with_what_it_reached_and_the_outer_one_goes_on() -> None:
+def test_a_nested_cap_ends_the_nested_engine_with_what_it_has_done_and_the_outer_one_continues() -> None:
     model = Scripted([*calls(2)[:2], *calls(2)[:2], "all in all"], abilities=Abilities(tools=True))
     result = Agent(model, [add], engine=outer, journal="memory").run("q")
     assert (result.answer, result.interrupted, result.step_count) == ("all in all", False, 5)
     asked = model.requests[-1]["messages"][-1]["content"]
-    assert asked.count("I've reached the model call budget (2 of 2)") == 2 and "Step 1: called add" in asked
+    assert asked.count("I reached the model call budget (2 of 2)") == 2 and "Step 1: called add" in asked
 
 
-def test_the_smaller_of_a_nested_cap_and_what_the_outer_budget_has_left_counts() -> None:
+def test_the_smaller_of_a_nested_cap_and_the_rest_of_the_outer_budget_counts() -> None:
     model = Scripted([*calls(2)[:2], *calls(2)[:2]], abilities=Abilities(tools=True))
     result = Agent(model, [add], engine=outer, journal="memory", budget={"max_model_calls": 3}).run("q")
     assert (result.reason, model.calls) == ("budget:max_model_calls", 3)
 
 
-def test_the_calls_of_arounds_are_counted_like_any_other() -> None:
+def test_the_calls_of_arounds_are_counted() -> None:
     result = agent([*calls(2)[:2], "fine so far", "never asked"], self_check=1, budget={"max_model_calls": 2}).run("q")
     assert result.step_count == 2 and result.reason == "budget:max_model_calls"
 
 
-def test_a_cap_counts_calls_in_a_batch(tmp_path: Any) -> None:
+def test_a_cap_counts_parallel_calls(tmp_path: Any) -> None:
     result = agent(calls(3, width=4), budget={"max_tool_calls": 6}).run("q")
     assert (result.tool_calls_count, result.reason) == (6, "budget:max_tool_calls")
 
@@ -241,7 +241,7 @@ def test_a_limit_out_of_range_is_a_value_error_that_names_it(limit: str, value: 
         Agent("offline", budget={limit: value})
 
 
-def test_an_unknown_limit_offers_the_nearest_and_no_budget_is_said_so() -> None:
+def test_an_unknown_limit_suggests_the_nearest_and_an_invalid_budget_is_refused() -> None:
     with pytest.raises(Unknown, match="max_tokens"):
         Agent("offline", budget={"max_token": 3})
     with pytest.raises(ValueError, match="budget must be a Budget or a dict, not 3"):
@@ -252,17 +252,17 @@ def test_only_a_step_that_waits_can_be_approved() -> None:
     run = agent(calls(1), budget={"max_model_calls": 5, "ask": True}).start("q", paused=True)
     with pytest.raises(UsageError):
         run.approve()
-    assert Act  # the first pending step is a thought, which waits for nobody
+    assert Act  # the first pending step is a thought, which does not wait for a decision
 
 
-def test_stepping_by_hand_meets_the_same_limit() -> None:
+def test_single_steps_reach_the_same_limit() -> None:
     run = agent(calls(9), budget={"max_model_calls": 2, "ask": False}).start("q", paused=True)
     kinds = [entry.kind for entry in run]
     assert kinds == ["think", "act", "think", "act"] and run.status == "done"
     assert run.result.reason == "budget:max_model_calls"
 
 
-def test_lanes_that_are_stepped_one_by_one_stay_within_it_too() -> None:
+def test_lanes_that_are_stepped_one_by_one_also_respect_it() -> None:
     model = Together(Usage(1, 1))
     run = Agent(model, engine=fan, journal="memory", budget={"max_model_calls": 3, "ask": True}).start("q", paused=True)
     for _ in range(3):
@@ -275,7 +275,7 @@ def test_lanes_that_are_stepped_one_by_one_stay_within_it_too() -> None:
     assert run.drive().answer == ", ".join("x" * 8) and model.calls == 8
 
 
-def test_a_fork_has_the_budget_anew_and_an_undo_gives_nothing_back() -> None:
+def test_a_fork_has_a_fresh_budget_and_an_undo_restores_nothing() -> None:
     run = agent(calls(9), budget={"max_model_calls": 2, "ask": True}).start("q", paused=True)
     run.drive()
     run.undo().undo()
@@ -285,7 +285,7 @@ def test_a_fork_has_the_budget_anew_and_an_undo_gives_nothing_back() -> None:
     assert next(other).kind == "think"
 
 
-def test_when_several_lanes_wait_for_more_one_no_ends_the_run() -> None:
+def test_if_several_lanes_wait_for_more_one_rejection_ends_the_run() -> None:
     model = Together(Usage(1, 1))
     run = Agent(model, engine=fan, journal="memory", budget={"max_model_calls": 3, "ask": True}).start("q", paused=True)
     run.drive()
@@ -294,7 +294,7 @@ def test_when_several_lanes_wait_for_more_one_no_ends_the_run() -> None:
     assert run.status == "done" and run.waiting == [] and run.result.reason == "budget:max_model_calls"
 
 
-def test_what_failed_calls_have_used_counts_before_one_more_is_made() -> None:
+def test_the_usage_of_failed_calls_counts_before_the_next_one() -> None:
     failed = ModelError("broke off")
     failed.usage = Usage(60, 0)
     run = agent([failed, failed, "done"], budget={"max_tokens": 100, "ask": False}).start("q", paused=True)
@@ -304,7 +304,7 @@ def test_what_failed_calls_have_used_counts_before_one_more_is_made() -> None:
     assert (run.usage.total, run.drive().reason) == (120, "budget:max_tokens")
 
 
-def test_more_that_is_granted_together_with_other_arguments_is_for_the_call_with_these_arguments() -> None:
+def test_an_extension_with_other_arguments_is_for_the_call_with_these_arguments() -> None:
     asked = Reply("", (Call("add", {"a": 90, "b": 0}, "1"),))
     run = agent([*calls(1)[:1], asked, "done"], budget={"max_tool_calls": 1, "ask": True}).start("q", paused=True)
     run.drive()
@@ -313,7 +313,7 @@ def test_more_that_is_granted_together_with_other_arguments_is_for_the_call_with
 
 
 @pytest.mark.parametrize("remember", [False, True])
-def test_a_yes_to_each_of_two_calls_is_no_yes_to_more_calls_than_the_budget_has(remember: bool) -> None:
+def test_approving_two_calls_does_not_approve_more_calls_than_the_budget_has(remember: bool) -> None:
     run = agent(calls(1, width=2), approve=["add"], budget={"max_tool_calls": 1, "ask": True}).start("q", paused=True)
     run.drive()
     run.approve(remember=remember)

@@ -1,4 +1,4 @@
-"""What a person asks for while the run plays: applied within a moment, and no call that is out is waited for."""
+"""Commands while the run plays: they are applied at once, without waiting for running calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentkit.models.base import Abilities, Chunk
 from agentkit.models.scripted import Scripted
 
 QUICK = 5.0
-"""Seconds that are far less than the calls here take, and far more than a command does."""
+"""Much shorter than the calls here take, and much longer than a command takes, in seconds."""
 
 
 @tool(effect="pure")
@@ -27,11 +27,11 @@ def look(city: str) -> str:
 
 
 def calling(name: str, *ids: str, **arguments: Any) -> Reply:
-    return Reply(f"I {name}", tuple(Call(name, arguments, name + (each or "1")) for each in ids or ("",)))
+    return Reply(f"I {name}", tuple(Call(name, arguments, name + (suffix or "1")) for suffix in ids or ("",)))
 
 
 class Gates:
-    """Calls that stay out until they are let go, and what became of them."""
+    """Calls that keep running until they are released, and their outcomes."""
 
     def __init__(self) -> None:
         self.out, self.go = threading.Event(), threading.Event()
@@ -48,7 +48,7 @@ def gates() -> Iterator[Gates]:
 def slow_tool(gates: Gates, effect: Any = "pure") -> Any:
     @tool(effect=effect)
     def slow() -> str:
-        """Take long."""
+        """Take a long time."""
         gates.out.set()
         gates.go.wait(30)
         gates.came.append("slow")
@@ -78,7 +78,7 @@ every_drive = pytest.mark.parametrize("drive", DRIVES.values(), ids=DRIVES)
 
 
 @every_drive
-def test_an_injection_does_not_wait_for_the_call_that_is_out_and_does_not_end_it(gates: Gates, drive: Any) -> None:
+def test_an_injection_neither_waits_for_a_running_call_nor_ends_it(gates: Gates, drive: Any) -> None:
     run = begin([slow_tool(gates)], calling("slow"), "done")
     drive(run)
     assert gates.out.wait(5)
@@ -93,7 +93,7 @@ def test_an_injection_does_not_wait_for_the_call_that_is_out_and_does_not_end_it
 
 
 @every_drive
-def test_an_edit_of_an_earlier_step_gives_up_the_call_that_is_out_and_its_result_is_noted(
+def test_an_edit_of_an_earlier_step_gives_up_a_running_call_and_its_late_result_is_noted(
     gates: Gates, drive: Any
 ) -> None:
     run = begin([look, slow_tool(gates)], calling("look", city="Oslo"), calling("slow"), "sunny")
@@ -106,19 +106,19 @@ def test_an_edit_of_an_earlier_step_gives_up_the_call_that_is_out_and_its_result
     assert fresh.original and [entry.kind for entry in run.entries] == ["begin", "think", "act", "think", "conclude"]
     gates.go.set()
     until(lambda: warnings(run))
-    assert warnings(run) == ["slow came back after it had been given up; its result is not used"]
+    assert warnings(run) == ["slow returned after it had been given up; its result is not used"]
     assert not any(entry.kind == "act" and entry.step.call.name == "slow" for entry in run.trace.tree.entries.values())
 
 
-def test_an_edit_cancels_the_stream_that_it_makes_pointless() -> None:
-    cancelled, streaming, told = threading.Event(), threading.Event(), ["first"]
+def test_an_edit_cancels_a_stream_that_is_no_longer_needed() -> None:
+    cancelled, streaming, first_reply = threading.Event(), threading.Event(), ["first"]
 
     async def model(request: Any) -> Any:
         if "sun" in str([message.text for message in request.chat]):
             yield Chunk("sunny", finish="stop")
             return
-        if told:
-            told.pop()
+        if first_reply:
+            first_reply.pop()
             yield Chunk("FINAL_ANSWER: rain", finish="stop")
             return
         try:
@@ -140,7 +140,7 @@ def test_an_edit_cancels_the_stream_that_it_makes_pointless() -> None:
     assert warnings(run) == []
 
 
-def test_a_pending_step_can_be_answered_while_its_call_is_out(gates: Gates) -> None:
+def test_a_pending_step_can_be_answered_while_its_call_is_running(gates: Gates) -> None:
     run = begin([slow_tool(gates)], calling("slow"), "done").play()
     assert gates.out.wait(5)
     run.edit(text="I know it already")
@@ -151,7 +151,7 @@ def test_a_pending_step_can_be_answered_while_its_call_is_out(gates: Gates) -> N
     assert len(run.entries) == 5
 
 
-def test_a_sibling_of_an_edited_call_stays_out_and_its_result_is_used(gates: Gates) -> None:
+def test_a_call_parallel_to_an_edited_one_keeps_running_and_its_result_is_used(gates: Gates) -> None:
     both = Reply("both", (Call("look", {"city": "Oslo"}, "a"), Call("slow", {}, "b")))
     run = begin([look, slow_tool(gates)], both, "done").play()
     assert gates.out.wait(5)
@@ -164,7 +164,7 @@ def test_a_sibling_of_an_edited_call_stays_out_and_its_result_is_used(gates: Gat
     assert gates.came == ["slow"] and warnings(run) == []
 
 
-def test_a_call_that_cannot_be_taken_back_is_asked_about_when_its_line_is_returned_to(gates: Gates) -> None:
+def test_an_irreversible_call_is_asked_about_when_its_line_is_restored(gates: Gates) -> None:
     run = begin([slow_tool(gates, "irreversible")], calling("slow"), "done").play()
     assert gates.out.wait(5)
     run.pause()
@@ -178,7 +178,7 @@ def test_a_call_that_cannot_be_taken_back_is_asked_about_when_its_line_is_return
 
 
 @every_drive
-def test_ask_gives_a_future_at_once_and_tells_how_it_ended(gates: Gates, drive: Any) -> None:
+def test_ask_returns_a_future_at_once_which_gets_the_result_or_the_error(gates: Gates, drive: Any) -> None:
     run = begin([slow_tool(gates)], calling("slow"), "done")
     drive(run)
     assert gates.out.wait(5)
@@ -196,13 +196,13 @@ def test_ask_gives_a_future_at_once_and_tells_how_it_ended(gates: Gates, drive: 
     until(lambda: run.answer)
 
 
-def test_ask_can_be_used_from_a_tool_an_event_loop_and_a_run_at_rest() -> None:
+def test_ask_can_be_used_from_a_tool_an_event_loop_and_for_a_run_at_rest() -> None:
     held: list[Run] = []
     asked: list[Any] = []
 
     @tool(effect="pure")
     def meddle() -> str:
-        """Ask for something to be done soon."""
+        """Ask for a command to be applied soon."""
         asked.append(held[0].control.ask(lambda: held[0].inject("from the tool")))
         return "asked"
 

@@ -1,4 +1,4 @@
-"""The same task through several engines: aligned by role, with what each cost and where they differ first."""
+"""The same task with several engines: steps aligned by role, the cost of each, and the first difference."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def test_runs_are_aligned_by_role_and_the_first_difference_is_named() -> None:
         ("critique", [False, True], True),
         ("answer", [True, True], True),
     ]
-    assert found.first == 2 and found.difference == "The runs differ first at step 2 (thought)."
+    assert found.first == 2 and found.difference == "The runs first differ at step 2 (thought)."
 
 
-def test_the_text_says_what_each_came_to_and_what_it_cost() -> None:
+def test_the_text_shows_results_and_costs() -> None:
     assert repr(two()) == (
         "Comparison: What is 1 + 2?\n"
         "             react  checked\n"
@@ -67,7 +67,7 @@ def test_the_text_says_what_each_came_to_and_what_it_cost() -> None:
         "tokens in    30     30\n"
         "tokens out   10     10\n"
         "cost         0.25   0.25\n"
-        "The runs differ first at step 2 (thought).\n"
+        "The runs first differ at step 2 (thought).\n"
         "     step      react                  checked\n"
         "0 =  thought   I add → add(a=1, b=2)  I add → add(a=1, b=2)\n"
         "1 =  add       add(a=1, b=2) → 3      add(a=1, b=2) → 3\n"
@@ -77,7 +77,7 @@ def test_the_text_says_what_each_came_to_and_what_it_cost() -> None:
     )
 
 
-def test_html_and_markdown_hold_every_step_as_text() -> None:
+def test_html_and_markdown_show_every_step_as_text() -> None:
     model = Scripted(["<img src=x onerror=alert(1)> | **x**"] * 2)
     found = compare("<script>", ["react", once], model=model, journal="memory")
     html, markdown = found._repr_html_(), found._repr_markdown_()
@@ -86,7 +86,7 @@ def test_html_and_markdown_hold_every_step_as_text() -> None:
     assert html.count("onerror=alert(1)") >= 2 and "thought" in html and "**x**" not in markdown
 
 
-def test_options_go_to_the_engines_that_know_them_and_an_engine_may_have_its_own() -> None:
+def test_shared_options_go_to_the_engines_that_have_them_and_an_engine_can_have_its_own() -> None:
     model = Scripted(["a", "b", "c", "d", "e", "f"])
     found = compare("q", [once, Loop(checked, rounds=2), checked], model=model, journal="memory", shared={"rounds": 1})
     assert [result.step_count for result in found.results] == [1, 3, 2] and found.names == [
@@ -99,9 +99,9 @@ def test_options_go_to_the_engines_that_know_them_and_an_engine_may_have_its_own
 
 
 def test_each_engine_plays_a_cassette_from_its_beginning(tmp_path: Path) -> None:
-    said = iter(["first", "second"])
+    replies = iter(["first", "second"])
     path = tmp_path / "tape.json"
-    record = Cassette(path, lambda request: next(said), "record")
+    record = Cassette(path, lambda request: next(replies), "record")
     for _ in range(2):
         Agent(record, engine=once, journal="memory").run("q")
     tape = Cassette(path)
@@ -109,18 +109,18 @@ def test_each_engine_plays_a_cassette_from_its_beginning(tmp_path: Path) -> None
     assert [result.answer for result in found.results] == ["first", "first"] and found.first is None
 
 
-def test_a_cassette_that_records_keeps_what_every_engine_was_told(tmp_path: Path) -> None:
-    said = iter(["first", "second"])
+def test_a_recording_cassette_keeps_the_replies_for_every_engine(tmp_path: Path) -> None:
+    replies = iter(["first", "second"])
     path = tmp_path / "tape.json"
     asked = [once, checked]
-    found = compare("q", asked, model=Cassette(path, lambda request: next(said), "record"), journal="memory")
+    found = compare("q", asked, model=Cassette(path, lambda request: next(replies), "record"), journal="memory")
     again = compare("q", asked, model=Cassette(path), journal="memory")
     assert [result.error for result in again.results] == [None, None]
-    answers = [[result.answer for result in each.results] for each in (found, again)]
+    answers = [[result.answer for result in comparison.results] for comparison in (found, again)]
     assert answers == [["first", "second"]] * 2
 
 
-def test_agents_are_compared_like_engines_and_a_run_that_fails_is_shown_as_failed() -> None:
+def test_agents_can_be_compared_and_a_run_that_fails_is_shown_as_failed() -> None:
     good = Agent(Scripted(["fine"]), engine=once, journal="memory")
     bad = Agent(Scripted([ModelError("out of order")]), engine=once, journal="memory")
     found = compare("q", agents=[good, bad])
@@ -132,11 +132,11 @@ def test_the_same_script_gives_the_same_text() -> None:
     assert repr(two()) == repr(two())
 
 
-def test_long_runs_are_cut_in_the_text_and_whole_in_the_rows() -> None:
+def test_long_runs_are_shortened_in_the_text_but_not_in_the_rows() -> None:
     found = compare("q", [Loop(checked, rounds=100)], model=Scripted(["x"] * 200), journal="memory")
     assert len(found.rows) == 102 and "… and 42 more" in repr(found)
 
 
-def test_nothing_to_compare_is_said_so() -> None:
+def test_comparing_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing to compare"):
         compare("q")

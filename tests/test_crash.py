@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.timeout(600)
-def test_a_killed_run_goes_on_and_an_unknown_effect_is_asked_about(recorded: Any, tmp_path: Path) -> None:
+def test_a_killed_run_continues_and_a_call_that_may_have_run_is_asked_about(recorded: Any, tmp_path: Path) -> None:
     runs = {run["id"]: run["expected"] for run in recorded("native_runs.jsonl")}
     source = Path(os.environ["AGENTKIT_RECORDED"]) / "native_runs.jsonl"
     script = Path(__file__).with_name("crash_matrix.py")

@@ -1,4 +1,4 @@
-"""What is declared is not guessed: not from a name, a text, or the frame of somebody's function."""
+"""Facts are declared and never guessed from a name, a text, or the frame of a function."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def scripted(*replies: Any) -> Scripted:
 
 
 def in_a_hurry(task: Any, *, tools: tuple[Any, ...] = ()) -> Any:
-    """Give ReAct a twentieth of a second."""
+    """Run ReAct for a twentieth of a second."""
     part = yield from timed(react(task, tools=tools), 0.05)
     return Answer(f"part: {part.text}", Chat.of(task))
 
 
-def test_a_time_limit_holds_in_an_engine_of_ones_own_without_any_option_of_that_name() -> None:
+def test_a_time_limit_applies_in_a_users_engine_without_any_option_of_that_name() -> None:
     go = threading.Event()
 
     @tool(effect="pure", timeout=None)
@@ -106,7 +106,7 @@ def with_taken_names(task: Any, *, window: str = "", budget: str = "", recall: s
     return Answer(" ".join((window, budget, recall, approve)), Chat.of(task))
 
 
-def test_an_engine_may_have_options_that_an_agent_has_too() -> None:
+def test_an_engine_may_have_options_that_an_agent_also_has() -> None:
     own = Loop(with_taken_names, window="w", budget="b", recall="r", approve="a")
     agent = Agent("echo", engine=own, journal="memory", window=3, budget={"max_model_calls": 9})
     assert agent.run("q").answer == "w b r a"
@@ -115,7 +115,7 @@ def test_an_engine_may_have_options_that_an_agent_has_too() -> None:
         Agent("echo", engine=Loop(with_taken_names, windoww="w"))
 
 
-def test_a_mistyped_option_names_the_one_with_the_fewest_edits() -> None:
+def test_a_mistyped_option_suggests_the_one_with_the_fewest_edits() -> None:
     with pytest.raises(TypeError, match="model") if False else pytest.raises(Unknown, match="did you mean 'roles'"):
         Agent("echo", rolse={})
     with pytest.raises(Unknown, match="did you mean 'model'"):
@@ -126,11 +126,11 @@ def test_a_mistyped_option_names_the_one_with_the_fewest_edits() -> None:
 
 
 def frugal(task: Any, *, tools: tuple[Any, ...] = ()) -> Any:
-    """Give ReAct one model call."""
+    """Run ReAct with one model call."""
     return (yield from capped(react(task, tools=tools), max_model_calls=1))
 
 
-def test_a_cap_holds_within_a_built_in_engine() -> None:
+def test_a_cap_applies_within_a_built_in_engine() -> None:
     model = scripted("1. look", LOOK, LOOK, LOOK, LOOK, "done")
     result = Agent(model, [look], engine=Loop("plan_and_execute", actor=frugal), journal="memory").run("q")
     paths = [entry.path for entry in result.run.entries if entry.kind == "think"]
@@ -138,7 +138,7 @@ def test_a_cap_holds_within_a_built_in_engine() -> None:
 
 
 def named_like_a_budget(task: Any, *, tools: tuple[Any, ...] = ()) -> Any:
-    """End for a reason that reads like a budget's, with locals that read like one, too."""
+    """End for a reason that looks like that of a budget, with locals that look like a budget, too."""
     budget = limits = {"max_tokens": 1}
     spent = 10**9
     thought = yield Think(Chat.of(task), tools)
@@ -152,7 +152,7 @@ def test_neither_the_locals_of_an_engine_nor_the_text_of_a_reason_control_anythi
     assert result.answer == "fine 1000000002" and result.reason == "cap:budget:max_tokens" and not run.waiting
 
 
-# -- what makes a class, and a state -----------------------------------------------------------------------------------
+# -- classes and states ------------------------------------------------------------------------------------------------
 
 
 def test_no_module_completes_a_class_of_another_one() -> None:
@@ -175,7 +175,7 @@ def test_no_module_completes_a_class_of_another_one() -> None:
         assert not patched, f"{path.relative_to(root)} sets {patched}"
 
 
-def test_a_closed_run_is_known_by_its_state_and_not_by_what_it_misses() -> None:
+def test_a_closed_run_is_known_by_its_state_and_not_by_what_is_missing() -> None:
     run = Agent(scripted(LOOK, "done"), [look], journal="memory").start("q", paused=True)
     next(run)
     run.close()

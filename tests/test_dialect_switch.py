@@ -1,4 +1,4 @@
-"""The dialect may change in the middle of a run: every ordered pair, and what the model then sees."""
+"""The dialect may change during a run: every ordered pair, and what the model then sees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def look(city: str) -> str:
 
 
 @pytest.mark.parametrize(("first", "second"), list(permutations(ACTING, 2)))
-def test_a_run_goes_on_in_another_dialect(first: str, second: str) -> None:
+def test_a_run_continues_in_another_dialect(first: str, second: str) -> None:
     model = Scripted([ACTING[first], ACTING[second], ENDING[second]])
     run = Agent(model, [look], journal="memory", dialect=first).start("How is Oslo?", paused=True)
     next(run)
@@ -38,20 +38,20 @@ def test_a_run_goes_on_in_another_dialect(first: str, second: str) -> None:
     run.dialect = second
     assert run.drive().answer == "rain"
     assert [entry.dialect for entry in run.entries if entry.kind == "think"] == [first, second, second]
-    told = model.requests[1]["messages"]
+    messages = model.requests[1]["messages"]
     if second == "native":
-        asking, answer = told[-2:]
+        asking, answer = messages[-2:]
         assert answer["tool_call_id"] == asking["tool_calls"][0]["id"] and answer["content"] == "rain in Oslo"
         assert json.loads(asking["tool_calls"][0]["function"]["arguments"]) == {"city": "Oslo"}
         assert "Action" not in (asking["content"] or "")
     else:
-        assert told[-1] == {"role": "user", "content": "Observation: rain in Oslo"}
-        assert "tool_calls" not in told[-2]
-        assert ("Action Input:" in told[-2]["content"]) == (second == "text")
+        assert messages[-1] == {"role": "user", "content": "Observation: rain in Oslo"}
+        assert "tool_calls" not in messages[-2]
+        assert ("Action Input:" in messages[-2]["content"]) == (second == "text")
     assert bool(model.requests[1]["tools"]) == (second == "native")
 
 
-def test_several_native_calls_are_told_in_the_text_dialect_one_after_the_other() -> None:
+def test_several_native_calls_are_shown_one_after_the_other_in_the_text_dialect() -> None:
     calls = (Call("look", {"city": "Oslo"}, "c1"), Call("look", {"city": "Rome"}, "c2"))
     model = Scripted([Reply("both", calls), ENDING["text"]])
     run = Agent(model, [look], journal="memory", dialect="native").start("q", paused=True)
@@ -59,8 +59,11 @@ def test_several_native_calls_are_told_in_the_text_dialect_one_after_the_other()
     run.step_over()
     run.dialect = "text"
     assert run.drive().answer == "rain"
-    said = [message["content"] for message in model.requests[1]["messages"][-3:]]
-    assert said[0].count("Action:") == 2 and said[1:] == ["Observation: rain in Oslo", "Observation: rain in Rome"]
+    contents = [message["content"] for message in model.requests[1]["messages"][-3:]]
+    assert contents[0].count("Action:") == 2 and contents[1:] == [
+        "Observation: rain in Oslo",
+        "Observation: rain in Rome",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,13 +75,13 @@ def test_several_native_calls_are_told_in_the_text_dialect_one_after_the_other()
         (Abilities(tools=True, json=True), "native"),
     ],
 )
-def test_the_dialect_is_chosen_by_what_the_model_can_do(abilities: Abilities, dialect: str) -> None:
+def test_the_dialect_is_chosen_by_the_abilities_of_the_model(abilities: Abilities, dialect: str) -> None:
     model = Scripted([ACTING[dialect], ENDING[dialect]], abilities=abilities)
     run = Agent(model, [look], journal="memory").start("q", paused=True)
     assert run.dialect == dialect and run.drive().answer == "rain"
 
 
-def test_a_second_action_is_answered_as_not_run() -> None:
+def test_a_second_action_is_answered_with_not_run() -> None:
     twice = ACTING["text"] + '\nAction: look\nAction Input: {"city": "Rome"}'
     model = Scripted([twice, ENDING["text"]])
     run = Agent(model, [look], journal="memory").start("q", paused=True)

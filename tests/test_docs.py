@@ -1,4 +1,4 @@
-"""Every block of Python in the README, CONTRIBUTING and docs/ runs, and prints what it says that it prints (`#> ...`)."""
+"""Every block of Python in the README, CONTRIBUTING and docs/ runs, and prints what it says (`#> ...`)."""
 
 from __future__ import annotations
 

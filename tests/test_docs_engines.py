@@ -1,4 +1,4 @@
-"""The page of an engine shows its source, whole and as it is."""
+"""The page of an engine shows its complete and current source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_the_page_of_an_engine_holds_its_source(name: str) -> None:
+def test_the_page_of_an_engine_shows_its_source(name: str) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     source = (ROOT / "agentkit" / "engines" / f"{name}.py").read_text(encoding="utf-8")
     assert f"```python\n{source}```" in page, f"docs/{name}.md does not show the source as it is"

@@ -1,4 +1,4 @@
-"""What a person changes: observations, thoughts, arguments, pending steps; undo, forks, decisions, injections."""
+"""What a person can change: observations, thoughts, arguments, pending steps; undo, forks, decisions, injections."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def seen(model: Scripted) -> list[Any]:
     return [message["content"] for message in model.requests[-1]["messages"]]
 
 
-def test_an_edited_observation_is_what_the_model_receives_and_the_original_is_kept() -> None:
+def test_the_model_gets_the_edited_observation_and_the_original_is_kept() -> None:
     run, model = begin(call("look", city="Oslo"), "sunny")
     next(run)
     original = next(run)
@@ -57,7 +57,7 @@ def test_an_edited_observation_is_what_the_model_receives_and_the_original_is_ke
     assert original.result.text == "rain in Oslo" and original in [e for line in run.branches() for e in line]
 
 
-def test_edited_arguments_reach_the_tool_and_the_model_sees_itself_having_asked_so() -> None:
+def test_the_tool_gets_edited_arguments_and_the_model_sees_them_as_its_own() -> None:
     run, model = begin(call("look", city="Oslo"), "dry")
     next(run)
     thought = run.edit(arguments={"city": "Rome"})
@@ -75,7 +75,7 @@ def test_editing_the_arguments_of_an_action_that_ran_runs_it_again() -> None:
     assert len(run) == 2 and next(run).result.text == "rain in Rome"
 
 
-def test_an_edited_thought_can_answer_or_ask_for_something_else() -> None:
+def test_an_edited_thought_can_answer_or_make_other_calls() -> None:
     run, _ = begin(call("look", city="Oslo"))
     next(run)
     run.edit(1, answer="I know it: rain")
@@ -112,7 +112,7 @@ def test_a_change_that_makes_no_sense_says_what_would(entry: int, change: dict[s
     assert run.answer == "done"
 
 
-def test_undo_takes_back_an_edit_then_a_step_and_redo_brings_them_back() -> None:
+def test_undo_reverts_an_edit_and_then_a_step_and_redo_restores_them() -> None:
     run, _ = begin(call("look", city="Oslo"), "done")
     next(run)
     next(run)
@@ -125,7 +125,7 @@ def test_undo_takes_back_an_edit_then_a_step_and_redo_brings_them_back() -> None
     assert run[2].result.text == "sun"
 
 
-def test_rewind_makes_an_entry_the_last_one_and_branches_can_be_returned_to() -> None:
+def test_rewind_makes_an_entry_the_last_one_and_other_branches_can_be_returned_to() -> None:
     run, _ = begin(call("look", city="Oslo"), "first", "second")
     run.drive()
     last = run[3]
@@ -136,17 +136,17 @@ def test_rewind_makes_an_entry_the_last_one_and_branches_can_be_returned_to() ->
     assert [line[-1].step.answer for line in run.branches() if line[-1].kind == "conclude"] == ["second", "first"]  # type: ignore[union-attr]
 
 
-def test_a_fork_reuses_what_is_recorded_says_so_and_leaves_the_first_run_alone() -> None:
+def test_a_fork_reuses_the_recorded_steps_says_so_and_leaves_the_first_run_unchanged() -> None:
     run, model = begin(call("look", city="Oslo"), "first", "second")
     run.drive()
     fork = run.fork(2)
-    assert "2 recorded steps are re-used" in fork.forecast and len(model.requests) == 2
+    assert "2 recorded steps are reused" in fork.forecast and len(model.requests) == 2
     fork.edit(2, text="sun")
     assert fork.drive().answer == "second"
     assert run.answer == "first" and run[2].result.text == "rain in Oslo"
 
 
-def test_a_fork_asks_before_a_tool_whose_effect_cannot_be_taken_back() -> None:
+def test_a_fork_asks_before_an_irreversible_tool() -> None:
     run, _ = begin(call("send", text="hi"), "first", "second")
     run.drive()
     fork = run.fork(1)
@@ -178,7 +178,7 @@ def test_a_fork_may_change_the_options_of_the_engine_and_keeps_them(journal: str
     assert run.drive().reason == "max_turns" and run.answer == "forced"
     other = run.fork(engine={"max_iterations": 5})
     assert (
-        "4 recorded steps are re-used" in other.forecast and other.drive().answer == "done" and not other.result.reason
+        "4 recorded steps are reused" in other.forecast and other.drive().answer == "done" and not other.result.reason
     )
     third = other.fork(2)
     assert third.task["options"] == {"max_iterations": 5} and run.task["options"] == {"max_iterations": 2}
@@ -188,7 +188,7 @@ def test_a_fork_may_change_the_options_of_the_engine_and_keeps_them(journal: str
     assert run.fork(1, engine={"max_iterations": 1}).drive().answer == "forced again"
 
 
-def test_a_fork_may_have_its_answer_written_anew_or_no_more() -> None:
+def test_a_fork_can_turn_synthesis_on_or_off() -> None:
     run, _ = begin(call("look", city="Oslo"), "rain", "**Rain.**", "It rains.")
     run.drive()
     other = run.fork(synthesize=True)
@@ -202,14 +202,14 @@ def test_a_fork_may_have_its_answer_written_anew_or_no_more() -> None:
 )
 def test_a_fork_says_what_it_cannot_change(change: Any) -> None:
     run, _ = begin("first")
-    with pytest.raises(UsageError, match=f"{next(iter(change))} is part of that"):
+    with pytest.raises(UsageError, match=f"a fork cannot change {next(iter(change))}"):
         run.fork(**change)
 
 
 # -- injection -----------------------------------------------------------------------------------------------------------
 
 
-def test_an_injected_message_arrives_once_with_a_receipt() -> None:
+def test_an_injected_message_arrives_once_and_its_receipt_says_so() -> None:
     run, model = begin(call("look", city="Oslo"), "done")
     next(run)
     receipt = run.inject("be quick")
@@ -232,7 +232,7 @@ def test_blank_injections_are_refused() -> None:
         run.inject("  \n")
 
 
-def test_a_final_answer_waits_for_what_was_injected() -> None:
+def test_the_final_answer_waits_for_injected_messages() -> None:
     run, model = begin("first", "second")
     next(run)
     run.inject("and in French?")
@@ -240,7 +240,7 @@ def test_a_final_answer_waits_for_what_was_injected() -> None:
     assert seen(model)[-1] == "[USER INTERRUPT] and in French?"
 
 
-def test_what_nobody_has_heard_at_the_end_is_reported() -> None:
+def test_a_message_that_no_model_has_seen_at_the_end_is_reported() -> None:
     held: list[Run] = []
 
     def last(request: Any) -> Reply:
@@ -259,7 +259,7 @@ def test_what_nobody_has_heard_at_the_end_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "sent"),
+    ("decision", "sent"),
     [
         (True, ["hi"]),
         ("allow", ["hi"]),
@@ -270,23 +270,23 @@ def test_what_nobody_has_heard_at_the_end_is_reported() -> None:
         ({"text": "ho"}, ["ho"]),
     ],
 )
-def test_an_approver_decides_and_only_a_plain_yes_is_a_yes(said: Any, sent: list[str]) -> None:
+def test_an_approver_decides_and_only_an_explicit_approval_counts(decision: Any, sent: list[str]) -> None:
     model = Scripted([call("send", text="hi"), "done"], abilities=Abilities(tools=True))
-    result = Agent(model, [send], journal="memory", approve=["send"], approver=lambda call: said).run("q")
+    result = Agent(model, [send], journal="memory", approve=["send"], approver=lambda call: decision).run("q")
     assert (result.answer, SENT) == ("done", sent)
     if not sent:
         assert "rejected" in seen(model)[-1] or "denied" in seen(model)[-1]
 
 
-def test_without_an_approver_a_blocking_run_denies() -> None:
+def test_without_an_approver_a_blocking_run_rejects() -> None:
     _run, _model = begin(call("send", text="hi"), "done", approve=True)
     model2 = Scripted([call("send", text="hi"), "done"], abilities=Abilities(tools=True))
     assert Agent(model2, [send], journal="memory", approve=True).run("q").answer == "done"
     assert SENT == [] and "approval" in seen(model2)[-1]
 
 
-def test_in_a_held_run_a_person_approves_edits_rejects_or_responds() -> None:
-    for decide, sent, told in (
+def test_in_a_held_run_a_person_can_approve_edit_reject_or_respond() -> None:
+    for decide, sent, text in (
         (lambda run: run.approve(), ["hi"], "sent"),
         (lambda run: run.approve(arguments={"text": "ho"}), ["ho"], "sent"),
         (lambda run: run.reject("not today"), [], "not today"),
@@ -298,7 +298,7 @@ def test_in_a_held_run_a_person_approves_edits_rejects_or_responds() -> None:
         assert run.status == "waiting" and "approval" in run.waiting[0][1].why
         decide(run)
         assert run.drive().answer == "done"
-        assert told in seen(model)[-1] and sent == SENT
+        assert text in seen(model)[-1] and sent == SENT
 
 
 def test_an_approval_can_be_remembered() -> None:

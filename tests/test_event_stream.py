@@ -1,4 +1,4 @@
-"""Events: typed, in order, as JSON, with a cursor; every declared kind really happens."""
+"""Events: typed, in order, as JSON, with a cursor; every declared kind really occurs."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def kinds(events: Any) -> list[str]:
 
 def test_started_comes_first_completed_last_and_a_call_before_its_result() -> None:
     run, events = heard([calls((1, 2), (3, 4)), "ten"], Run.drive)
-    told = kinds(events)
-    assert told[0] == "started" and told[-1] == "completed"
+    order = kinds(events)
+    assert order[0] == "started" and order[-1] == "completed"
     for call in ("c12", "c34"):
         order = [event.kind for event in events if event.data.get("id") == call]
         assert order == ["tool_call", "tool_result"]
@@ -46,23 +46,23 @@ def test_started_comes_first_completed_last_and_a_call_before_its_result() -> No
     assert [event for event in read if event.cursor] == [event for event in events if event.cursor]
 
 
-def test_reading_after_a_cursor_gives_exactly_the_later_events() -> None:
+def test_reading_from_a_cursor_returns_exactly_the_later_events() -> None:
     run, _ = heard([calls((1, 2)), "three"], Run.drive)
-    whole = list(run.events())
-    recorded = [n for n, event in enumerate(whole[:-1]) if event.cursor]
+    all_events = list(run.events())
+    recorded = [n for n, event in enumerate(all_events[:-1]) if event.cursor]
     assert len(recorded) > 3
     for n in recorded:
-        assert list(run.events(after=whole[n].cursor)) == whole[n + 1 :]
+        assert list(run.events(after=all_events[n].cursor)) == all_events[n + 1 :]
 
 
-def test_every_event_is_json_with_the_keys_that_are_declared() -> None:
+def test_every_event_is_json_with_the_declared_keys() -> None:
     run, _ = heard([calls((1, 2)), "three"], Run.drive)
     for event in run.events():
         data = json.loads(json.dumps(event.to_dict(), allow_nan=False))
         assert data["kind"] in KINDS and data["cursor"] == event.cursor
 
 
-def test_chunks_put_together_are_the_text_and_thinking_comes_apart() -> None:
+def test_the_chunks_add_up_to_the_text_and_reasoning_is_separate() -> None:
     reply = Reply("The answer is three", reasoning="let me see")
     run, events = heard([reply], Run.drive, chunks=4)
     pieces = [event.data for event in events if event.kind == "model_chunk"]
@@ -70,15 +70,15 @@ def test_chunks_put_together_are_the_text_and_thinking_comes_apart() -> None:
     assert "".join(piece["reasoning"] for piece in pieces) == "let me see"
 
 
-def test_a_listener_that_raises_is_called_no_more_and_harms_nobody() -> None:
-    told: list[str] = []
+def test_a_listener_that_raises_is_not_called_again_and_affects_nothing_else() -> None:
+    heard: list[str] = []
 
     def listener(event: Event) -> None:
-        told.append(event.kind)
+        heard.append(event.kind)
         raise ValueError("no")
 
     run = Agent(Scripted(["done"]), journal="memory", on_event=listener).start("q", paused=True)
-    assert run.drive().answer == "done" and told == ["started"]
+    assert run.drive().answer == "done" and heard == ["started"]
     assert "warning" in kinds(run.events())
 
 
@@ -87,10 +87,10 @@ def asks(task: Any) -> Any:
     return Answer(f"Hello {name}", Chat.of(task))
 
 
-def test_every_declared_kind_is_really_told() -> None:
-    told: list[Event] = []
+def test_every_declared_kind_of_event_occurs() -> None:
+    heard: list[Event] = []
     model = Scripted([calls((1, 2)), ModelError("no"), "three"], abilities=Abilities(tools=True, stream=True), chunks=4)
-    run = Agent(model, [add], journal="memory", on_event=told.append).start("q", paused=True)
+    run = Agent(model, [add], journal="memory", on_event=heard.append).start("q", paused=True)
     next(run)
     run.inject("soon recalled").recall()
     next(run)
@@ -98,22 +98,22 @@ def test_every_declared_kind_is_really_told() -> None:
     run.drive()
     run.on_event(lambda event: 1 / 0)
     run.play().wait()
-    question = Agent("echo", engine=asks, journal="memory", on_event=told.append).start("q", paused=True)
+    question = Agent("echo", engine=asks, journal="memory", on_event=heard.append).start("q", paused=True)
     question.drive()
     question.respond("Ada")
     dear = Scripted([calls((1, 2)), "three"], abilities=Abilities(tools=True))
     asked = Agent(
-        dear, [add], journal="memory", on_event=told.append, budget={"max_model_calls": 1, "ask": True}
+        dear, [add], journal="memory", on_event=heard.append, budget={"max_model_calls": 1, "ask": True}
     ).start("q", paused=True)
     asked.drive()
     asked.approve()
-    assert {*kinds(told), *kinds(run.events())} >= set(KINDS) - {"playing"}, set(KINDS) - {
-        *kinds(told),
+    assert {*kinds(heard), *kinds(run.events())} >= set(KINDS) - {"playing"}, set(KINDS) - {
+        *kinds(heard),
         *kinds(run.events()),
     }
 
 
-def test_on_step_hears_of_each_thought_and_each_tool_result() -> None:
+def test_on_step_is_called_for_each_thought_and_each_tool_result() -> None:
     steps: list[Any] = []
     model = Scripted([calls((1, 2)), "three"], abilities=Abilities(tools=True))
     Agent(model, [add], journal="memory", on_step=lambda *step: steps.append(step)).run("q")

@@ -1,4 +1,4 @@
-"""A journal that refuses rows: nothing is lost, nothing runs twice, and the run holds and says so until all is written."""
+"""A journal that refuses rows: nothing is lost or run twice, and the run is held and says so until all is written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def post(text: str) -> str:
 
 
 class Full(MemoryJournal):
-    """A journal whose disk is full for some rows: `refuses(number)` is asked for each row that is to be appended."""
+    """A journal whose disk is full for some rows: `refuses(number)` is called for each row to append."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ def once(at: int) -> Callable[[int, Row], bool]:
 
 
 def kind(name: str) -> Callable[[int, Row], bool]:
-    """Refuse rows of a kind until told otherwise."""
+    """Refuse rows of a kind until this is switched off."""
     return lambda number, row: row.kind == name
 
 
@@ -78,7 +78,7 @@ def kinds(run: Run) -> list[str]:
 
 
 def reloaded(run: Run) -> list[str]:
-    """The line as another kernel would read it."""
+    """Return the line as another kernel would read it."""
     history = type(run.trace)(run.id, run.agent._maker(run.task), run.agent.arounds)
     history.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
     history.rebuild()
@@ -86,7 +86,7 @@ def reloaded(run: Run) -> list[str]:
 
 
 WHOLE = ["begin", "think", "act", "act", "think", "act", "think", "conclude"]
-ROWS = len(WHOLE) + 4  # and one when each of the three calls begins, and one at the end
+ROWS = len(WHOLE) + 4  # plus one at the start of each of the three calls, and one at the end
 DRIVES: dict[str, Callable[[Run], Any]] = {
     "drive": Run.drive,
     "play": lambda run: run.play().wait(),
@@ -98,7 +98,7 @@ DRIVES: dict[str, Callable[[Run], Any]] = {
 
 @pytest.mark.parametrize("name", DRIVES)
 @pytest.mark.parametrize("at", range(2, ROWS + 1))
-def test_whichever_row_is_refused_once_the_run_goes_on_and_everything_ran_once(name: str, at: int) -> None:
+def test_whichever_row_is_refused_once_the_run_continues_and_every_call_ran_once(name: str, at: int) -> None:
     run, journal, model = begin(call("a", "b"), call("c", name="post"), "done")
     journal.refuses = once(at)
     refused = []
@@ -118,7 +118,7 @@ def test_whichever_row_is_refused_once_the_run_goes_on_and_everything_ran_once(n
 
 @pytest.mark.parametrize("refused", ["think", "act", "call", "completed"])
 @pytest.mark.parametrize("drive", [Run.drive, lambda run: run.play().wait()])
-def test_as_long_as_the_disk_is_full_the_run_holds_and_says_so(refused: str, drive: Any) -> None:
+def test_while_the_disk_is_full_the_run_is_held_and_says_so(refused: str, drive: Any) -> None:
     run, journal, _ = begin(call("a", "b"), "done")
     journal.refuses = kind(refused)
     for _ in range(3):
@@ -130,7 +130,7 @@ def test_as_long_as_the_disk_is_full_the_run_holds_and_says_so(refused: str, dri
     assert sorted(RAN) == ["a", "b"] and kinds(run) == reloaded(run)
 
 
-def test_a_call_whose_beginning_is_refused_does_not_run_and_its_sibling_is_kept() -> None:
+def test_a_call_whose_start_cannot_be_recorded_does_not_run_and_its_sibling_is_kept() -> None:
     run, journal, _ = begin(call("a", "b"), "done")
     next(run)
     second = [False, True]
@@ -142,7 +142,7 @@ def test_a_call_whose_beginning_is_refused_does_not_run_and_its_sibling_is_kept(
     assert run.drive().answer == "done" and RAN == ["a", "b"]
 
 
-def test_a_journal_that_fails_in_its_own_way_is_a_journal_that_refuses() -> None:
+def test_a_journal_that_raises_another_error_counts_as_refusing() -> None:
     run, journal, _ = begin(call("a"), "done")
     journal.error, journal.refuses = OSError("unplugged"), kind("act")
     assert isinstance(run.drive().error, JournalError) and "unplugged" in run.hold
@@ -160,7 +160,7 @@ def test_a_journal_that_fails_in_its_own_way_is_a_journal_that_refuses() -> None
         lambda run: run.fork(0),
     ],
 )
-def test_a_command_that_is_refused_changes_nothing_and_can_be_given_again(command: Any) -> None:
+def test_a_refused_command_changes_nothing_and_can_be_repeated(command: Any) -> None:
     run, journal, _ = begin(call("a"), "done")
     next(run)
     before = (kinds(run), [pending.step.kind for pending in run.pending])
@@ -174,7 +174,7 @@ def test_a_command_that_is_refused_changes_nothing_and_can_be_given_again(comman
     assert reloaded(run) == kinds(run)
 
 
-def test_commands_wait_until_what_happened_before_is_written() -> None:
+def test_commands_wait_until_earlier_rows_are_written() -> None:
     run, journal, _ = begin(call("a"), "done")
     next(run)
     journal.refuses = kind("act")
@@ -187,7 +187,7 @@ def test_commands_wait_until_what_happened_before_is_written() -> None:
     assert kinds(run) == ["begin", "think"] == reloaded(run) and RAN == ["a"]
 
 
-def test_a_message_that_is_injected_on_a_full_disk_is_kept_and_delivered() -> None:
+def test_a_message_injected_on_a_full_disk_is_kept_and_delivered() -> None:
     run, journal, model = begin(call("a"), "done")
     journal.refuses = kind("inject")
     run.inject("be quick")
@@ -198,7 +198,7 @@ def test_a_message_that_is_injected_on_a_full_disk_is_kept_and_delivered() -> No
     assert run.drive().answer == "done" and "be quick" in str(model.requests[0])
 
 
-def test_a_recall_that_is_refused_leaves_the_message_waiting() -> None:
+def test_if_a_recall_is_refused_the_message_keeps_waiting() -> None:
     run, journal, model = begin("done")
     receipt = run.inject("be quick")
     journal.refuses = kind("recall")
@@ -207,7 +207,7 @@ def test_a_recall_that_is_refused_leaves_the_message_waiting() -> None:
     assert run.drive().answer == "done" and "be quick" in str(model.requests)
 
 
-def test_a_run_whose_beginning_is_refused_leaves_nothing_behind() -> None:
+def test_a_run_whose_start_is_refused_leaves_nothing_behind() -> None:
     journal = Full()
     journal.refuses = lambda number, row: True
     with pytest.raises(JournalError, match="full"):
@@ -215,7 +215,7 @@ def test_a_run_whose_beginning_is_refused_leaves_nothing_behind() -> None:
     assert journal.runs() == []
 
 
-def test_a_run_with_something_unsaved_is_not_let_go() -> None:
+def test_a_run_with_unsaved_rows_is_not_released() -> None:
     run, journal, _ = begin("done")
     journal.refuses = kind("completed")
     run.drive()
@@ -226,7 +226,7 @@ def test_a_run_with_something_unsaved_is_not_let_go() -> None:
     assert [event.kind for event in run.events()][-2:] == ["completed", "resume_done"]
 
 
-def test_a_listener_that_raises_on_a_full_disk_harms_nobody() -> None:
+def test_a_listener_that_raises_on_a_full_disk_affects_nothing_else() -> None:
     run, journal, _ = begin(call("a"), "done")
     journal.refuses = kind("warning")
     run.on_event(lambda event: 1 / 0)
@@ -235,17 +235,17 @@ def test_a_listener_that_raises_on_a_full_disk_harms_nobody() -> None:
     assert run.drive().answer == "done" and RAN == ["a"] and "warning" in [event.kind for event in run.events()]
 
 
-def test_an_answer_to_a_step_that_the_run_has_left_is_refused() -> None:
+def test_an_answer_to_a_step_that_is_no_longer_pending_is_refused() -> None:
     run, _, _ = begin(call("a"), "done")
     next(run)
     left = run.pending[0]
     run.undo()
-    with pytest.raises(UsageError, match="moved on"):
+    with pytest.raises(UsageError, match="not pending any more"):
         run.control.do(lambda: run.control.scheduler.answer(left, "x", author="human"))
     assert kinds(run) == ["begin"]
 
 
-def test_forks_without_a_journal_never_give_a_number_twice() -> None:
+def test_forks_without_a_journal_never_use_a_number_twice() -> None:
     def talk(request: Any) -> Reply:
         return call(str(len(request.chat)), name="quiet") if len(request.chat) < 60 else Reply("done")
 

@@ -18,14 +18,14 @@ def add(a: int, b: int) -> int:
 
 
 @pytest.mark.parametrize("output", [None, 7, object()])
-def test_what_is_no_reply_is_a_typed_error_and_the_run_can_be_tried_again(output: Any) -> None:
+def test_an_invalid_reply_is_a_typed_error_and_the_run_can_be_tried_again(output: Any) -> None:
     outputs = [output, "fine"]
     run = Agent(lambda request: outputs.pop(0), journal="memory").start("q", paused=True)
     assert run.drive().error is not None and run.status == "failed"
     assert run.drive().answer == "fine"
 
 
-def test_a_script_that_is_too_short_says_what_was_asked_for() -> None:
+def test_a_script_that_is_too_short_says_what_was_requested() -> None:
     result = Agent(Scripted(['Action: add\nAction Input: {"a": 1, "b": 2}']), [add], journal="memory").run("q")
     assert isinstance(result.error, NotRecorded) and "1" in str(result.error)
 
@@ -33,7 +33,7 @@ def test_a_script_that_is_too_short_says_what_was_asked_for() -> None:
 @pytest.mark.parametrize(
     "text", ["Action: add\nAction Input: {" * 40_000, "Observation:\n" * 80_000, "<think>" * 150_000, "```\n" * 250_000]
 )
-def test_a_megabyte_of_markers_is_read_and_ends_the_run(text: str) -> None:
+def test_a_megabyte_of_markers_can_be_read_and_ends_the_run(text: str) -> None:
     result = Agent(Scripted([text, text, text]), [add], journal="memory", engine=Loop("react", max_iterations=2)).run(
         "q", timeout=60
     )
@@ -91,7 +91,7 @@ def swallows_its_end(task: Any) -> Any:
     [
         (raises_at_once, "before the first step"),
         (yields_nonsense, "yields steps"),
-        (returns_nothing, "returns an Answer"),
+        (returns_nothing, "must return Answer"),
     ],
 )
 def test_a_broken_engine_is_an_error_that_names_it(engine: Any, says: str) -> None:
@@ -110,7 +110,7 @@ def test_an_engine_that_refuses_to_end_can_still_be_undone() -> None:
     run.trace.stepper.close()
 
 
-def test_an_engine_that_needs_no_step_is_done_at_once() -> None:
+def test_an_engine_without_steps_is_done_at_once() -> None:
     def knows(task: Any) -> Any:
         return Answer("42", Chat.of(task))
         yield

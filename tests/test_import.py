@@ -1,4 +1,4 @@
-"""Importing agentkit is cheap: what is heavy waits until it is used."""
+"""Importing agentkit is cheap: heavy modules are imported when they are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Foreign code that ends in the strangest ways, and a person who interrupts it: the run is never torn, stuck or silent."""
+"""Foreign code that ends in strange ways, or is interrupted by a person: the run is never broken, stuck or silent."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def test_whatever_a_tool_raises_is_an_observation(
 @every_odd
 @every_drive
 @pytest.mark.parametrize("asynchronous", [False, True, "stream"])
-def test_whatever_a_model_raises_can_be_tried_again(error: BaseException, drive: Any, asynchronous: Any) -> None:
+def test_a_step_can_be_tried_again_whatever_the_model_raised(
+    error: BaseException, drive: Any, asynchronous: Any
+) -> None:
     failed: list[bool] = []
 
     def reply() -> str:
@@ -84,7 +86,7 @@ def test_whatever_a_model_raises_can_be_tried_again(error: BaseException, drive:
     assert run.answer == "fine" and failed
 
 
-def test_a_tool_that_cancels_its_own_task_did_not_come_back() -> None:
+def test_a_tool_that_cancels_its_own_task_has_failed() -> None:
     @tool(effect="pure")
     async def quit() -> str:
         """Cancel the task that it runs in."""
@@ -102,7 +104,7 @@ def test_a_tool_that_cancels_its_own_task_did_not_come_back() -> None:
 
 @pytest.mark.parametrize("error", [Stopped(), Finish("42")], ids=repr)
 @pytest.mark.parametrize("drive", [DRIVES["play"], DRIVES["drive"]])
-def test_control_flow_of_another_run_fails_the_step_and_it_can_be_taken_again(error: BaseException, drive: Any) -> None:
+def test_control_flow_of_another_run_fails_the_step_which_can_be_tried_again(error: BaseException, drive: Any) -> None:
     tries: list[int] = []
 
     @tool(effect="pure")
@@ -172,7 +174,7 @@ def test_an_engine_that_raises_while_it_is_closed_can_be_undone(error: BaseExcep
     run.undo()
     assert [entry.kind for entry in run.entries] == ["begin", "think"]
     assert next(run).kind == "think"
-    with contextlib.suppress(KeyboardInterrupt):  # here nobody holds interrupts back, so that it counts as a person's
+    with contextlib.suppress(KeyboardInterrupt):  # here interrupts are not deferred, so it counts as a person's
         run.trace.stepper.close()
 
 
@@ -199,7 +201,7 @@ def play(script: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_an_engine_that_is_busy_is_interrupted_at_once_and_run_again() -> None:
+def test_a_busy_engine_is_interrupted_at_once_and_replayed() -> None:
     first, second, third = play("""
         busy = []
         def ponders(task):
@@ -231,7 +233,7 @@ def test_an_engine_that_is_busy_is_interrupted_at_once_and_run_again() -> None:
     }
 
 
-def test_an_engine_that_is_busy_at_its_beginning_is_interrupted_and_leaves_no_run() -> None:
+def test_an_engine_that_is_busy_at_the_start_is_interrupted_and_leaves_no_run() -> None:
     (report,) = play("""
         def stuck(task):
             while True:
@@ -248,7 +250,7 @@ def test_an_engine_that_is_busy_at_its_beginning_is_interrupted_and_leaves_no_ru
     assert report == {"runs": 0}
 
 
-def test_an_interrupt_in_the_records_of_a_nested_run_waits_until_they_are_written() -> None:
+def test_an_interrupt_during_the_bookkeeping_of_a_nested_run_waits_until_it_is_written() -> None:
     (report,) = play("""
         from agentkit.journal.memory import MemoryJournal
         class Slow(MemoryJournal):
@@ -311,7 +313,7 @@ def test_an_interrupted_call_that_was_approved_is_asked_about_again() -> None:
     assert second["status"] == "done" and second["sent"] == 2
 
 
-def test_going_through_a_run_that_plays_pauses_it_and_gives_all_that_follows() -> None:
+def test_iterating_over_a_playing_run_pauses_it_and_yields_all_further_entries() -> None:
     @tool(effect="pure")
     def look() -> str:
         """Look."""
@@ -320,8 +322,8 @@ def test_going_through_a_run_that_plays_pauses_it_and_gives_all_that_follows() -
 
     replies: list[Any] = [Reply("", (Call("look", {}, f"c{n}"),)) for n in range(5)]
     run = Agent(Scripted([*replies, "done"], abilities=Abilities(tools=True)), [look], journal="memory").start("q")
-    given = [entry.kind for entry in run]
-    assert run.answer == "done" and len(given) > 1 and given[-1] == "conclude"
+    kinds = [entry.kind for entry in run]
+    assert run.answer == "done" and len(kinds) > 1 and kinds[-1] == "conclude"
 
 
 def test_a_gate_that_raises_lets_nothing_pass() -> None:
@@ -344,7 +346,7 @@ def test_a_gate_that_raises_lets_nothing_pass() -> None:
     assert run.drive().answer == "done" and sent == [1]
 
 
-def test_two_results_come_back_while_a_third_thread_reads() -> None:
+def test_two_results_arrive_while_a_third_thread_reads() -> None:
     barrier = threading.Barrier(2)
 
     @tool(effect="pure")

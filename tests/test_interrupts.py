@@ -1,4 +1,4 @@
-"""Real interrupts (SIGINT) at awkward moments: no result is lost, none is made twice, and the run can be taken up again."""
+"""Real interrupts (SIGINT) at awkward moments: no result is lost or produced twice, and the run can be continued."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def play(script: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_an_interrupt_inside_a_tool_ends_it_at_once_and_the_step_can_be_taken_again() -> None:
+def test_an_interrupt_inside_a_tool_ends_it_at_once_and_the_step_can_be_tried_again() -> None:
     first, second = play("""
         def slow():
             ran.append(1)
@@ -57,7 +57,7 @@ def test_an_interrupt_inside_a_tool_ends_it_at_once_and_the_step_can_be_taken_ag
     assert second == {"kinds": ["begin", "think", "act", "think", "conclude"], "ran": 2, "status": "done"}
 
 
-def test_an_interrupt_while_a_run_is_waited_for_pauses_it() -> None:
+def test_an_interrupt_during_a_wait_pauses_the_run() -> None:
     (report,) = play("""
         def slow():
             ran.append(1)
@@ -74,7 +74,7 @@ def test_an_interrupt_while_a_run_is_waited_for_pauses_it() -> None:
     assert report == {"kinds": ["begin", "think", "act"], "ran": 1, "status": "paused"}
 
 
-def test_a_storm_of_interrupts_loses_and_repeats_nothing() -> None:
+def test_many_interrupts_lose_and_repeat_nothing() -> None:
     (report,) = play("""
         def count():
             ran.append(1)
@@ -111,7 +111,7 @@ def test_a_storm_of_interrupts_loses_and_repeats_nothing() -> None:
     assert 0 <= report["missing"] <= 30  # type: ignore[operator]  # interrupted inside the tool, after it had counted
 
 
-def test_an_interrupt_of_a_run_that_nobody_holds_says_how_to_get_it() -> None:
+def test_after_an_interrupt_of_agent_run_a_note_says_how_to_get_the_run() -> None:
     (first,) = play("""
         def slow():
             ran.append(1)

@@ -1,4 +1,4 @@
-"""Lessons outlive a run, per person; what a run has read is recorded with it."""
+"""Lessons survive a run, per person; the lessons that a run has read are recorded with it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def play(lessons: Any, replies: list[str]) -> Scripted:
 
 
 @pytest.mark.parametrize("in_file", [False, True])
-def test_a_lesson_is_recalled_in_a_new_run_and_not_for_another_person(in_file: bool, tmp_path: Path) -> None:
+def test_a_lesson_is_recalled_in_a_new_run_but_not_for_another_person(in_file: bool, tmp_path: Path) -> None:
     path = tmp_path / "home" / "lessons.db" if in_file else None
     ada = Lessons(path, user="ada")
     play(ada, FAILS_FIRST)
@@ -53,7 +53,7 @@ def test_an_edited_reflection_is_the_lesson_and_a_replay_needs_no_store() -> Non
 
 
 class Notebook:
-    """A store that somebody else wrote."""
+    """A store that is not one of agentkit."""
 
     def __init__(self) -> None:
         self.lines = ["known before"]
@@ -65,7 +65,7 @@ class Notebook:
         self.lines.append(lesson)
 
 
-def test_anything_with_recall_and_remember_is_a_store() -> None:
+def test_any_object_with_recall_and_remember_is_a_store() -> None:
     store = Notebook()
     assert "known before" in str(play(store, FAILS_FIRST).requests[0])
     assert store.lines == ["known before", "Reflection: look it up."]

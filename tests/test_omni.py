@@ -1,4 +1,4 @@
-"""The construction of document 003 runs: a client, a provider of schemas, an executor of calls."""
+"""The workflow class of document 003: a client, a provider of schemas, an executor of calls."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_workflow_of_two_callables_runs_with_one_and_with_two_arguments() -> N
 CONFIG = {"max_tokens": 128_000, "retained_turns": 10, "max_tool_calls": 20, "verbose": False}
 
 
-def test_its_configuration_has_the_defaults_of_the_description_and_is_taken_as_a_dict() -> None:
+def test_its_configuration_has_the_documented_defaults_and_can_be_a_dict() -> None:
     known = inspect.signature(ReActWorkflow).parameters
     assert {name: known[name].default for name in CONFIG} == CONFIG
     asked: list[list[Any]] = []
@@ -76,7 +76,7 @@ def test_its_configuration_has_the_defaults_of_the_description_and_is_taken_as_a
             return {"content": "done", "tool_calls": []}
 
     workflow = ReActWorkflow(Talker(), get_tool_schemas, lambda call: "", **{**CONFIG, "retained_turns": 1})
-    said = [
+    history = [
         ("user", "u0"),
         ("assistant", "a0"),
         ("user", "u1"),
@@ -84,7 +84,7 @@ def test_its_configuration_has_the_defaults_of_the_description_and_is_taken_as_a
         ("user", "u2"),
         ("assistant", "a2"),
     ]
-    before = [{"role": role, "content": text} for role, text in said]
+    before = [{"role": role, "content": text} for role, text in history]
     assert asyncio.run(workflow.run("task", "be kind", before)) == "done"
     assert "u2" in str(asked[0]) and "u1" not in str(asked[0])
 

@@ -1,4 +1,4 @@
-"""What is shipped: the package, all of it, and nothing else."""
+"""The distributions contain all of the package, and nothing else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def package_files() -> set[str]:
     return {file.as_posix() for file in files if not any(part.startswith((".", "__pycache__")) for part in file.parts)}
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
+def test_the_wheel_contains_the_package_and_nothing_else(tmp_path: Path) -> None:
     with zipfile.ZipFile(build("wheel", tmp_path)) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
         scripts = next(wheel.read(name).decode() for name in wheel.namelist() if name.endswith("entry_points.txt"))
@@ -44,7 +44,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
     assert "agentkit = agentkit.cli:main" in scripts
 
 
-def test_the_source_archive_holds_the_package_and_what_the_build_reads(tmp_path: Path) -> None:
+def test_the_source_archive_contains_the_package_and_the_files_that_the_build_reads(tmp_path: Path) -> None:
     with tarfile.open(build("sdist", tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     extra = {"CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore", "hatch_build.py"}
@@ -52,7 +52,7 @@ def test_the_source_archive_holds_the_package_and_what_the_build_reads(tmp_path:
     assert names >= FRONT_END
 
 
-def test_a_source_archive_is_installed_without_node_and_without_the_network(tmp_path: Path) -> None:
+def test_a_source_archive_can_be_installed_without_node_and_without_the_network(tmp_path: Path) -> None:
     archive = build("sdist", tmp_path / "archive")
     python_m(
         "pip",
@@ -71,7 +71,7 @@ def test_a_source_archive_is_installed_without_node_and_without_the_network(tmp_
 
 
 @pytest.mark.timeout(300)
-def test_a_fresh_checkout_is_built_on_a_machine_without_node(tmp_path: Path) -> None:
+def test_a_fresh_checkout_can_be_built_on_a_machine_without_node(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     for folder in ("agentkit", "widgets"):
         shutil.copytree(

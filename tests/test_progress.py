@@ -1,4 +1,4 @@
-"""Each engine tells what it gets on with, live and on reading again."""
+"""Each engine reports its progress, live and when its events are read again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def look(query: str) -> str:
     return "found"
 
 
-def told(engine: str, replies: list[str], **options: Any) -> tuple[Run, list[tuple[str, dict[str, Any]]]]:
+def progress_of(engine: str, replies: list[str], **options: Any) -> tuple[Run, list[tuple[str, dict[str, Any]]]]:
     events: list[Event] = []
     model, tools = Scripted(replies), options.pop("tools", ())
     run = Agent(model, tools, journal="memory", on_event=events.append, **split(options, engine)).start(
@@ -46,8 +46,8 @@ def pictures(run: Run) -> dict[str, Any]:
     return drawn.data([], True)
 
 
-def test_a_plan_its_steps_and_what_came_of_them() -> None:
-    run, live = told("plan_and_execute", ["1. a\n2. b", "FAILED: no", "B", "done"])
+def test_events_show_a_plan_its_steps_and_their_results() -> None:
+    run, live = progress_of("plan_and_execute", ["1. a\n2. b", "FAILED: no", "B", "done"])
     assert live == [
         ("plan_created", {"steps": ["a", "b"], "changed": False}),
         ("plan_step_started", {"step": 1, "text": "a"}),
@@ -58,7 +58,7 @@ def test_a_plan_its_steps_and_what_came_of_them() -> None:
     assert [(step["text"], step["state"]) for step in pictures(run)["plan"]] == [("a", "failed"), ("b", "done")]
 
 
-def test_a_plan_is_drawn_before_its_first_step_is_taken() -> None:
+def test_a_plan_is_shown_before_its_first_step() -> None:
     model = Scripted(["1. a\n2. b"])
     run = Agent(model, engine="plan_and_execute", journal="memory").start("q", paused=True)
     next(run)
@@ -66,20 +66,20 @@ def test_a_plan_is_drawn_before_its_first_step_is_taken() -> None:
     assert [(step["text"], step["state"]) for step in drawn["plan"]] == [("a", "doing"), ("b", "todo")]
 
 
-def test_a_plan_that_changes_says_so() -> None:
-    _, live = told("plan_and_execute", ["1. a\n2. b", "FAILED: no", "1. c", "C", "done"], replan=True)
+def test_a_changed_plan_is_reported() -> None:
+    _, live = progress_of("plan_and_execute", ["1. a\n2. b", "FAILED: no", "1. c", "C", "done"], replan=True)
     assert [data["changed"] for kind, data in live if kind == "plan_created"] == [False, True]
 
 
-def test_steps_side_by_side() -> None:
-    run, live = told("dag", ["1. a\n2. b\n3. c [after: 1]", "FAILED: x", "B", "ACHIEVED: yes\nANSWER: d"])
+def test_parallel_steps_are_reported() -> None:
+    run, live = progress_of("dag", ["1. a\n2. b\n3. c [after: 1]", "FAILED: x", "B", "ACHIEVED: yes\nANSWER: d"])
     ended = {data["step"]: data["state"] for kind, data in live if kind == "plan_step_completed"}
     assert ended == {1: "failed", 2: "done", 3: "skipped"}
     assert [step["state"] for step in pictures(run)["plan"]] == ["failed", "done", "skipped"]
 
 
-def test_attempts_and_lessons() -> None:
-    run, live = told("reflexion", ["A", "Score: 0.4", "look", "B", "Score: 0.9"], threshold=0.8)
+def test_attempts_and_lessons_are_reported() -> None:
+    run, live = progress_of("reflexion", ["A", "Score: 0.4", "look", "B", "Score: 0.9"], threshold=0.8)
     assert live == [
         ("attempt_started", {"episode": 1}),
         ("attempt_judged", {"episode": 1, "ok": False, "score": 0.4}),
@@ -92,9 +92,9 @@ def test_attempts_and_lessons() -> None:
     assert (second["score"], second["ok"]) == (0.9, True)
 
 
-def test_thoughts_are_proposed_scored_pruned_and_solve_it() -> None:
+def test_thoughts_are_proposed_scored_pruned_and_solved() -> None:
     replies = ["a", "b", "3", "8", "c", "ANSWER: d"]
-    run, live = told("tree_of_thoughts", replies, n_branches=2, beam_width=1)
+    run, live = progress_of("tree_of_thoughts", replies, n_branches=2, beam_width=1)
     assert [kind for kind, _ in live] == [
         *["thought_proposed"] * 2,
         *["thought_scored"] * 2,
@@ -107,7 +107,7 @@ def test_thoughts_are_proposed_scored_pruned_and_solve_it() -> None:
     assert (tree["1"]["score"], tree["1"]["pruned"], tree["2"]["chosen"], tree["2.2"]["parent"]) == (3, True, True, "2")
 
 
-def test_a_score_is_drawn_as_soon_as_it_is_given() -> None:
+def test_a_score_is_reported_as_soon_as_it_is_known() -> None:
     model = Scripted(["a", "b", "3"])
     run = Agent(model, engine=Loop("tree_of_thoughts", n_branches=2), journal="memory").start("q", paused=True)
     for _ in range(3):
@@ -115,7 +115,7 @@ def test_a_score_is_drawn_as_soon_as_it_is_given() -> None:
     assert [node["score"] for node in pictures(run)["tree"]] == [3, None]
 
 
-def test_critiques_and_revisions() -> None:
+def test_critiques_and_revisions_are_reported() -> None:
     claims = "CLAIM: a\nTOOL: look\nTOOL INPUT: a"
-    _, live = told("critic", ["draft", claims, "better", "VERIFIED: all"], tools=[look])
+    _, live = progress_of("critic", ["draft", claims, "better", "VERIFIED: all"], tools=[look])
     assert [(kind, data["round"]) for kind, data in live] == [("critique", 1), ("revised", 1), ("critique", 2)]

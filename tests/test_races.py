@@ -1,4 +1,4 @@
-"""Several threads at one run: whoever comes second waits its turn or is told so, and the rows always tell the whole story."""
+"""Several threads use one run: the second one waits or gets an error, and the rows are always complete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def look(city: str) -> str:
 
 
 def model(request: Request) -> Reply:
-    """Ask for one call, then for two at once, and so on; the same chat, the same reply."""
+    """Reply with one call, then with two at once, and so on; the reply depends only on the chat."""
     turn = sum(message.role == "assistant" for message in request.chat)
     if turn >= 6:
         return Reply(f"done after {len(request.chat)}")
@@ -75,7 +75,7 @@ def crowd(run: Run, seed: int, wrong: list[BaseException]) -> list[threading.Thr
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed: int) -> None:
+def test_threads_that_do_everything_at_once_leave_a_run_that_matches_its_rows(seed: int) -> None:
     wrong: list[BaseException] = []
     run = Agent(model, [look], journal=MemoryJournal(), dialect="native").start("q", paused=True)
     threads = crowd(run, seed, wrong)
@@ -94,8 +94,8 @@ def test_threads_that_do_everything_at_once_leave_a_run_that_its_rows_tell(seed:
 
 
 @pytest.mark.parametrize("journal", [None, "run.db"])
-def test_who_reads_a_paused_run_sees_it_before_a_change_or_after_it(journal: str | None, tmp_path: Path) -> None:
-    """An edit runs the engine again, and opens the lanes of its two calls one by one: nobody sees that half done."""
+def test_a_reader_of_a_paused_run_sees_it_before_a_change_or_after_it(journal: str | None, tmp_path: Path) -> None:
+    """An edit replays the engine, and opens the lanes of its two calls one by one: no reader sees only one of them."""
     where = {"journal": tmp_path / journal} if journal else {}
     run = Agent(
         lambda request: Reply("", tuple(Call("look", {"city": c}, c) for c in "ab")), [look], dialect="native", **where
@@ -110,13 +110,13 @@ def test_who_reads_a_paused_run_sees_it_before_a_change_or_after_it(journal: str
     assert seen == {(2, 2, "paused", None)} and run.pending[1].step.call.arguments == {"city": "99"}  # type: ignore[union-attr]
 
 
-def test_what_was_used_is_counted_while_a_call_fails_beside() -> None:
+def test_usage_is_counted_correctly_while_a_parallel_call_fails() -> None:
     run = Agent(model, [look], journal="memory").start("q", paused=True)
     failed = run.performer.failed
 
     class Failing(Usage):
         def __getattribute__(self, name: str) -> Any:
-            failed[f"[0.{len(failed)}]"] = Usage(1)  # as the thread of another lane does
+            failed[f"[0.{len(failed)}]"] = Usage(1)  # as the thread of another lane would
             return super().__getattribute__(name)
 
     failed["[0.0]"] = Failing(2, 1)
@@ -133,7 +133,7 @@ def reckon(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("work", "times"), [(click, 20), (reckon, 1_000)])
-def test_source_is_read_by_several_threads_at_once(work: Callable[[Run], None], times: int) -> None:
+def test_several_threads_can_read_source_at_once(work: Callable[[Run], None], times: int) -> None:
     run = Agent(model, [look], journal="memory").start("q", paused=True)
     wrong, usual = list[BaseException](), gc.get_threshold()
 
@@ -148,7 +148,7 @@ def test_source_is_read_by_several_threads_at_once(work: Callable[[Run], None], 
         time.sleep(0)
 
     threads = [threading.Thread(target=again_and_again, daemon=True) for _ in range(3)]
-    gc.callbacks.append(let_others)  # whoever makes many objects is interrupted in the middle of it
+    gc.callbacks.append(let_others)  # runs in the middle of code that makes many objects
     gc.set_threshold(50)
     try:
         for thread in threads:

@@ -34,7 +34,7 @@ def test_tests_use_real_parts(path: Path) -> None:
 
 
 def replaces_our_own(target: ast.expr, path: Path) -> bool:
-    """Say whether the target of a `monkeypatch.setattr` is a part of agentkit: a path in a string, or an imported name."""
+    """Return whether the target of a `monkeypatch.setattr` is a part of agentkit: a path in a str, or an imported name."""
     if isinstance(target, ast.Constant):
         return str(target.value).startswith("agentkit")
     found = [node for node in ast.walk(parse(path)) if isinstance(node, ast.Import | ast.ImportFrom)]

@@ -1,4 +1,4 @@
-"""The choosing table: which engine for which task."""
+"""The table that says which engine fits which task."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def test_each_signal_has_its_engine(signal: str, engine: str) -> None:
     assert [choice.engine for choice in recommend(signal)] == [engine]
 
 
-def test_several_signals_give_several_engines_in_their_order_and_none_gives_react() -> None:
+def test_several_signals_give_several_engines_in_order_and_none_gives_react() -> None:
     assert [choice.engine for choice in recommend("facts", "multi_hop", "facts")] == ["critic", "self_ask"]
     assert [choice.engine for choice in recommend()] == ["react"]
 
 
-def test_an_unknown_signal_is_answered_with_the_nearest() -> None:
+def test_an_unknown_signal_suggests_the_nearest() -> None:
     with pytest.raises(Unknown, match="did you mean 'facts'"):
         recommend("fact")
 
 
-def test_what_is_available_is_what_the_registry_has() -> None:
+def test_an_engine_is_available_if_the_registry_has_it() -> None:
     assert {choice.engine for choice in TABLE if choice.available} == ENGINES.keys() & {
         choice.engine for choice in TABLE
     }

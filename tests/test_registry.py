@@ -1,4 +1,4 @@
-"""Engines by name, id, entry point and spec; personas; plugins that are broken."""
+"""Engines by name, id, entry point and spec; personas; broken plug-ins."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ parrot = loud_plugin:parrot
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package that brings an engine, a toolbox and a model, and promises some that cannot be loaded."""
+    """Install a package with an engine, a toolbox and a model, and with others that cannot be loaded."""
     info = tmp_path / "loud_plugin-1.0.dist-info"
     info.mkdir()
     (tmp_path / "loud_plugin.py").write_text(MODULE)
@@ -76,7 +76,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     sys.modules.pop("loud_plugin", None)
 
 
-def test_what_a_package_brings_is_found_by_name(installed: None) -> None:
+def test_plug_ins_of_a_package_are_found_by_name(installed: None) -> None:
     agent = Agent("parrot", ["soft"], engine=Loop("shout", loudness=2), journal="memory")
     assert agent.run("hello").answer == "HELLO!!" and [tool.name for tool in agent.tools.tools] == ["whisper"]
     assert agent.engine_name == "loud_plugin:shout"
@@ -85,17 +85,20 @@ def test_what_a_package_brings_is_found_by_name(installed: None) -> None:
     }
 
 
-def test_a_broken_plugin_breaks_nothing_else(installed: None) -> None:
-    with pytest.warns(RuntimeWarning, match="cannot load 'broken' of agentkit.engines"), pytest.raises(Unknown):
+def test_a_broken_plug_in_breaks_nothing_else(installed: None) -> None:
+    with (
+        pytest.warns(RuntimeWarning, match="cannot load the plug-in 'broken' of agentkit.engines"),
+        pytest.raises(Unknown),
+    ):
         Agent("echo", engine="broken")
     config = {
         "solvers": ["broken", "shout"],
         "plugin-config": {"shout": {"toolboxes": ["broken-box", "soft"], "loudness": 3}},
     }
-    with pytest.warns(RuntimeWarning) as said:
+    with pytest.warns(RuntimeWarning) as caught:
         agent = persona.load(config, "parrot")
     assert [tool.name for tool in agent.tools.tools] == ["whisper"] and agent.engine_options == {"loudness": 3}
-    assert any("broken-box" in str(warning.message) for warning in said)
+    assert any("broken-box" in str(warning.message) for warning in caught)
 
 
 @pytest.mark.parametrize("name", ALIASES)
@@ -104,14 +107,14 @@ def test_the_seven_ids_resolve(name: str) -> None:
     assert Agent("echo", engine=name).engine_name == ENGINES[ALIASES[name]]
 
 
-def test_the_persona_of_the_description_loads() -> None:
-    with pytest.warns(RuntimeWarning) as said:
+def test_the_documented_persona_loads() -> None:
+    with pytest.warns(RuntimeWarning) as caught:
         agent = persona.load(PERSONA)
     assert agent.engine is reflexion and agent.engine_options == {"max_reflections": 2, "max_iterations": 8}
-    assert sum("ovos-" in str(warning.message) for warning in said) == 3
+    assert sum("ovos-" in str(warning.message) for warning in caught) == 3
 
 
-def test_a_persona_with_a_typo_says_so_and_one_without_an_engine_is_refused() -> None:
+def test_a_typo_in_a_persona_is_reported_and_one_without_an_engine_is_refused() -> None:
     config = {
         "solvers": "react",
         "plugin-config": {"react": {"max_iteration": 3, "max_iterations": 4, "max_tool_calls": 20}},
@@ -127,17 +130,17 @@ def test_a_persona_with_a_typo_says_so_and_one_without_an_engine_is_refused() ->
     "config",
     [{"plugin-config": None}, {"plugin-config": {"react": None}}, {"plugin-config": {"react": {"tools": None}}}],
 )
-def test_what_a_persona_leaves_empty_is_left_out(config: Any) -> None:
+def test_empty_values_of_a_persona_are_left_out(config: Any) -> None:
     assert persona.load({"solvers": ["react"], **config}, "echo").options == {}
 
 
 @pytest.mark.parametrize("config", [None, [], "react", {"plugin-config": ["react"]}])
-def test_what_is_no_persona_is_refused(config: Any) -> None:
-    with pytest.raises(UsageError, match="a persona is a dict"):
+def test_an_invalid_persona_is_refused(config: Any) -> None:
+    with pytest.raises(UsageError, match="a persona must be a dict"):
         persona.load(config, "echo")
 
 
-def test_engines_inside_are_recorded_as_data_and_found_again(tmp_path: Path) -> None:
+def test_inner_engines_are_recorded_as_data_and_found_again(tmp_path: Path) -> None:
     inner = {"engine": "plan_and_execute", "actor": {"engine": "react", "max_iterations": 2}, "max_steps": 3}
     agent = Agent(
         Scripted(["1. a", "A", "done", "SATISFACTORY"]),
@@ -156,11 +159,11 @@ def test_engines_inside_are_recorded_as_data_and_found_again(tmp_path: Path) -> 
 
 
 def mine(task: Any, *, tools: tuple[Any, ...] = ()) -> Any:
-    """An engine of a user."""
+    """A user's engine."""
     return Answer((yield Think(Chat.of(task))).text, Chat.of(task))
 
 
-def test_functions_and_partials_are_taken_too() -> None:
+def test_functions_and_partials_are_accepted_too() -> None:
     def local(task: Any) -> Any:
         return Answer((yield Think(Chat.of(task))).text + " here", Chat.of(task))
 
@@ -174,7 +177,7 @@ def test_functions_and_partials_are_taken_too() -> None:
     assert run.drive().answer == "a here"
 
 
-def test_parameters_that_take_an_engine_are_known() -> None:
+def test_the_parameters_that_take_an_engine_are_known() -> None:
     assert {engine: sorted(loops(load_engine(engine))) for engine in ENGINES if loops(load_engine(engine))} == {
         "plan_and_execute": ["actor"],
         "reflexion": ["actor"],
@@ -187,7 +190,7 @@ def test_parameters_that_take_an_engine_are_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "meant"),
+    ("option", "hint"),
     [
         ("system", "instructions=…"),
         ("max_turns", 'engine=Loop("react", max_iterations=…)'),
@@ -195,9 +198,9 @@ def test_parameters_that_take_an_engine_are_known() -> None:
         ("api_key", "Agent(OpenAI(…, api_key=…))"),
     ],
 )
-def test_an_option_under_the_name_that_it_has_elsewhere_is_understood(option: str, meant: str) -> None:
+def test_the_name_of_an_option_in_another_library_is_understood(option: str, hint: str) -> None:
     with pytest.raises(Unknown) as refused:
         Agent("echo", **{option: 1})
-    assert f"; use {meant}" in str(refused.value)
+    assert f"; use {hint}" in str(refused.value)
     with pytest.raises(Unknown, match="known: "):
         check(find("chain_of_thought")[0], {option: 1})

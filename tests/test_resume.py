@@ -1,4 +1,4 @@
-"""Runs that are opened again: in another process, without a tool, with another engine, from a damaged or full disk."""
+"""Runs that are opened again: in another process, without a tool, with another engine, on a damaged or full disk."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def agent(*replies: Any, tools: Any = (look,), **options: Any) -> Agent:
 
 
 def recorded(steps: int = 2) -> str:
-    """Make a run of some steps in the database, let it go, and give its name."""
+    """Record a run with some steps in the database, close it, and return its name."""
     run = agent(CALL, "done").start("How is Oslo?", paused=True)
     for _ in range(steps):
         next(run)
@@ -54,7 +54,7 @@ def database() -> Path:
     return Path(os.environ["AGENTKIT_HOME"]) / "runs.db"
 
 
-def test_what_failed_calls_have_used_is_known_after_a_resume() -> None:
+def test_the_usage_of_failed_calls_is_known_after_a_resume() -> None:
     failed = ModelError("broke off")
     failed.usage = Usage(60, 1)
     run = agent(failed, Reply("", CALL.calls, usage=Usage(5, 1)), failed).start("How is Oslo?", paused=True)
@@ -72,7 +72,7 @@ def test_what_failed_calls_have_used_is_known_after_a_resume() -> None:
     assert again.drive().usage.total == 137 and [entry.usage.total for entry in again.entries if entry.usage] == [6, 9]
 
 
-def test_a_run_goes_on_where_it_stood_and_nothing_recorded_is_asked_again() -> None:
+def test_a_resumed_run_continues_where_it_was_and_asks_nothing_again() -> None:
     mine = agent("It rains")
     run = mine.resume(recorded())
     assert [entry.kind for entry in run.entries] == ["begin", "think", "act"]
@@ -80,7 +80,7 @@ def test_a_run_goes_on_where_it_stood_and_nothing_recorded_is_asked_again() -> N
     assert [message["content"] for message in mine.model.requests[0]["messages"]][-1] == "rain in Oslo"
 
 
-def test_edits_injections_and_undone_steps_are_there_again() -> None:
+def test_edits_injections_and_undone_steps_survive_a_resume() -> None:
     run = agent(CALL).start("q", paused=True)
     next(run)
     next(run)
@@ -96,7 +96,7 @@ def test_edits_injections_and_undone_steps_are_there_again() -> None:
     assert again.drive().answer == "sunny" and "be brief" in str(mine.model.requests[0])
 
 
-def test_a_missing_tool_opens_the_run_read_only_and_says_which() -> None:
+def test_a_missing_tool_opens_the_run_read_only_and_is_named() -> None:
     run = agent(tools=()).resume(recorded())
     assert run.status == "readonly" and "tool 'look'" in repr(run) and "rain in Oslo" in repr(run)
     for act in (lambda: next(run), run.play, run.drive, run.step_over):
@@ -104,7 +104,7 @@ def test_a_missing_tool_opens_the_run_read_only_and_says_which() -> None:
             act()
 
 
-def test_a_tool_that_says_another_thing_about_itself_marks_the_entries_as_drifted() -> None:
+def test_a_tool_whose_description_has_changed_marks_the_entries_as_drifted() -> None:
     @tool(name="look", effect="pure")
     def better(city: str) -> str:
         """Look at the weather in a city of Norway."""
@@ -132,25 +132,25 @@ def test_another_engine_ends_the_line_where_it_differs_and_strict_refuses() -> N
     assert any(entry.kind == "act" for line in run.branches() for entry in line)
 
 
-def test_a_run_that_is_opened_with_another_engine_says_what_became_of_its_steps() -> None:
+def test_a_run_that_is_opened_with_another_engine_says_what_happened_to_its_steps() -> None:
     run = agent("x", engine="chain_of_thought").resume(recorded())
-    assert "act (action) was recorded, with the engine 'react'" in run.hold and run.hold in repr(run)
+    assert "act (action) was recorded there, with the engine 'react'" in run.hold and run.hold in repr(run)
     run.drive()
     assert (run.status, run.hold) == ("done", "")
 
 
-def test_an_unknown_run_is_named_and_the_nearest_offered() -> None:
+def test_an_unknown_run_suggests_the_nearest() -> None:
     name = recorded()
     with pytest.raises(Unknown, match=name):
         agent().resume(name[:-1] + "_")
 
 
-def test_what_is_no_run_is_refused_in_words() -> None:
-    with pytest.raises(UsageError, match=r"the id of a run, as agentkit\.runs\(\) lists them, not None"):
+def test_anything_that_is_not_a_run_is_refused_with_a_reason() -> None:
+    with pytest.raises(UsageError, match=r"the id of a run, as listed by agentkit\.runs\(\), not None"):
         agent().resume(None)  # type: ignore[arg-type]
 
 
-def test_a_second_process_is_told_who_has_the_run() -> None:
+def test_a_second_process_is_told_which_process_has_the_run() -> None:
     run = agent(CALL, "done").start("q", paused=True)
     script = f"""
         from agentkit import Agent
@@ -164,7 +164,7 @@ def test_a_second_process_is_told_who_has_the_run() -> None:
     assert f"held by process {os.getpid()}" in done.stdout, done.stderr
 
 
-def test_a_changed_row_opens_the_run_read_only_up_to_there() -> None:
+def test_a_changed_row_opens_the_run_read_only_up_to_that_row() -> None:
     name = recorded()
     with sqlite3.connect(database()) as db:
         db.execute("UPDATE rows SET body = replace(body, 'rain', 'snow') WHERE body LIKE '%rain%'")
@@ -192,7 +192,7 @@ def test_a_damaged_row_of_a_parallel_step_opens_the_run_in_memory(which: str) ->
     assert run.status == "readonly" and "its journal is damaged" in repr(run) and run[1].result.text == "both"
     assert [event.kind for event in run.events()][:2] == ["started", "thought"] and run.to_json()["rows"]
     for act in (run.undo, lambda: run.edit(1, text="x"), lambda: run.inject("x"), lambda: run.fork(1), run.drive):
-        with pytest.raises(ReadOnly, match=r"damaged|sound"):
+        with pytest.raises(ReadOnly, match=r"damaged|intact"):
             act()
     assert agent("done").load(run.to_json()).status == "paused"
     with sqlite3.connect(database()) as db:
@@ -206,12 +206,12 @@ def test_a_journal_of_a_newer_version_says_what_to_do(tmp_path: Path) -> None:
         agent("done", journal=str(tmp_path / "new.db")).start("q", paused=True)
 
 
-def test_on_a_full_disk_the_result_in_hand_is_kept_and_saved_later(tmp_path: Path) -> None:
+def test_on_a_full_disk_the_result_is_kept_in_memory_and_saved_later(tmp_path: Path) -> None:
     ran: list[int] = []
 
     @tool(effect="pure")
     def big() -> str:
-        """Give much."""
+        """Return a lot."""
         ran.append(1)
         return "x" * 300_000
 
@@ -239,25 +239,25 @@ def test_a_secret_reaches_neither_the_file_nor_an_event_nor_a_repr(monkeypatch: 
         """Show the key."""
         return f"the key is {secret}"
 
-    told: list[str] = []
+    heard: list[str] = []
     model = Scripted(
         [Reply(f"I know {secret}", (Call("leak", {}, "c"),)), f"it is {secret}"], abilities=Abilities(tools=True)
     )
-    run = Agent(model, [leak], on_event=lambda event: told.append(str(event.to_dict()))).start(
+    run = Agent(model, [leak], on_event=lambda event: heard.append(str(event.to_dict()))).start(
         f"use {secret}", paused=True
     )
     next(run)
     run.inject(f"and {secret}")
     run.drive()
     run.edit(1, text=f"I said {secret}")
-    shown = repr(run) + str(told) + str(list(run.events())) + str(model.requests) + str(run.result)
+    shown = repr(run) + str(heard) + str(list(run.events())) + str(model.requests) + str(run.result)
     assert secret not in shown and "[secret" in shown
     run.close()
     files = [path for path in database().parent.rglob("*") if path.is_file()]
     assert files and not any(secret.encode() in path.read_bytes() for path in files)
 
 
-def test_a_held_run_is_let_go_by_close() -> None:
+def test_a_closed_run_is_released() -> None:
     run = agent(CALL).start("q", paused=True)
     with pytest.raises(JournalInUse):
         run.agent.journal.claim(run.id)  # type: ignore[union-attr]
@@ -277,7 +277,7 @@ def test_the_exact_request_can_be_rebuilt_from_the_store(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["native", "json", "text"])
-def test_a_resumed_run_tells_the_model_its_arguments_in_the_order_in_which_it_wrote_them(dialect: str) -> None:
+def test_after_a_resume_arguments_keep_the_order_in_which_the_model_wrote_them(dialect: str) -> None:
     call = Call("look", {"where": {"zip": 8, "city": "Oslo"}, "city": "Oslo"}, "c")
     run = agent(Reply("I look", (call,)), dialect=dialect).start("q", paused=True)
     next(run)
@@ -288,7 +288,7 @@ def test_a_resumed_run_tells_the_model_its_arguments_in_the_order_in_which_it_wr
     assert again.agent.model.requests[0] == run.agent.model.requests[1]
 
 
-def test_a_fork_without_a_journal_has_a_past_and_a_future_of_its_own() -> None:
+def test_a_fork_without_a_journal_has_its_own_past_and_future() -> None:
     run = agent(CALL, "one", "two", journal=None).start("q", paused=True)
     run.drive()
     fork = run.fork(2)

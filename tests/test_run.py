@@ -1,4 +1,4 @@
-"""A run in the hand: stepping, pausing, going on in the background, waiting, stopping."""
+"""Driving a run: stepping, pausing, playing in the background, waiting, stopping."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_between_two_steps_nothing_is_called() -> None:
     assert run.answer == "3" and run.status == "done"
 
 
-def test_a_finished_run_ends_the_iteration_and_step_says_so() -> None:
+def test_a_finished_run_ends_the_iteration_and_step_raises_ended() -> None:
     run = agent("done").start("q", paused=True)
     assert len(list(run)) == 2 and list(run) == []
     with pytest.raises(Ended, match="undo"):
@@ -90,7 +90,7 @@ def test_every_way_to_drive_gives_the_same_answer_and_the_same_requests() -> Non
     assert all(log == logs[0] for log in logs)
 
 
-def test_start_returns_at_once_and_the_run_goes_on() -> None:
+def test_start_returns_at_once_and_the_run_continues() -> None:
     gate = threading.Event()
 
     @tool(effect="pure")
@@ -105,7 +105,7 @@ def test_start_returns_at_once_and_the_run_goes_on() -> None:
     assert run.wait().answer == "done"
 
 
-def test_pause_after_an_observation_keeps_the_model_waiting_until_play() -> None:
+def test_after_a_pause_at_an_observation_the_model_is_not_called_until_play() -> None:
     inside, gate = threading.Event(), threading.Event()
 
     @tool(effect="pure")
@@ -160,12 +160,12 @@ def test_a_second_driver_is_told_that_the_run_is_busy() -> None:
     assert texts(run) == ["begin", "think", "act"]
 
 
-def test_a_tool_that_drives_its_own_run_is_told_so_and_may_inject() -> None:
+def test_a_tool_cannot_drive_its_own_run_but_may_inject() -> None:
     held: list[Run] = []
 
     @tool(effect="pure")
     def meddle() -> str:
-        """Drive the run from within."""
+        """Drive the run from inside."""
         held[0].inject("from the tool")
         for act in (lambda: next(held[0]), lambda: held[0].undo(), lambda: held[0].play()):
             with pytest.raises(RuntimeError, match="is running it"):
@@ -181,7 +181,7 @@ def test_a_tool_that_drives_its_own_run_is_told_so_and_may_inject() -> None:
         assert "from the tool" in model.requests[1]["messages"][-1]["content"]
 
 
-def test_three_tools_that_wait_for_each_other_get_through() -> None:
+def test_three_tools_that_wait_for_each_other_all_finish() -> None:
     barrier = threading.Barrier(3)
 
     @tool(effect="pure")
@@ -208,7 +208,7 @@ def test_three_tools_that_wait_for_each_other_get_through() -> None:
         )
 
 
-def test_a_slow_tool_is_given_up_after_its_time_and_its_sibling_is_kept() -> None:
+def test_a_slow_tool_is_given_up_after_its_timeout_and_its_sibling_is_kept() -> None:
     over = threading.Event()
 
     @tool(effect="pure", timeout=0.1)
@@ -233,7 +233,7 @@ def test_a_slow_tool_is_given_up_after_its_time_and_its_sibling_is_kept() -> Non
     over.set()
 
 
-def test_a_model_that_fails_leaves_the_run_paused_and_it_can_be_tried_again() -> None:
+def test_a_model_that_fails_leaves_the_run_paused_so_that_it_can_be_tried_again() -> None:
     model = scripted(ask(1, 2), ModelError("no connection"), "three")
     run = Agent(model, [add], journal="memory").start("q", paused=True)
     result = run.drive()
@@ -242,13 +242,13 @@ def test_a_model_that_fails_leaves_the_run_paused_and_it_can_be_tried_again() ->
     assert "error" in [event.kind for event in run.events()]
 
 
-def test_agent_run_gives_the_error_or_raises_it() -> None:
+def test_agent_run_returns_the_error_or_raises_it() -> None:
     assert isinstance(agent(ModelError("no")).run("q").error, ModelError)
     with pytest.raises(ModelError, match="no"):
         agent(ModelError("no"), raise_errors=True).run("q")
 
 
-def test_next_raises_what_the_model_raised_and_the_step_stays_pending() -> None:
+def test_next_raises_the_error_of_the_model_and_the_step_stays_pending() -> None:
     run = agent(ModelError("no"), "yes").start("q", paused=True)
     with pytest.raises(ModelError, match="no"):
         next(run)
@@ -266,7 +266,7 @@ def test_a_timeout_gives_a_partial_result_with_its_steps() -> None:
     assert (result.interrupted, result.reason, len(result.run.entries)) == (True, "timeout", 2)
 
 
-def test_stop_cancels_what_is_under_way_and_play_goes_on_from_there() -> None:
+def test_stop_cancels_running_calls_and_play_continues_from_there() -> None:
     inside, cancelled = threading.Event(), threading.Event()
 
     @tool(effect="pure")
@@ -287,7 +287,7 @@ def test_stop_cancels_what_is_under_way_and_play_goes_on_from_there() -> None:
     assert run.play().wait().answer == "done"
 
 
-def test_stop_cancels_a_model_that_a_plain_function_lets_wait_and_is_no_failure() -> None:
+def test_stop_cancels_an_asynchronous_model_behind_a_plain_function_and_is_not_a_failure() -> None:
     inside, waits = threading.Event(), [30, 0]
 
     async def thinking() -> str:
@@ -302,7 +302,7 @@ def test_stop_cancels_a_model_that_a_plain_function_lets_wait_and_is_no_failure(
     assert run.play().wait().answer == "done"
 
 
-def test_leaving_an_async_loop_cancels_what_is_under_way_and_harms_nobody() -> None:
+def test_leaving_an_async_loop_cancels_running_calls_and_affects_nothing_else() -> None:
     async def main() -> str:
         run = agent(ask(1, 2), "done").start("q", paused=True)
         async for entry in run:
@@ -314,7 +314,7 @@ def test_leaving_an_async_loop_cancels_what_is_under_way_and_harms_nobody() -> N
     assert asyncio.run(main()) == "paused"
 
 
-def test_waiting_for_nobody_names_what_to_do() -> None:
+def test_waiting_for_a_decision_says_what_to_do() -> None:
     from agentkit import Answer, Ask, Chat
 
     def asks(task: Any) -> Any:
@@ -333,14 +333,14 @@ def test_counts_start_at_zero_for_each_run() -> None:
     assert [(r.step_count, r.tool_calls_count) for r in (mine.run("q"), mine.run("q"))] == [(2, 1), (2, 1)]
 
 
-def test_leaving_out_the_end_is_a_result_with_a_reason() -> None:
+def test_with_force_answer_off_the_result_has_a_reason_and_no_answer() -> None:
     result = agent(ask(1, 2), "forced", max_iterations=1).run("q")
     assert (result.answer, result.interrupted, result.reason) == ("forced", True, "max_turns")
     open_end = agent(ask(1, 2), max_iterations=1, force_answer=False).run("q")
     assert (open_end.answer, open_end.interrupted, open_end.reason) == ("", True, "max_turns")
 
 
-def test_a_cancelled_async_loop_cancels_the_tool_that_is_under_way() -> None:
+def test_a_cancelled_async_loop_cancels_the_running_tool() -> None:
     inside, cancelled = threading.Event(), threading.Event()
 
     @tool(effect="pure")
@@ -366,20 +366,20 @@ def test_a_cancelled_async_loop_cancels_the_tool_that_is_under_way() -> None:
     assert cancelled.wait(5) and texts(run) == ["begin", "think"]
 
 
-def test_a_finished_run_is_let_go_and_taken_again_when_it_is_changed() -> None:
+def test_a_finished_run_is_released_and_claimed_again_when_it_is_changed() -> None:
     mine = Agent(scripted(ask(1, 2), "three", "four"), [add])
     run = mine.run("q").run
     again = mine.resume(run.id)
     assert [entry.kind for entry in again.entries] == [entry.kind for entry in run.entries]
     again.rewind(2)
-    with pytest.raises(JournalInUse, match="held by this process"):
+    with pytest.raises(JournalInUse, match=r"this process .* holds run"):
         run.undo()
     assert again.drive().answer == "four"
     run.undo()
     assert run.pending[0].step == again.entries[-1].step
 
 
-def test_the_list_of_runs_says_how_each_stands() -> None:
+def test_the_list_of_runs_shows_the_status_of_each() -> None:
     mine = Agent(scripted(ask(1, 2), "three"), [add])
     held = mine.start("q", paused=True)
     next(held)
@@ -388,7 +388,7 @@ def test_the_list_of_runs_says_how_each_stands() -> None:
     assert agentkit.runs()[0].status == "done"
 
 
-def test_a_run_that_nobody_holds_any_more_can_be_resumed_in_the_same_kernel() -> None:
+def test_a_run_that_is_no_longer_referenced_can_be_resumed_in_the_same_kernel() -> None:
     mine = Agent(scripted(ask(1, 2), "three"), [add])
     held = mine.start("q", paused=True)
     next(held)
@@ -398,12 +398,12 @@ def test_a_run_that_nobody_holds_any_more_can_be_resumed_in_the_same_kernel() ->
     assert mine.resume(name).drive().answer == "three"
 
 
-def test_an_interrupted_await_pauses_and_what_was_under_way_is_recorded() -> None:
+def test_an_interrupted_await_pauses_the_run_and_running_calls_are_recorded() -> None:
     inside = threading.Event()
 
     @tool(effect="pure")
     def slow() -> str:
-        """Take longer than a stop would wait."""
+        """Take longer than a stop waits."""
         inside.set()
         time.sleep(1.3)
         return "done after all"
@@ -422,7 +422,7 @@ def test_an_interrupted_await_pauses_and_what_was_under_way_is_recorded() -> Non
     assert run.status == "paused" and run.entries[-1].result.text == "done after all"
 
 
-def test_a_run_resumed_anew_takes_the_place_of_the_old_object() -> None:
+def test_a_run_that_is_resumed_again_replaces_the_old_object() -> None:
     mine = Agent(scripted(ask(1, 2), "three"), [add])
     old = mine.start("q", paused=True)
     next(old)
@@ -432,21 +432,21 @@ def test_a_run_resumed_anew_takes_the_place_of_the_old_object() -> None:
     assert new.drive().answer == "three"
 
 
-def test_mistakes_are_told_in_words_that_help() -> None:
+def test_mistakes_are_reported_with_helpful_messages() -> None:
     run = agent("done").start("q", paused=True)
     with pytest.raises(IndexError, match="entries 0 to 0"):
         run[5]
     with pytest.raises(Unknown, match="did you mean 'tool'"):
         run.break_at(tools="add")
-    with pytest.raises(UsageError, match="does not wait for anybody"):
+    with pytest.raises(UsageError, match="does not wait for a decision"):
         run.approve()
     assert agent("done", tools=add).run("q").answer == "done"
 
 
-def test_only_a_thought_has_a_request_and_the_others_are_named_by_their_number() -> None:
+def test_only_a_thought_has_a_request_and_other_entries_are_named_by_number() -> None:
     run = agent(ask(1, 2), "3").run("1 + 2?").run
     for number, kind in ((0, "begin"), (2, "act")):
-        with pytest.raises(UsageError, match=f"entry {number} is not a model call but {kind}"):
+        with pytest.raises(UsageError, match=rf"entry {number} is not a model call \(it is {kind}\)"):
             run.request(number)
 
 
@@ -456,31 +456,34 @@ def test_a_result_without_an_answer_says_why_when_it_is_printed() -> None:
     assert str(agent("3").run("q")) == "3"
 
 
-def test_who_takes_a_result_for_the_run_is_told_where_the_run_is() -> None:
+def test_a_method_of_the_run_called_on_its_result_says_where_the_run_is() -> None:
     result = agent("3").run("q")
-    with pytest.raises(AttributeError, match=r"no 'edit'; its run has: result\.run\.edit"):
+    with pytest.raises(AttributeError, match=r"no 'edit'; its run does: use result\.run\.edit"):
         result.edit(1, text="4")
     with pytest.raises(AttributeError, match=r"no 'nothing'$"):
         result.nothing()  # type: ignore[attr-defined]
     assert copy.copy(result).answer == "3"
 
 
-def test_an_engine_that_makes_its_chat_in_the_wrong_way_is_told_the_right_one() -> None:
+def test_an_engine_that_makes_its_chat_the_wrong_way_is_told_the_right_way() -> None:
     def engine(task: Any) -> Any:
         yield agentkit.Think(agentkit.Chat("Hello"))  # type: ignore[arg-type]
 
-    said = str(agent("a", engine=engine).run("q").error)
-    assert "a chat is made with Chat.of(...)" in said and 'at: yield agentkit.Think(agentkit.Chat("Hello"))' in said
+    error_text = str(agent("a", engine=engine).run("q").error)
+    assert (
+        "use Chat.of(...) with a text" in error_text
+        and 'at: yield agentkit.Think(agentkit.Chat("Hello"))' in error_text
+    )
 
 
-def test_an_engine_that_raised_is_told_in_each_result_with_the_line() -> None:
+def test_every_result_reports_the_line_at_which_the_engine_raised() -> None:
     def engine(task: Any) -> Any:
         chat = agentkit.Chat.of(task)
         reply = yield agentkit.Think(chat)
         return agentkit.Answer(reply.anser, chat)
 
     run = agent("a", engine=engine).start("q", paused=True)
-    said = "EngineError: engine raised AttributeError: 'Reply' object has no attribute 'anser', at: "
-    said += "return agentkit.Answer(reply.anser, chat)"
-    assert [run.drive().reason, run.drive().reason] == [said, said]
-    assert f"! {said}" in repr(run)
+    error_text = "EngineError: engine raised AttributeError: 'Reply' object has no attribute 'anser', at: "
+    error_text += "return agentkit.Answer(reply.anser, chat)"
+    assert [run.drive().reason, run.drive().reason] == [error_text, error_text]
+    assert f"! {error_text}" in repr(run)

@@ -1,4 +1,4 @@
-"""`HEADLESS=1 make lab` executes a notebook: its exit code is what a machine goes by."""
+"""`HEADLESS=1 make lab` executes a notebook, and its exit code says whether it succeeded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_kernel_that_dies_is_a_failure(tmp_path: Path) -> None:
     assert execute(tmp_path, "import os; os._exit(0)").returncode != 0
 
 
-def test_a_notebook_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
+def test_a_missing_notebook_is_a_failure(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, SCRIPT, tmp_path / "none.ipynb"], capture_output=True, text=True, timeout=100
     )

@@ -1,4 +1,4 @@
-"""Secrets are found where they usually occur, and ordinary text is left alone."""
+"""Secrets are detected where they usually occur, and ordinary text is left alone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KEYS = [
 
 @pytest.mark.parametrize(("token", "shown"), KEYS)
 @pytest.mark.parametrize("around", ["{}", "use {} now", '"{}"', "({})", "line\n{}\nline", "é{}."])
-def test_keys_of_the_usual_formats_are_masked_wherever_they_occur(token, shown, around):
+def test_keys_in_common_formats_are_masked_wherever_they_occur(token, shown, around):
     assert mask(around.format(token)).rstrip(".") == around.format(shown).rstrip(".")
 
 
@@ -61,11 +61,11 @@ def test_keys_of_the_usual_formats_are_masked_wherever_they_occur(token, shown, 
         (r'"{\"api_key\": \"swordfish\"}"', r'"{\"api_key\": \"[secret api_key]\"}"'),
     ],
 )
-def test_a_value_that_is_secret_by_its_name_is_masked_and_the_name_stays(text, masked):
+def test_a_value_whose_name_suggests_a_secret_is_masked_and_the_name_stays(text, masked):
     assert mask(text) == masked
 
 
-def test_a_private_key_is_masked_up_to_its_end_or_if_it_has_none_to_its_last_line():
+def test_a_private_key_is_masked_up_to_its_end_marker_or_its_last_line():
     body = "\n".join("MIIEpAIBAAKCAQEA7bq1x0" for _ in range(5))
     key = f"-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES-128\n\n{body}\n-----END RSA PRIVATE KEY-----"
     assert mask(f"see {key} there") == "see [secret private key] there"
@@ -91,7 +91,7 @@ def test_a_private_key_is_masked_up_to_its_end_or_if_it_has_none_to_its_last_lin
         "meet ann@example.org: at 10:30 http://example.org",
     ],
 )
-def test_ordinary_text_is_left_alone(text):
+def test_ordinary_text_is_not_masked(text):
     assert mask(text) is text
 
 
@@ -127,7 +127,7 @@ def test_environment_variables_that_are_not_secrets_are_not_masked(name, value):
     assert list(secrets.known()) == []
 
 
-def test_nested_data_is_masked_keys_included_and_data_without_secrets_is_the_same_object():
+def test_nested_data_is_masked_with_its_keys_and_data_without_secrets_is_the_same_object():
     token = KEYS[0][0]
     clean = {"a": [1, None, {"b": "text"}], "n": 1.5}
     assert mask_json(clean) is clean
@@ -136,7 +136,7 @@ def test_nested_data_is_masked_keys_included_and_data_without_secrets_is_the_sam
     assert dirty["a"][0] == token
 
 
-def test_two_keys_that_look_the_same_when_they_are_masked_keep_their_values():
+def test_two_keys_that_look_the_same_once_masked_keep_their_values():
     first, second = "ghp_" + "a1B2" * 9, "ghp_" + "c3D4" * 9
     assert mask_json({first: 1, second: 2}) == {"[secret ghp_…]": 1, "[secret ghp_…] (2)": 2}
 
@@ -175,7 +175,7 @@ def stream(text, cuts):
     st.sampled_from(["", " and more", "more", ".\n"]),
     st.lists(st.integers(0, 2_000), max_size=60),
 )
-def test_a_secret_is_masked_wherever_a_stream_is_cut(name, before, after, cuts):
+def test_a_secret_is_masked_wherever_the_stream_is_cut(name, before, after, cuts):
     secrets.refresh({"PASSPHRASE": "correct horse battery staple"})
     text = before + SECRETS[name] + after
     assert name not in mask(text)
@@ -205,4 +205,4 @@ def test_a_megabyte_of_markers_takes_linear_time(unit):
     text = unit * (1_000_000 // len(unit)) + ":=@ token bearer -----BEGIN "
     start = time.perf_counter()
     mask(text)
-    assert time.perf_counter() - start < 10  # about 0.2 s; quadratic time would be minutes
+    assert time.perf_counter() - start < 10  # about 0.2 s; quadratic time would take minutes

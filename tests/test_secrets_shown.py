@@ -1,4 +1,4 @@
-"""A secret that a run works with reaches no event, no repr and no log: whatever it came in through."""
+"""A secret that a run works with appears in no event, repr or log, wherever it came from."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def fetch(key: str) -> str:
 
 
 def begin(*replies: Any, **options: Any) -> tuple[Run, list[str]]:
-    told: list[str] = []
+    heard: list[str] = []
     model = Scripted([*replies], abilities=Abilities(tools=True), chunks=options.pop("chunks", 0))
     run = Agent(model, [fetch], journal="memory", **split(options)).start("q", paused=True)
-    run.on_event(lambda event: told.append(str(event.to_dict())))
-    return run, told
+    run.on_event(lambda event: heard.append(str(event.to_dict())))
+    return run, heard
 
 
-def everything(run: Run, told: list[str]) -> str:
-    shown = [repr(run), repr(run.result), repr(run.branches()), run.hold, *map(repr, run.entries), *told]
+def everything(run: Run, heard: list[str]) -> str:
+    shown = [repr(run), repr(run.result), repr(run.branches()), run.hold, *map(repr, run.entries), *heard]
     return "\n".join([*shown, *(str(event.to_dict()) for event in run.events())])
 
 
@@ -54,50 +54,50 @@ def fetching(key: str = SECRET, name: str = "fetch") -> Reply:
     return Reply("I fetch", (Call(name, {"key": key}, "c"),))
 
 
-def test_arguments_are_used_as_they_are_and_shown_masked(caplog: pytest.LogCaptureFixture) -> None:
+def test_arguments_are_used_unmasked_and_shown_masked(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    run, told = begin(fetching(), "done")
+    run, heard = begin(fetching(), "done")
     next(run)
-    shown = everything(run, told)
+    shown = everything(run, heard)
     run.drive()
-    shown += everything(run, told)
+    shown += everything(run, heard)
     assert USED[-1] == SECRET and SECRET not in shown and "[secret WEATHER_API_KEY]" in shown
 
 
 def test_the_name_of_a_tool_is_masked() -> None:
-    run, told = begin(fetching(name=SECRET), "done", approve=True)
+    run, heard = begin(fetching(name=SECRET), "done", approve=True)
     run.drive()
-    assert SECRET not in everything(run, told)
+    assert SECRET not in everything(run, heard)
     with pytest.raises(Undecided) as raised:
         next(run)
     assert SECRET not in str(raised.value)
 
 
 @pytest.mark.parametrize("drive", [Run.drive, lambda run: run.play().wait(10)])
-def test_what_a_model_a_listener_a_gate_and_a_breakpoint_raise_is_masked(drive: Any) -> None:
-    run, told = begin(ModelError(f"401 for {SECRET}"), fetching(), "done", approve=raising)
+def test_errors_of_a_model_a_listener_a_gate_and_a_breakpoint_are_masked(drive: Any) -> None:
+    run, heard = begin(ModelError(f"401 for {SECRET}"), fetching(), "done", approve=raising)
     run.break_at(when=raising)
     run.on_event(raising)
     shown = ""
     for _ in range(4):
         drive(run)
-        shown += everything(run, told)
+        shown += everything(run, heard)
     assert SECRET not in shown and shown.count("[secret WEATHER_API_KEY]") > 6 and run.waiting
 
 
-def raising(*given: Any) -> Any:
+def raising(*args: Any) -> Any:
     raise ValueError(f"no {SECRET} here")
 
 
 def test_the_reason_and_the_author_of_an_edit_are_masked() -> None:
-    run, told = begin(fetching(), "done")
+    run, heard = begin(fetching(), "done")
     next(run)
     run.edit(1, text="x", reason=f"not with {SECRET}", author=f"bot {SECRET}")
-    assert SECRET not in everything(run, told) and SECRET not in str(run[1].reason + run[1].author)
+    assert SECRET not in everything(run, heard) and SECRET not in str(run[1].reason + run[1].author)
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 50])
-def test_the_pieces_of_a_stream_are_masked_also_where_a_secret_is_cut(size: int) -> None:
+def test_the_pieces_of_a_stream_are_masked_even_if_a_secret_is_cut(size: int) -> None:
     text = f"I use {SECRET}, and password: 'swordfish1' as ordered.\nNothing else"
     run, _ = begin(Reply(text), chunks=size)
     pieces: list[str] = []
@@ -107,7 +107,7 @@ def test_the_pieces_of_a_stream_are_masked_also_where_a_secret_is_cut(size: int)
     assert len(pieces) > 3 or size == 50
 
 
-def test_a_stream_of_a_model_that_fails_tells_what_came_before() -> None:
+def test_the_stream_of_a_failing_model_shows_what_came_before_the_failure() -> None:
     def model(request: Any) -> Any:
         yield Chunk("half a sent")
         raise ModelError("cut off")
@@ -120,6 +120,6 @@ def test_a_stream_of_a_model_that_fails_tells_what_came_before() -> None:
 
 
 def test_no_half_of_a_secret_is_left_where_a_line_is_cut() -> None:
-    run, told = begin(fetching("x" * 170 + " " + SECRET), "done")
+    run, heard = begin(fetching("x" * 170 + " " + SECRET), "done")
     run.drive()
-    assert SECRET[:6] not in everything(run, told)
+    assert SECRET[:6] not in everything(run, heard)

@@ -1,4 +1,4 @@
-"""A run goes on where earlier ones of its session ended, knows what is known of a person, and no more than that."""
+"""A run continues its session, and is told what is known about its user, but nothing about other users."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_second_run_of_a_session_sees_the_first_question_and_answer(journal:
     ]
 
 
-def test_a_run_of_another_session_or_of_none_begins_anew(journal: str) -> None:
+def test_a_run_of_another_session_or_of_none_starts_from_scratch(journal: str) -> None:
     one = agent(["Bern", "x", "y"], journal)
     one.run("q1", session="geo")
     one.run("q2", session="other")
@@ -46,7 +46,7 @@ def test_a_run_of_another_session_or_of_none_begins_anew(journal: str) -> None:
     assert sent(one, 1) == [("user", "q2")] and sent(one, 2) == [("user", "q3")]
 
 
-def test_ten_turns_are_retained_unless_one_says_otherwise(journal: str) -> None:
+def test_ten_turns_are_retained_by_default(journal: str) -> None:
     one = agent([f"a{n}" for n in range(13)], journal)
     for n in range(13):
         one.run(f"q{n}", session="s")
@@ -56,7 +56,7 @@ def test_ten_turns_are_retained_unless_one_says_otherwise(journal: str) -> None:
     assert [text for _, text in sent(two)] == ["q11", "a11", "q12", "a12", "now"]
 
 
-def test_instructions_come_first_and_the_trace_shows_the_task_alone(journal: str) -> None:
+def test_instructions_come_first_and_the_trace_shows_only_the_task(journal: str) -> None:
     one = agent(["Bern", "134,000"], journal, instructions="Be brief.")
     one.run("q1", session="s")
     result = one.run("q2", session="s")
@@ -64,7 +64,7 @@ def test_instructions_come_first_and_the_trace_shows_the_task_alone(journal: str
     assert repr(result.run).splitlines()[1].split() == ["0", "Task", "q2"]
 
 
-def test_a_session_lasts_over_processes_and_is_read_by_a_run_that_is_resumed(journal: str) -> None:
+def test_a_session_lasts_across_processes_and_is_available_to_a_resumed_run(journal: str) -> None:
     agent(["Bern"], journal).run("q1", session="s")
     run = agent(["never asked"], journal).start("q2", session="s", paused=True)
     run.close()
@@ -75,7 +75,7 @@ def test_a_session_lasts_over_processes_and_is_read_by_a_run_that_is_resumed(jou
     assert [turn.answer for turn in again.memory.turns("s")] == ["Bern", "134,000"]
 
 
-def test_an_answer_that_was_recorded_but_not_remembered_is_taken_over(journal: str) -> None:
+def test_an_answer_that_was_recorded_but_not_remembered_is_added_later(journal: str) -> None:
     one = agent(["Bern"], journal)
     run = one.run("q1", session="s").run
     with sqlite3.connect(one.memory.path) as db:
@@ -86,7 +86,7 @@ def test_an_answer_that_was_recorded_but_not_remembered_is_taken_over(journal: s
     assert [text for _, text in sent(two)] == ["q1", "Bern", "q2"]
 
 
-def test_what_is_answered_after_an_undo_takes_the_place_of_the_first_answer(journal: str) -> None:
+def test_an_answer_after_an_undo_replaces_the_first_answer(journal: str) -> None:
     one = agent(["Bern", "Berne", "x"], journal)
     run = one.start("q1", session="s", paused=True)
     run.drive()
@@ -111,7 +111,7 @@ def test_without_a_file_a_session_lasts_as_long_as_the_process(kind: Any) -> Non
     assert len(sent(one)) == 3
 
 
-def test_what_a_run_was_told_of_earlier_ones_is_shown_folded_in_its_exports(journal: str) -> None:
+def test_exports_show_the_earlier_turns_folded(journal: str) -> None:
     one = agent(["Bern", "134,000"], journal)
     one.run("the earlier question", session="s")
     run = one.run("q2", session="s").run
@@ -130,7 +130,7 @@ def summing(request: Any) -> str:
     return f"answer to {request.messages[-1]['content']}"
 
 
-def test_old_turns_are_summarised_in_a_step_of_the_trace_and_the_newest_stay_word_by_word(journal: str) -> None:
+def test_old_turns_are_summarised_in_a_step_of_the_trace_and_the_newest_are_kept_word_for_word(journal: str) -> None:
     one = agent([summing] * 40, journal, session_memory="summary", retained_turns=2)
     results = [one.run(f"q{n}", session="s") for n in range(8)]
     roles = [[e.step.role for e in result.run.entries if e.kind == "think"] for result in results]
@@ -146,7 +146,7 @@ def test_old_turns_are_summarised_in_a_step_of_the_trace_and_the_newest_stay_wor
     assert max(len(request["messages"]) for request in one.model.requests) <= 10  # minutes, 4 turns, the task
 
 
-def test_a_summary_is_written_once_also_when_the_run_is_read_again(journal: str) -> None:
+def test_a_summary_is_written_only_once_even_after_a_resume(journal: str) -> None:
     one = agent([summing] * 40, journal, session_memory="summary", retained_turns=1)
     runs = [one.run(f"q{n}", session="s").run for n in range(4)]
     runs[-1].close()
@@ -158,7 +158,7 @@ def test_a_summary_is_written_once_also_when_the_run_is_read_again(journal: str)
 # -- persons ---------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_known_of_a_person_is_recalled_in_a_run_that_it_fits_and_for_nobody_else(journal: str) -> None:
+def test_facts_about_a_person_are_recalled_if_they_fit_the_task_and_for_nobody_else(journal: str) -> None:
     one = agent(["Noted.", "Peanuts.", "No idea.", "ok"], journal)
     one.run("I am allergic to peanuts, remember that.", user="ada")
     one.run("Which peanuts am I allergic to?", user="ada")
@@ -169,7 +169,7 @@ def test_what_is_known_of_a_person_is_recalled_in_a_run_that_it_fits_and_for_nob
     assert len(sent(one)) == 1
 
 
-def test_a_session_of_the_same_name_belongs_to_each_person_alone(journal: str) -> None:
+def test_sessions_of_the_same_name_are_separate_for_each_person(journal: str) -> None:
     one = agent(["A", "B"], journal, recall=0)
     one.run("secret of ada", session="s", user="ada")
     one.run("q", session="s", user="bob")
@@ -188,7 +188,7 @@ def test_facts_are_remembered_recalled_and_forgotten(journal: str) -> None:
     assert b"prefers trains" not in data
 
 
-def test_nothing_is_recalled_twice_that_the_session_tells_anyway(journal: str) -> None:
+def test_what_the_session_contains_already_is_not_recalled_again(journal: str) -> None:
     one = agent(["Bern", "x"], journal)
     one.run("capital of Switzerland", session="s", user="ada")
     one.run("capital of Switzerland again", session="s", user="ada")
@@ -214,6 +214,6 @@ def test_an_option_out_of_range_is_a_value_error_that_names_it(options: dict[str
         Agent("offline", **split(options))
 
 
-def test_a_session_that_is_no_name_is_refused(journal: str) -> None:
+def test_an_invalid_session_name_is_refused(journal: str) -> None:
     with pytest.raises(UsageError, match="session"):
         agent([], journal).run("q", session=3)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Data from any model: the levels, the calls that they take, and what is done with each reply, on real runs."""
+"""Data from any model: the levels, the calls that they take, and the handling of each reply, in real runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CALL = Reply("", (Call("Plan", {"steps": ["look", "leap"]}, "c"),))
 
 
 def planner(task: Any, **options: Any) -> Any:
-    """Make a plan, and answer with how it was come by."""
+    """Make a plan, and answer with how it was obtained."""
     found = yield from structured(task, Plan, **options)
     return Answer(f"{found.level}: {found.value}", Chat.of(task))
 
@@ -41,7 +41,7 @@ def go(lines: list[Any], abilities: Abilities = TEXT, engine: Any = planner, **m
 
 
 def asked(result: Any) -> list[tuple[str, int]]:
-    """The level and the number of the attempt of each model call."""
+    """Return the level and the number of the attempt of each model call."""
     return [(entry.dialect, entry.step.tags["attempt"]) for entry in result.run.entries if entry.kind == "think"]
 
 
@@ -57,7 +57,7 @@ def asked(result: Any) -> list[tuple[str, int]]:
         (TEXT, f"Here:\n```json\n{GOOD}\n```", "text"),
     ],
 )
-def test_one_call_is_enough_where_the_model_does_as_it_is_asked(abilities: Abilities, reply: Any, level: str) -> None:
+def test_one_call_is_enough_if_the_model_complies(abilities: Abilities, reply: Any, level: str) -> None:
     result, model = go([reply], abilities)
     assert (result.answer, model.calls) == (f"{level}: steps=['look', 'leap'] effort=1", 1)
 
@@ -72,7 +72,7 @@ def test_one_call_is_enough_where_the_model_does_as_it_is_asked(abilities: Abili
     ],
 )
 @pytest.mark.parametrize("bad", ["no data", '{"steps": 3}', Reply("", (Call("Plan", {"steps": 3}, "c"),))])
-def test_a_model_that_never_gives_it_is_asked_as_often_as_its_abilities_allow(
+def test_a_model_that_never_returns_the_data_is_asked_as_often_as_its_abilities_allow(
     abilities: Any, levels: list[str], bad: Any
 ) -> None:
     result, model = go([bad] * 9, abilities)
@@ -81,7 +81,7 @@ def test_a_model_that_never_gives_it_is_asked_as_often_as_its_abilities_allow(
     assert isinstance(result.error, OutputValidationError)
 
 
-def test_each_level_is_asked_in_its_own_way() -> None:
+def test_each_level_makes_its_own_kind_of_request() -> None:
     _, model = go(["no"] * 5, ALL)
     native, json, _, text, _ = model.requests
     assert (
@@ -94,23 +94,23 @@ def test_each_level_is_asked_in_its_own_way() -> None:
         assert '"steps"' in request["messages"][0]["content"] and "JSON" in request["messages"][0]["content"]
 
 
-def test_the_second_request_of_a_level_holds_the_reply_and_what_was_wrong_with_it() -> None:
+def test_the_second_request_of_a_level_contains_the_reply_and_its_problem() -> None:
     result, model = go(['{"effort": 2}', GOOD], JSON)
-    said, told = model.requests[1]["messages"][-2:]
-    assert said == {"role": "assistant", "content": '{"effort": 2}'} and "steps: Field required" in told["content"]
+    reply, question = model.requests[1]["messages"][-2:]
+    assert reply == {"role": "assistant", "content": '{"effort": 2}'} and "steps: Field required" in question["content"]
     assert result.run.entries[2].step.tags["problem"] == "steps: Field required"
     assert result.answer.startswith("json:") and model.calls == 2
 
 
-def test_a_level_below_begins_anew() -> None:
+def test_the_next_level_starts_without_the_failed_reply() -> None:
     _, model = go([Reply("", (Call("Plan", {}, "c"),)), GOOD], ALL)
     assert [message["role"] for message in model.requests[1]["messages"]] == ["system", "user"]
 
 
-# -- what a reply may be -------------------------------------------------------------------------------------------------
+# -- replies -------------------------------------------------------------------------------------------------------------
 
 
-def test_malformed_arguments_are_mended_without_guessing_or_left_for_the_next_level() -> None:
+def test_malformed_arguments_are_repaired_without_guessing_or_left_for_the_next_level() -> None:
     broken = '{"steps": ["look", "leap"'
     loose = Call("Plan", {}, "c", raw="{'steps': ['look', 'leap'],}", problem="no JSON")
     cut = Call("Plan", {}, "c", raw=broken, problem="cut off")
@@ -120,7 +120,7 @@ def test_malformed_arguments_are_mended_without_guessing_or_left_for_the_next_le
     assert result.answer.startswith("json:") and result.run.entries[1].result.raw == broken
 
 
-def test_a_missing_end_is_added_and_said_but_not_where_the_length_limit_cut_it_off() -> None:
+def test_a_missing_end_is_added_and_reported_unless_the_length_limit_caused_it() -> None:
     broken = '{"steps": ["look", "leap"'
     result, _ = go([broken])
     assert result.answer.startswith("text:") and result.run.entries[1].result.problems == (
@@ -130,18 +130,18 @@ def test_a_missing_end_is_added_and_said_but_not_where_the_length_limit_cut_it_o
     assert model.calls == 2 and "length limit" in result.run.entries[1].result.problems[0]
 
 
-def test_thinking_is_no_data() -> None:
+def test_thinking_is_not_data() -> None:
     result, _ = go([f'<think>{{"steps": ["maybe"]}}</think>{GOOD}'])
     assert "look" in result.answer and "maybe" in result.run.entries[1].result.reasoning
 
 
 @pytest.mark.parametrize("lines", [["", ""], [Reply(""), "<think>x</think>"]])
-def test_an_empty_reply_counts_as_one_that_could_not_be_used(lines: list[Any]) -> None:
+def test_an_empty_reply_counts_as_unusable(lines: list[Any]) -> None:
     result, model = go(lines)
     assert model.calls == 2 and isinstance(result.error, OutputValidationError)
 
 
-def test_no_call_of_it_ever_reaches_a_tool() -> None:
+def test_the_call_of_the_data_function_never_reaches_a_tool() -> None:
     def plan(steps: list[str]) -> str:
         raise AssertionError("never run")
 
@@ -154,7 +154,7 @@ def test_no_call_of_it_ever_reaches_a_tool() -> None:
 
 
 def through(lines: list[Any], schema: Any, abilities: Abilities = TEXT, **more: Any) -> tuple[Structured | None, Any]:
-    """Ask for data of a schema in a run, and give what the engine was given."""
+    """Ask for data of a schema in a run, and return the data that the engine got."""
     found: list[Structured] = []
 
     def engine(task: Any) -> Any:
@@ -165,7 +165,7 @@ def through(lines: list[Any], schema: Any, abilities: Abilities = TEXT, **more: 
     return (found[0] if found else None), result
 
 
-def test_a_type_adapter_gives_data_that_is_no_object() -> None:
+def test_a_type_adapter_can_return_data_that_is_not_an_object() -> None:
     several = pydantic.TypeAdapter(list[Plan])
     for lines, abilities in (
         ([f'{{"value": [{GOOD}]}}'], JSON),
@@ -182,31 +182,31 @@ def call(value: str) -> Call:
     return Call("plans", {"value": [json.loads(value)]}, "c")
 
 
-def test_one_of_a_few_words_is_data_too() -> None:
+def test_one_of_a_few_words_is_also_data() -> None:
     found, _ = through(['"yes"'], pydantic.TypeAdapter(bool))
     assert found and found.value is True
     found, result = through(["TWO is one of them", '"THREE"'], {"enum": ["ONE", "TWO"]})
     assert found is None and isinstance(result.error, OutputValidationError)
 
 
-def test_a_json_schema_gives_plain_data_that_is_held_to_it() -> None:
+def test_data_for_a_json_schema_is_plain_and_checked() -> None:
     schema = {"title": "City", "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
     found, result = through(['{"nome": "Bern"}', '{"name": "Bern"}'], schema)
     assert found and (found.value, found.calls) == ({"name": "Bern"}, 2)
     assert "name: Field required" in result.run.entries[1].result.problems[0]
 
 
-def test_of_several_objects_the_one_that_fits_is_taken() -> None:
+def test_of_several_objects_the_one_that_fits_is_used() -> None:
     found, _ = through(['Not {"draft": 1} but {"steps": []}.'], Plan)
     assert found and found.value.steps == []
 
 
-def test_what_is_no_schema_is_refused_at_once() -> None:
+def test_an_invalid_schema_is_refused_at_once() -> None:
     with pytest.raises(AgentkitError, match="pydantic model"):
         next(structured("q", 3))
 
 
-def test_a_schema_in_the_place_of_a_shape_is_an_error_that_says_what_to_write() -> None:
+def test_a_schema_instead_of_a_shape_is_an_error_that_says_what_to_write() -> None:
     def engine(task: Any) -> Any:
         yield Think(Chat.of(task), shape=Plan)  # type: ignore[arg-type]
 
@@ -214,7 +214,7 @@ def test_a_schema_in_the_place_of_a_shape_is_an_error_that_says_what_to_write() 
     assert isinstance(result.error, EngineError) and "structured(chat, schema)" in str(result.error)
 
 
-def test_parse_makes_more_of_the_value_and_what_it_raises_is_a_misfit() -> None:
+def test_parse_converts_the_value_and_if_it_raises_the_attempt_has_failed() -> None:
     def first(plan: Plan) -> str:
         return plan.steps[0]
 
@@ -236,7 +236,7 @@ def test_the_error_is_a_value_error_that_keeps_the_raw_text_and_says_what_was_wr
         go(["no", "no"], raise_errors=True)
 
 
-def test_a_default_takes_the_place_of_an_error_also_when_the_model_fails() -> None:
+def test_a_default_replaces_the_error_even_if_the_model_fails() -> None:
     found, _ = through(["no", "no"], Plan, default=None)
     assert found and (found.value, found.level, found.calls) == (None, "default", 2)
     found, result = through([ModelError("the server is down")], Plan, default=Plan(steps=[]))
@@ -244,7 +244,7 @@ def test_a_default_takes_the_place_of_an_error_also_when_the_model_fails() -> No
     assert "the server is down" in result.run.entries[1].result.problems[0] and result.run.entries[1].author == "host"
 
 
-def test_without_a_default_a_model_that_fails_can_be_tried_again() -> None:
+def test_without_a_default_a_failed_model_call_can_be_tried_again() -> None:
     result, _ = go([ModelError("the server is down"), GOOD])
     assert result.run.status == "failed" and len(result.run.entries) == 1
     assert result.run.drive().answer.startswith("text:")
@@ -256,7 +256,7 @@ class Refused(ModelError):
         self.status = 400
 
 
-def test_a_host_that_refuses_a_way_of_asking_is_asked_in_the_next_one() -> None:
+def test_if_a_host_does_not_support_a_level_the_next_one_is_tried() -> None:
     found, result = through(
         [Refused("unknown field tool_choice"), Refused("unknown field response_format"), GOOD], Plan, ALL
     )
@@ -283,7 +283,7 @@ def test_a_model_that_is_too_slow_for_an_optional_step_is_given_up_in_the_backgr
     over.set()
 
 
-def test_a_fallback_reads_what_is_no_json() -> None:
+def test_a_fallback_can_read_a_text_without_json() -> None:
     def lines(text: str) -> Plan | None:
         steps = [line[2:] for line in text.splitlines() if line.startswith("- ")]
         return Plan(steps=steps) if steps else None
@@ -295,7 +295,7 @@ def test_a_fallback_reads_what_is_no_json() -> None:
 # -- within a run --------------------------------------------------------------------------------------------------------
 
 
-def test_calls_and_tokens_are_added_up_and_stand_on_their_entries() -> None:
+def test_calls_and_tokens_are_added_up_and_recorded_in_their_entries() -> None:
     found, result = through(
         [Reply("no", usage=Usage(10, 1)), Reply(GOOD, usage=Usage(20, 2))],
         Plan,
@@ -315,7 +315,7 @@ def test_the_role_picks_the_model_for_each_attempt() -> None:
     }
 
 
-def test_lanes_may_each_ask_for_data() -> None:
+def test_several_lanes_can_ask_for_data() -> None:
     def both(task: Any) -> Any:
         one, other = yield All((structured("a", Plan), structured("b", Plan)))
         return Answer(f"{one.value.steps} {other.value.steps}", Chat.of(task))
@@ -324,7 +324,7 @@ def test_lanes_may_each_ask_for_data() -> None:
     assert result.answer == "['a'] ['b']"
 
 
-def test_by_hand_it_is_a_generator_of_steps() -> None:
+def test_it_can_be_used_by_hand_as_a_generator_of_steps() -> None:
     asking = structured("plan it", Plan)
     step = next(asking)
     assert isinstance(step, Think) and step.shape and (step.shape.name, step.shape.at_most) == ("Plan", "native")

@@ -1,4 +1,4 @@
-"""What a person does with a run, done to its requests for data: step, edit, undo, fork, switch, resume, export and load."""
+"""Requests for data in a run can be stepped, edited, undone, forked, switched, resumed, exported and loaded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Plan(pydantic.BaseModel):
 
 
 def planner(task: Any) -> Any:
-    """Plan, and do each step with a thought of its own."""
+    """Plan, and carry out each step with one thought."""
     chat = Chat.of(task)
     plan = yield from structured(chat, Plan, role="plan")
     for step in plan.value.steps:
@@ -41,14 +41,14 @@ def levels(run: Run) -> list[str]:
     return [entry.dialect for entry in run.entries if entry.kind == "think" and entry.step.shape]
 
 
-def test_each_attempt_is_a_step_of_its_own() -> None:
+def test_each_attempt_is_a_separate_step() -> None:
     run, _ = begin(["no", LOOK, "done"], JSON)
     kinds = [(entry.kind, entry.step.role) for entry in run]
     assert kinds == [("think", "plan"), ("think", "plan"), ("think", "thought"), ("conclude", "answer")]
     assert run.answer == "json/2: done"
 
 
-def test_replay_takes_the_levels_from_the_recording_and_calls_nothing() -> None:
+def test_a_replay_takes_the_levels_from_the_recording_and_calls_nothing() -> None:
     run, model = begin(["no", LOOK, "done"], JSON)
     run.drive()
     again = Agent(Scripted([], abilities=ALL), engine=planner, journal=run.agent.journal).resume(run.id)
@@ -56,7 +56,7 @@ def test_replay_takes_the_levels_from_the_recording_and_calls_nothing() -> None:
     assert not any(again.trace.has_drifted(entry) for entry in again.entries)
 
 
-def test_data_can_be_edited_and_what_follows_is_asked_anew() -> None:
+def test_data_can_be_edited_and_later_steps_are_requested_again() -> None:
     run, _ = begin([LOOK, "looked", "leapt"])
     run.drive()
     run.edit(1, answer=LEAP, reason="leap at once")
@@ -65,20 +65,20 @@ def test_data_can_be_edited_and_what_follows_is_asked_anew() -> None:
     assert run.answer == "text/1: looked"
 
 
-def test_an_edit_that_does_not_fit_is_asked_again_like_a_reply() -> None:
+def test_an_edit_that_does_not_fit_causes_a_new_request_like_a_reply() -> None:
     run, _ = begin([LOOK, "looked", LEAP, "leapt"], JSON)
     run.drive()
     run.edit(1, answer="no data")
     assert run.pending[0].step.tags["attempt"] == 2 and run.drive().answer == "json/2: leapt"
 
 
-def test_a_person_may_give_the_data_in_the_place_of_the_model() -> None:
+def test_a_person_can_enter_the_data_instead_of_the_model() -> None:
     run, model = begin(["looked"])
     run.edit(answer=LOOK)
     assert run.drive().answer == "person/1: looked" and model.calls == 1
 
 
-def test_an_error_is_mended_by_an_edit_or_by_undo() -> None:
+def test_an_error_can_be_corrected_by_an_edit_or_by_undo() -> None:
     run, _ = begin(["no", "no", LOOK, "looked", "leapt"])
     assert isinstance(run.drive().error, OutputValidationError)
     assert run.undo().drive().answer == "text/2: looked"
@@ -88,7 +88,7 @@ def test_an_error_is_mended_by_an_edit_or_by_undo() -> None:
     assert run.drive().answer == "person/2: leapt"
 
 
-def test_a_fork_with_another_model_goes_on_at_the_level_that_it_can() -> None:
+def test_a_fork_with_another_model_continues_at_the_level_that_it_supports() -> None:
     run, _ = begin([Reply("", (Call("Plan", {}, "c"),))], ALL)
     next(run)
     other = Scripted([LOOK, "looked"], abilities=TEXT)
@@ -97,7 +97,7 @@ def test_a_fork_with_another_model_goes_on_at_the_level_that_it_can() -> None:
     assert run.fork(0, model=Scripted([LOOK, "looked"], abilities=JSON)).drive().answer == "json/1: looked"
 
 
-def test_the_dialect_of_the_run_is_the_best_level_there_is_and_can_be_switched_midway() -> None:
+def test_the_dialect_of_the_run_limits_the_level_and_can_be_changed_midway() -> None:
     run, _ = begin(["no"] * 9, ALL)
     next(run)
     run.dialect = "text"
@@ -112,17 +112,17 @@ def test_the_dialect_of_the_run_is_the_best_level_there_is_and_can_be_switched_m
     assert run.drive().answer == "native/1: looked"
 
 
-def test_a_person_can_say_a_word_in_between_and_every_attempt_hears_it() -> None:
+def test_a_message_can_be_injected_between_two_attempts_and_every_later_attempt_hears_it() -> None:
     run, model = begin(["no", LOOK, "looked"], JSON)
     receipt = run.inject("only one step")
     next(run)
     assert receipt.seen
     run.drive()
-    said = [[message["content"] for message in request["messages"]] for request in model.requests]
-    assert all(any("only one step" in text for text in texts) for texts in said[:2])
+    contents = [[message["content"] for message in request["messages"]] for request in model.requests]
+    assert all(any("only one step" in text for text in texts) for texts in contents[:2])
 
 
-def test_a_resumed_run_goes_on_between_two_attempts(tmp_path: Path) -> None:
+def test_a_resumed_run_continues_between_two_attempts(tmp_path: Path) -> None:
     run, _ = begin(["no"], JSON, str(tmp_path / "runs.db"))
     next(run)
     run.close()
@@ -133,7 +133,7 @@ def test_a_resumed_run_goes_on_between_two_attempts(tmp_path: Path) -> None:
     assert again.drive().answer == "json/2: looked" and model.calls == 2
 
 
-def test_it_goes_out_as_json_and_comes_back_with_its_shapes() -> None:
+def test_it_can_be_exported_as_json_and_loaded_with_its_shapes() -> None:
     run, _ = begin(["no", LOOK, "done"], JSON)
     run.drive()
     other = Agent(Scripted([]), engine=planner, journal="memory").load(run.to_json())
@@ -154,7 +154,7 @@ def test_the_exact_request_can_be_rebuilt(abilities: Abilities) -> None:
     assert [run.request(n) for n in range(1, len(run))] == model.requests
 
 
-def test_another_schema_is_a_drift_that_a_replay_shows() -> None:
+def test_another_schema_is_drift_that_a_replay_shows() -> None:
     run, _ = begin([LOOK, "done"])
     run.drive()
 

@@ -1,4 +1,4 @@
-"""What an engine says of its steps (role and tags) stays with them: in entries, events, the journal and exports."""
+"""The role and the tags of a step are kept in entries, events, the journal and exports."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ def done(events: list[Event], calls: int) -> Run:
     return run
 
 
-def said(run: Run) -> list[Any]:
+def tags_of(run: Run) -> list[Any]:
     return [(e.kind, e.step.role, dict(e.step.tags)) for e in run.trace.line.entries if e.step]
 
 
 @pytest.mark.parametrize("calls", [1, 2])
-def test_role_and_tags_are_kept_resumed_exported_and_loaded(calls: int) -> None:
+def test_roles_and_tags_are_kept_resumed_exported_and_loaded(calls: int) -> None:
     run = done([], calls)
-    before = said(run)
+    before = tags_of(run)
     assert run.answer == "two" and before[0] == ("think", "plan", PLAN)
     assert before[-1] == ("conclude", "answer", {"step": 3})
-    assert [each[1:] for each in before if each[0] == "act"] == [("verify", {"episode": 2})] * calls
-    assert {each[2].get("node") for each in before} >= {"1.1", "1.2"}
+    assert [row[1:] for row in before if row[0] == "act"] == [("verify", {"episode": 2})] * calls
+    assert {row[2].get("node") for row in before} >= {"1.1", "1.2"}
     data = json.loads(json.dumps(run.to_json()))
     run.close()
     again = run.agent.resume(run.id)
-    assert said(again) == before and again.answer == "two"
-    assert said(run.agent.load(data)) == before
+    assert tags_of(again) == before and again.answer == "two"
+    assert tags_of(run.agent.load(data)) == before
 
 
-def test_events_of_a_step_say_its_role_and_tags_when_it_begins_and_when_it_ends() -> None:
-    told: list[Event] = []
-    run = done(told, 2)
+def test_the_events_of_a_step_have_its_role_and_tags_at_its_start_and_its_end() -> None:
+    heard: list[Event] = []
+    run = done(heard, 2)
     for kind, role, tags, times in (
         ("thinking", "plan", PLAN, 1),
         ("thought", "plan", PLAN, 1),
@@ -78,10 +78,10 @@ def test_events_of_a_step_say_its_role_and_tags_when_it_begins_and_when_it_ends(
         ("thought", "propose", {"node": "1.2"}, 1),
         ("concluding", "answer", {"step": 3}, 1),
     ):
-        found = [e for e in told if e.kind == kind and e.data["role"] == role and e.data["tags"] == tags]
+        found = [e for e in heard if e.kind == kind and e.data["role"] == role and e.data["tags"] == tags]
         assert len(found) == times, kind
         assert all(json.loads(json.dumps(e.to_dict())) == e.to_dict() for e in found)
-    order = [e.kind for e in told if e.data.get("role") == "plan"]
+    order = [e.kind for e in heard if e.data.get("role") == "plan"]
     assert order == ["thinking", "thought"]
     kept = [e.to_dict() for e in run.events() if e.cursor]
-    assert [e.to_dict() for e in told if e.cursor] == kept
+    assert [e.to_dict() for e in heard if e.cursor] == kept

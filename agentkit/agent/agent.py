@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from agentkit.memory.store import Memory
 
 FIXED = frozenset({"instructions", "journal", *sessions.OPTIONS})
-"""The options of an agent that a fork cannot change: they are part of its past."""
+"""The options of an agent that a fork cannot change, because they are part of its past."""
 
 _LIVE: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
-"""The runs of this process, by id: one that is resumed anew replaces the old object."""
+"""The runs of this process, by id: when a run is resumed again, the new object replaces the old one."""
 
 
 class Agent(Displayed):
@@ -51,9 +51,9 @@ class Agent(Displayed):
 
     `model` is a name ("offline", "openai:gpt-5"), a model, or any function of a request; None chooses one. `tools` are
     functions, `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts").
-    `engine` is a name, a generator function, or either of them with options of its own:
-    `engine=Loop("reflexion", max_reflections=2, actor="plan_and_execute")`; a dict such as
-    `{"engine": "react", "max_iterations": 5}` says the same as data. The options of the agent are those of
+    `engine` is a name, a generator function, or either of them with its own options:
+    `engine=Loop("reflexion", max_reflections=2, actor="plan_and_execute")`, or the same as data:
+    `engine={"engine": "react", "max_iterations": 5}`. The options of the agent are those of
     `agentkit.agent.options.Options`.
 
     Raises `Unknown` for an option, engine or dialect that does not exist, `OptionError` for a value out of range.
@@ -69,9 +69,9 @@ class Agent(Displayed):
         self.options: Options = options
         self._arguments = {"model": model, "tools": tools, "engine": engine, **options}
         self.model = resolve.find(model)
-        given = list(tools) if isinstance(tools, list | tuple | set | frozenset) else [tools]
-        given = [builtin.box(tool) if isinstance(tool, str) else tool for tool in given]
-        self.tools = arounds.offered_tools(ToolSet.of(given), options, given)
+        tool_specs = list(tools) if isinstance(tools, list | tuple | set | frozenset) else [tools]
+        tool_specs = [builtin.box(tool) if isinstance(tool, str) else tool for tool in tool_specs]
+        self.tools = arounds.offered_tools(ToolSet.of(tool_specs), options, tool_specs)
         self.dialect = dialects.get(options["dialect"]) if options.get("dialect") else None  # type: ignore[arg-type]
         self.roles = {role: resolve.find(other) for role, other in (options.get("roles") or {}).items()}
         self.arounds = arounds.stack(self.tools, options)
@@ -80,25 +80,25 @@ class Agent(Displayed):
         self._budget = Budget.of(options.get("budget") or Budget())
         approve = options.get("approve")
         for name in approve if isinstance(approve, list | tuple | set | frozenset) else ():
-            if self.tools.find(name) is None:  # one that is mistyped would never be asked about
+            if self.tools.find(name) is None:  # a mistyped name would never match a call
                 raise Unknown("tool to approve", name, [tool.name for tool in self.tools.tools])
 
     @property
     def journal(self) -> Journal | None:
-        """Where runs are recorded; opened when it is first needed."""
+        """The journal in which runs are recorded; it is opened when it is first needed."""
         if isinstance(self._journal, str):
             self._journal = open_journal(self._journal)
         return open_journal(self._journal) if self._journal is not None else None
 
     @property
     def memory(self) -> Memory:
-        """What outlasts runs, in a file beside the journal: turns of sessions, what is known of a person, lessons."""
+        """The memory across runs, in a file beside the journal: turns of sessions, facts about users, lessons."""
         return open_memory(self.journal or self)
 
     def using(self, **changes: Any) -> Agent:
-        """Return an agent like this one with some things changed; the names are those of `Agent(...)`.
+        """Return an agent like this one with some arguments of `Agent(...)` changed.
 
-        `engine` may be a dict of options alone: then it is the same engine with these options changed.
+        `engine` may be a dict of options without an engine: then the same engine gets these options.
         """
         engine = changes.get("engine")
         if isinstance(engine, Mapping) and "engine" not in engine:
@@ -107,7 +107,7 @@ class Agent(Displayed):
         return Agent(**{**self._arguments, "journal": self._journal, **changes})
 
     def _own_loops(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return options with the nested engines that were given as functions."""
+        """Return options with the nested engines that were passed as functions."""
         nested = registry.loops(self.engine) & options.keys()
         built = registry.build(self.engine, {name: options[name] for name in nested}, self._given_loops)
         return {**options, **built}
@@ -119,9 +119,9 @@ class Agent(Displayed):
     ) -> Result:
         """Run a task to its end and return the result.
 
-        Nobody is asked anything here: a call that needs a yes is decided by `approver`, or else refused. If a model
-        fails, the `Result` has an `.error` (with `raise_errors=True` it is raised), and its run can be tried again.
-        After `timeout` seconds the run is stopped.
+        It never waits for a person: `approver` decides about a call that needs approval; without one, the call is
+        rejected. If a model fails, the `Result` has an `.error` (with `raise_errors=True` it is raised), and its run
+        can be tried again. After `timeout` seconds the run is stopped.
         """
         check_timeout(timeout)
         run = self.start(task, output=output, session=session, user=user, paused=True)
@@ -144,10 +144,10 @@ class Agent(Displayed):
         return result
 
     def start(self, task: Any, *, output: Any = None, session: str = "", user: str = "", paused: bool = False) -> Run:
-        """Begin a run and return at once; it goes on in the background, unless it is to begin `paused`.
+        """Start a run and return it at once; it continues in the background, unless it is started `paused`.
 
-        `output` is the type of the answer, see `Result.output`. The run goes on with the `session` of that name, and is
-        told what is known of the `user`; see `memory`.
+        `output` is the type of the answer, see `Result.output`. The run continues the `session` of that name, and is
+        told what is known about the `user`; see `memory`.
         """
         secrets.refresh()
         spec = sessions.prepare(self._spec(task), self, session, user)
@@ -169,17 +169,17 @@ class Agent(Displayed):
         elif call:
             run.reject(verdict.why if approver is None else "denied")
         else:
-            run.respond("Nobody is there to answer.")
+            run.respond("There is nobody here to answer.")
 
     # -- making runs ---------------------------------------------------------------------------------------------------
 
     def _spec(self, task: Any) -> dict[str, Any]:
-        """Return what is needed to begin again in another kernel, as JSON data."""
+        """Return all that is needed to start the run again in another kernel, as JSON data."""
         try:
             chat = Chat.of(task)
         except (TypeError, AttributeError) as error:
             raise UsageError(
-                f"a task is a text, a message, a chat, or a list of messages, not {task!r:.200}"
+                f"a task must be a str, a message, a chat, or a list of messages, not {task!r:.200}"
             ) from error
         if instructions := self.options.get("instructions"):
             chat = Chat.of([system(instructions), *chat])
@@ -195,10 +195,10 @@ class Agent(Displayed):
         }
 
     def changed(self, spec: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what these changes change in the spec of a run. Raises `UsageError` for what a fork cannot change."""
+        """Return the part of a run's spec that changes affect. Raises `UsageError` if a fork cannot make a change."""
         for name in FIXED & changes.keys():
             raise UsageError(
-                f"a fork shares the past of its run, and {name} is part of that; start a new run to change it"
+                f"a fork cannot change {name}, which is part of the past that it shares; start a new run to change it"
             )
         changed = answer.changed(changes)
         if "engine" in changes:
@@ -219,12 +219,11 @@ class Agent(Displayed):
         name: str = "",
         journal: Journal | None = None,
     ) -> Run:
-        """Make the run of a spec: a new one, a fork of `parent`, or, with its `name`, one that is in a `journal`."""
+        """Return a run for a spec: a new run, a fork of `parent`, or the run `name` of a `journal`."""
         is_new, journal = not name, journal or self.journal
         if parent and parent.control.sealed:
-            raise ReadOnly(
-                f"this run is read-only: {parent.control.sealed}; agent.load(run.to_json()) opens a copy of what is sound"
-            )
+            hint = "agent.load(run.to_json()) opens a copy of its intact part"
+            raise ReadOnly(f"this run is read-only: {parent.control.sealed}; {hint}")
         name = name or uuid.uuid4().hex[:12]
         around = answer.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
@@ -268,7 +267,7 @@ class Agent(Displayed):
         run.control.scheduler.settle()
 
     def _maker(self, spec: dict[str, Any]) -> Callable[[Chat | None], Any]:
-        """Return what begins the engine, on the task of a run or on another chat."""
+        """Return a function that starts the engine, on the task of a run or on another chat."""
         task = sessions.opening(spec)
         registry.check_recorded(self.engine, spec)
         options = registry.build(self.engine, spec["options"], self._given_loops)
@@ -285,21 +284,21 @@ class Agent(Displayed):
     # -- opening runs --------------------------------------------------------------------------------------------------
 
     def resume(self, name: str | Run | RunInfo, *, strict: bool = False) -> Run:
-        """Open a run of the journal where it was when its kernel ended, and hold it there, paused.
+        """Open a run of the journal at the position where its kernel ended, paused.
 
-        If a tool is missing, or the journal is damaged, the run is read-only, and `run.read_only` says why.
-        Raises `Unknown`, `JournalInUse` if another process has the run open, and `Diverged` with `strict` if the engine
-        now asks for something else.
+        If a tool is missing, or the journal is damaged, the run is read-only, and `run.read_only` says why. Raises
+        `Unknown`, `JournalInUse` if another process has the run open, and with `strict` `Diverged` if the engine now
+        asks for something else.
         """
         journal = self.journal
         if journal is None:
-            raise UsageError("an agent with journal=None has nothing to resume from")
+            raise UsageError("an agent with journal=None cannot resume a run; create the agent with a journal")
         name = name.id if isinstance(name, Run) else name.run if isinstance(name, RunInfo) else name
         if not isinstance(name, str):
-            raise UsageError(f"resume takes the id of a run, as agentkit.runs() lists them, not {name!r}")
+            raise UsageError(f"resume takes the id of a run, as listed by agentkit.runs(), not {name!r}")
         if (old := _LIVE.get(name)) is not None and old.control.lease.held:
             if old.status == "running":
-                raise Busy("this run is playing in this kernel; pause it first, or go on with that Run object")
+                raise Busy("this run is playing in this kernel; pause it first, or use that Run object")
             old.close()
         known = journal.claim(name)
         try:
@@ -309,12 +308,12 @@ class Agent(Displayed):
             raise
 
     def _reopen(self, journal: Journal, known: RunInfo, *, strict: bool) -> Run:
-        """Open a run that is held in the journal, and bring it to where it was. Raises `JournalDamaged`, `Diverged`."""
+        """Open a run that is held in the journal, at its last position. Raises `JournalDamaged`, `Diverged`."""
         rows, damage = _sound_rows(journal, known.run)
         spec = next((row.result for row in rows if isinstance(row, Entry) and row.kind == "begin"), None)
         if spec is None:
             raise JournalDamaged(
-                f"run {known.run}: its first entry cannot be read, and nothing can be shown without it"
+                f"run {known.run}: its first entry cannot be read, and the run cannot be opened without it"
             )
         forks = (note.data.get("changes", {}) for note in rows if isinstance(note, Note) and _is_fork(note, known.run))
         spec = spec | next(forks, {})
@@ -329,7 +328,7 @@ class Agent(Displayed):
         return run
 
     def _bring_back(self, run: Run, rows: list[Row], *, strict: bool) -> None:
-        """Bring a run to where its rows end."""
+        """Replay a run up to the end of its rows."""
         trace = run.trace
         trace.load(rows)
         try:
@@ -349,15 +348,15 @@ class Agent(Displayed):
             run.control.lease.drop()
 
     def load(self, data: dict[str, Any]) -> Run:
-        """Open a run that `run.to_json()` returned, edits and branches included, with this agent's model and tools.
+        """Open a run that `run.to_json()` returned, with edits and branches, and with this agent's model and tools.
 
-        Raises `UsageError` that says what is missing or damaged.
+        Raises `UsageError`, which says what is missing or damaged.
         """
         from agentkit import export
 
         journal = self.journal
         if journal is None:
-            raise UsageError("an agent with journal=None has nowhere to put a run that it loads")
+            raise UsageError("an agent with journal=None cannot load a run; create the agent with a journal")
         return self.resume(export.adopt(data, journal))
 
     def __repr__(self) -> str:
@@ -386,7 +385,7 @@ Agent.__init__.__signature__ = agent_options.signature(Agent.__init__)  # type: 
 
 
 def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:
-    """Return the rows of a run as far as they are sound, and what is damaged, if anything is."""
+    """Return the rows of a run that are intact, and what is damaged, or ""."""
     try:
         return journal.rows(run), ""
     except JournalDamaged as damage:
@@ -394,11 +393,11 @@ def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:
 
 
 def _is_fork(note: Note, name: str) -> bool:
-    """Return whether a run begins with this note, as a fork of another one."""
+    """Return whether this note says that the run started as a fork of another one."""
     return note.run == name and note.kind == "head" and note.data["why"] == "fork"
 
 
 def runs(journal: Any = "sqlite") -> list[Any]:
-    """List all recorded runs, the newest first."""
+    """Return all recorded runs, newest first."""
     opened = open_journal(journal)
     return opened.runs() if opened else []

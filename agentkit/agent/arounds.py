@@ -1,4 +1,4 @@
-"""What goes around a run, by the names of an agent's options: which arounds, in which order, and the tools they bring."""
+"""The arounds of a run, chosen by an agent's options: which ones, in which order, and the tools that they need."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from agentkit.tools import meta_tools
 from agentkit.tools.toolset import ToolSet
 
 
-def _result_at(wanted: str) -> str:
-    """Return the result with an address, from the trace of the run whose tool asks: the trace keeps results whole."""
+def _result_at(result_address: str) -> str:
+    """Return the full result with an address, from the trace of the run whose tool is asking."""
     line = DRIVING.get().trace.line
     results = (entry.result.text for entry in reversed(line.entries) if entry.kind == "act")
-    text = next((text for text in results if address(text) == wanted.strip()), None)
+    text = next((text for text in results if address(text) == result_address.strip()), None)
     if text is None:
-        raise UsageError("there is no such result; copy the address from the end of its beginning")
+        raise UsageError("there is no such result; copy the address from the end of the shortened result")
     return text
 
 
@@ -51,9 +51,9 @@ FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
     "warn_cycles": (warn_cycles, "after"),
     "max_failures": (stop_after_failures, "most"),
 }
-"""The options that are off unless they are asked for, from the outside in, and the parameter that a bare number sets."""
+"""The arounds that are off by default, the outermost first, and for each the parameter that a bare number sets."""
 
-_BRINGS: dict[str, Callable[[], Any]] = {
+_TOOLS: dict[str, Callable[[], Any]] = {
     "select_tools": meta_tools.load_tools,
     "revise_calls": meta_tools.revise_call,
     "offload": lambda: meta_tools.read_result(_result_at),
@@ -61,28 +61,28 @@ _BRINGS: dict[str, Callable[[], Any]] = {
 
 
 def offered_tools(own: ToolSet, options: Mapping[str, Any], given: Iterable[Any]) -> ToolSet:
-    """Return the tools that an engine is offered: the agent's own, and `discover` if that is asked for."""
-    wanted = options.get("discover")
-    if wanted is None or wanted is False:
+    """Return the tools that an engine is offered: the agent's own, and `discover` if that option is on."""
+    option = options.get("discover")
+    if option is None or option is False:
         return own
-    found: list[ToolSet] = []
-    root = None if wanted is True else wanted
-    discover = meta_tools.discover(lambda: [tool for tool in found[0] if tool.name != "discover"], root)
-    found.append(ToolSet.of([*given, discover]))
-    return found[0]
+    offered: list[ToolSet] = []  # a list, because `discover` needs the tools that it belongs to
+    root = None if option is True else option
+    discover = meta_tools.discover(lambda: [tool for tool in offered[0] if tool.name != "discover"], root)
+    offered.append(ToolSet.of([*given, discover]))
+    return offered[0]
 
 
 def performed_tools(offered: ToolSet, options: Mapping[str, Any]) -> ToolSet:
-    """Return the tools that can be performed: those that are offered, and what arounds bring with them."""
+    """Return the tools that can be performed: those that are offered, and those that arounds add."""
     names = _named(options)
-    brought = [make() for name, make in _BRINGS.items() if _is_on(names.get(name))]
-    return ToolSet.of([offered, *brought]) if brought else offered
+    added = [make() for name, make in _TOOLS.items() if _is_on(names.get(name))]
+    return ToolSet.of([offered, *added]) if added else offered
 
 
 def stack(offered: ToolSet, options: Mapping[str, Any]) -> tuple[Around, ...]:
     """Return the arounds of a run, the outermost first.
 
-    Raises `Unknown` for a name that no around has, `ValueError` for a value out of range.
+    Raises `Unknown` for an unknown name, `ValueError` for a value out of range.
     """
     names, limit = _named(options), options.get("max_tool_calls")
     last = frozenset(tool.name for tool in offered.tools if tool.ends_turn)
@@ -110,7 +110,7 @@ def _is_on(value: Any) -> bool:
 
 
 def _made(name: str, value: Any, offered: ToolSet) -> Around:
-    """Make an around of an option: True for its defaults, a number for what it counts, a dict for all its parameters."""
+    """Return the around for an option: True for its defaults, a number for its main parameter, a dict for several."""
     make, number = FROM_OUTSIDE[name]
     if not number and value is not True and not isinstance(value, Mapping):
         raise UsageError(f"{name} must be True, or a dict of its parameters, not {value!r}")

@@ -1,4 +1,4 @@
-"""The same task through several engines or agents: side by side, step by step, with what each of them cost."""
+"""Compare several engines or agents on the same task: step by step, with their costs."""
 
 from __future__ import annotations
 
@@ -21,33 +21,30 @@ from agentkit.models.cassette import Cassette
 from agentkit.run.run import Result
 
 WIDTH, MOST = 40, 60
-"""Characters of a cell of plain text, and rows of steps that are shown."""
+"""The width of a cell of plain text, in characters, and the number of rows of steps that are shown."""
 
 
 @dataclass(slots=True)
 class Row:
-    """What stands in one place of the runs: the role of a model call or the name of a tool, and the entries; None is a gap."""
+    """A row of corresponding steps: the role of a model call or the name of a tool, and each run's entry, or None."""
 
     role: str
     entries: list[Entry | None]
 
     @property
     def texts(self) -> list[str]:
-        """What happened, a line for each run; empty where there is a gap."""
-        return ["" if entry is None else _said(entry) for entry in self.entries]
+        """The steps as text, one line for each run; "" if a run has no such step."""
+        return ["" if entry is None else _line(entry) for entry in self.entries]
 
     @property
     def differs(self) -> bool:
-        """Whether the runs did not do, or did not get, the same here."""
+        """Whether the steps of the runs, or their results, differ."""
         return len({*self.texts}) > 1 or any(entry is None for entry in self.entries)
 
 
 @dataclass(slots=True, eq=False)
 class Comparison:
-    """What came of one task in several ways: `results` by `names`, and `rows` of steps that stand in the same place.
-
-    `first` is the number of the first row in which they differ, None when they do not.
-    """
+    """The results of several runs of a task, with their `names`, and `rows` of steps that correspond to each other."""
 
     task: str
     names: list[str]
@@ -56,16 +53,16 @@ class Comparison:
 
     @property
     def runs(self) -> list[Any]:
-        """The runs, to be stepped back into, forked, or shown side by side."""
+        """The runs, for example to undo steps in them, to fork them, or to show them side by side."""
         return [result.run for result in self.results]
 
     @property
     def first(self) -> int | None:
-        """The first row in which the runs differ."""
+        """The number of the first row in which the runs differ; None if they do not."""
         return next((number for number, row in enumerate(self.rows) if row.differs), None)
 
     def totals(self) -> Table:
-        """Give a table of what each run came to and what it cost."""
+        """Return a table of the result and the cost of each run."""
         about: list[tuple[str, Callable[[Result], Any]]] = [
             ("answer", lambda result: result.answer),
             ("ended early", lambda result: result.reason),
@@ -80,7 +77,7 @@ class Comparison:
         return Table(["", *self.names], [row for row in rows if any(row[1:])])
 
     def steps(self) -> Table:
-        """Give a table of the steps, in the order in which they were taken; ≠ marks where the runs differ."""
+        """Return a table of the steps, in the order in which they were taken; ≠ marks rows in which the runs differ."""
         rows = [
             [f"{number} {'≠' if row.differs else '='}", row.role, *row.texts] for number, row in enumerate(self.rows)
         ]
@@ -88,22 +85,28 @@ class Comparison:
 
     @property
     def difference(self) -> str:
-        """Say in a line where the runs differ first."""
+        """A sentence that says where the runs first differ."""
         if self.first is None:
             return "The runs did the same."
-        return f"The runs differ first at step {self.first} ({self.rows[self.first].role})."
+        return f"The runs first differ at step {self.first} ({self.rows[self.first].role})."
 
     def __repr__(self) -> str:
         parts = [
             f"Comparison: {one_line(self.task, 100)}",
+<<<<<<< HEAD
             to_text(self.totals(), cell_width=WIDTH, max_rows=MOST),
             self.difference,
             to_text(self.steps(), cell_width=WIDTH, max_rows=MOST),
+=======
+            *_columns(self.totals()),
+            self.difference,
+            *_columns(self.steps()),
+>>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
         ]
         return "\n".join(parts)
 
     def widget(self) -> Any:
-        """Return the live views of the compared runs beside each other, to step back into each and go on."""
+        """Return the live views of the compared runs side by side; each run can be changed and continued there."""
         return display.live.side_by_side(self.runs)
 
     def _repr_html_(self) -> str:
@@ -128,23 +131,24 @@ def compare(
     shared: Mapping[str, Any] = MappingProxyType({}),
     **options: Unpack[Options],
 ) -> Comparison:
-    """Run a task through several engines, one after the other, with the same model and tools; or through several agents.
+    """Run a task with several engines, one after the other, with the same model and tools; or with several agents.
 
-    An engine is what `Agent(engine=...)` takes, such as a name or a `Loop`; `shared` are options for each engine that has
-    them, and `options` are those of the agents. A `Cassette` is played from its beginning for each. A run that fails is
-    shown as failed. Raises `UsageError` for fewer than one engine or agent, `Unknown` for an option that none of them has.
+    An engine is given as in `Agent(engine=...)`, for example by name or as a `Loop`. `shared` are options for each
+    engine that has them, and `options` are those of the agents. A `Cassette` is played from the beginning for each run.
+    A run that fails is shown as failed. Raises `UsageError` if there is no engine or agent, `Unknown` for a shared
+    option that no engine has.
     """
     configured = [registry.configure(engine) for engine in ([engines] if isinstance(engines, str) else engines)]
-    known = {name for each in configured for name in registry.parameters(each.engine)}
+    known = {name for engine in configured for name in registry.parameters(engine.engine)}
     for name in shared:
         if name not in known:
             raise Unknown("option of these engines", name, known)
-    held = [_agent(model, tools, each, shared, options) for each in configured] + list(agents)
-    if not held:
-        raise UsageError('nothing to compare: pass engines=["react", ...] or agents=[...]')
-    results = [agent.run(task, timeout=timeout) for agent in held]
+    compared = [_agent(model, tools, engine, shared, options) for engine in configured] + list(agents)
+    if not compared:
+        raise UsageError('there is nothing to compare; pass engines=["react", ...] or agents=[...]')
+    results = [agent.run(task, timeout=timeout) for agent in compared]
     question = one_line(results[0].run[0].result["task"][-1]["text"])
-    return Comparison(question, _names(held), results, align([result.run.entries[1:] for result in results]))
+    return Comparison(question, _names(compared), results, align([result.run.entries[1:] for result in results]))
 
 
 def _agent(
@@ -159,26 +163,26 @@ def _agent(
 
 
 def _names(agents: list[Agent]) -> list[str]:
-    """Name agents by their engines, and number those that would be called the same."""
+    """Return the names of the agents' engines; equal names are numbered."""
     names = [agent.engine_name.rpartition(":")[2] for agent in agents]
     return [f"{name} {names[: n + 1].count(name)}" if names.count(name) > 1 else name for n, name in enumerate(names)]
 
 
 def align(runs: list[list[Entry]]) -> list[Row]:
-    """Put the steps of runs beside each other where they play the same role, in the order of each run."""
+    """Return rows of steps of several runs; steps with the same role are in one row, in the order of each run."""
     rows: list[Row] = []
-    for done, entries in enumerate(runs):
-        keys, found = [_role(entry) for entry in entries], list[Row]()
+    for number, entries in enumerate(runs):
+        keys, aligned = [_role(entry) for entry in entries], list[Row]()
         matcher = SequenceMatcher(None, [row.role for row in rows], keys, autojunk=False)
         for what, a, b, c, d in matcher.get_opcodes():
             if what == "equal":
-                found += [
+                aligned += [
                     Row(row.role, [*row.entries, entry]) for row, entry in zip(rows[a:b], entries[c:d], strict=True)
                 ]
             else:
-                found += [Row(row.role, [*row.entries, None]) for row in rows[a:b]]
-                found += [Row(_role(entry), [*[None] * done, entry]) for entry in entries[c:d]]
-        rows = found
+                aligned += [Row(row.role, [*row.entries, None]) for row in rows[a:b]]
+                aligned += [Row(_role(entry), [*[None] * number, entry]) for entry in entries[c:d]]
+        rows = aligned
     return rows
 
 
@@ -187,7 +191,7 @@ def _role(entry: Entry) -> str:
     return step.call.name if entry.kind == "act" else step.role
 
 
-def _said(entry: Entry) -> str:
+def _line(entry: Entry) -> str:
     step: Any = entry.step
     if entry.kind == "think":
         asks = f" → {', '.join(map(call_text, entry.result.calls))}" if entry.result.calls else ""
@@ -197,3 +201,14 @@ def _said(entry: Entry) -> str:
     if entry.kind == "end":
         return one_line(entry.result.answer)
     return one_line(step.answer if entry.kind == "conclude" else f"{step.question} → {entry.result}")
+<<<<<<< HEAD
+=======
+
+
+def _columns(table: Table) -> list[str]:
+    """Return a table as lines of plain text in columns."""
+    rows = [[one_line(cell, WIDTH) for cell in row] for row in [table.header, *table.rows[:MOST]]]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    written = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return written + ([f"… and {len(table.rows) - MOST} more"] if len(table.rows) > MOST else [])
+>>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0

@@ -1,4 +1,4 @@
-"""Let runs learn from each other: a run reads the lessons of a store when it begins, and leaves its own when it ends.
+"""Let runs learn from each other: a run reads the lessons of a store when it starts, and adds its own when it ends.
 
 The lessons that a run has read are recorded with it, so that a replay needs no store.
 """
@@ -21,7 +21,7 @@ def with_lessons(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def remember_lessons(run: Run, store: Any) -> None:
-    """Store the reflections of a run when it ends, as they are then, after any edit."""
+    """Store the reflections of a run when it ends, as they are after any edits."""
 
     def on_event(event: Event) -> None:
         if event.kind != "completed":

@@ -1,6 +1,6 @@
-"""A run, told line by line to Python's logging (logger `agentkit`) and to a callback of one's own.
+"""Report a run line by line to Python's logging (logger `agentkit`), and to a callback.
 
-What is thought goes to level DEBUG, what is done to level INFO.
+Thoughts are logged at level DEBUG, actions and results at level INFO.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from agentkit.trace.events import Event
 logger = logging.getLogger("agentkit")
 
 OnStep = Callable[[int, dict[str, Any] | None, str | None, str | None, int], Any]
-"""`on_step(iteration, action, observation, error, step)`: action is {"tool", "arguments"}, or None for a thought alone."""
+"""`on_step(iteration, action, observation, error, step)`: action is {"tool", "arguments"}, or None for a thought."""
 
 
 def attach(run: Run) -> None:
-    """Log each step of a run: what is thought, called and observed, and how it ended."""
+    """Log each step of a run: thoughts, calls, observations, and how the run ended."""
     name = run.agent.engine_name.rpartition(":")[2]
     name = {"react": "ReAct"}.get(name, name)
     calls: dict[str, dict[str, Any]] = {}
     logger.debug("%s: tools count = %d", name, len(run.agent.tools.tools))
 
-    def tell(event: Event) -> None:
+    def log_event(event: Event) -> None:
         data, spent = event.data, run.state.spent
         if event.kind == "thought":
             logger.debug(
@@ -39,10 +39,10 @@ def attach(run: Run) -> None:
                 logger.debug("%s: tool_names = %r", name, [call["name"] for call in data["calls"]])
             calls.update({call["id"]: call["arguments"] for call in data["calls"]})
         elif event.kind == "tool_call":
-            asked = ", ".join(
+            arguments = ", ".join(
                 f"{key}={json.dumps(value, default=str)}" for key, value in calls.get(data["id"], {}).items()
             )
-            logger.info("[%d/%s] 🔧 %s(%s)", spent.tool_calls + 1, limit(run), data["name"], one_line(asked))
+            logger.info("[%d/%s] 🔧 %s(%s)", spent.tool_calls + 1, limit(run), data["name"], one_line(arguments))
         elif event.kind == "tool_result":
             logger.info("%s %s", "→" if data["ok"] else "❌", one_line(data["text"]))
         elif event.kind == "error":
@@ -52,7 +52,7 @@ def attach(run: Run) -> None:
                 "✅ Completed in %s, %s", counted(spent.model_calls, "step"), counted(spent.tool_calls, "tool call")
             )
 
-    run.on_event(tell)
+    run.on_event(log_event)
 
 
 def limit(run: Run) -> str:
@@ -62,23 +62,23 @@ def limit(run: Run) -> str:
 
 
 def on_step(run: Run, callback: OnStep) -> None:
-    """Call back after each thought and each tool result."""
+    """Call a function after each thought and each tool result."""
     calls: dict[str, Any] = {}
-    seen = [0, 0]
+    counts = [0, 0]  # iterations, steps
 
-    def tell(event: Event) -> None:
+    def on_event(event: Event) -> None:
         data = event.data
         if event.kind == "thought":
-            seen[0] += 1
+            counts[0] += 1
             calls.update({call["id"]: call["arguments"] for call in data["calls"]})
             if data["calls"]:
                 return
-            seen[1] += 1
-            callback(seen[0], None, None, None, seen[1])
+            counts[1] += 1
+            callback(counts[0], None, None, None, counts[1])
         elif event.kind == "tool_result":
-            seen[1] += 1
+            counts[1] += 1
             action = {"tool": data["name"], "arguments": calls.get(data["id"], {})}
             text = data["text"]
-            callback(seen[0], action, text if data["ok"] else None, None if data["ok"] else text, seen[1])
+            callback(counts[0], action, text if data["ok"] else None, None if data["ok"] else text, counts[1])
 
-    run.on_event(tell)
+    run.on_event(on_event)

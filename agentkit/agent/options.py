@@ -1,7 +1,7 @@
-"""The options of an agent: their names, types and meanings, in one place.
+"""The options of an agent: their names, types and descriptions, in one place.
 
-pydantic checks the values, mypy the calls, and `Agent?` shows them in a notebook. The options of an engine are apart from
-these: `engine=Loop("react", max_iterations=5)`.
+pydantic checks the values, mypy checks the calls, and `Agent?` shows the options in a notebook. The options of an
+engine are separate: `engine=Loop("react", max_iterations=5)`.
 """
 
 from __future__ import annotations
@@ -25,68 +25,66 @@ Names = list[str] | tuple[str, ...] | set[str] | frozenset[str]
 
 
 class Options(TypedDict, total=False):
-    """What an agent can be set to; every option may be left out, and None means the default, except for `journal`.
+    """The options of an agent; every option may be left out, and None means the default, except for `journal`.
 
-    What goes around the loop is switched on by True, or by a dict of its parameters; if a number is enough, by that.
+    An around is switched on by True, or by a dict of its parameters; many also take a number for their main parameter.
     """
 
-    instructions: Annotated[str | None, "what the model is told before the task, as a system message"]
+    instructions: Annotated[str | None, "instructions for the model, as a system message before the task"]
     dialect: Annotated[
         Literal["native", "json", "text"] | None,
-        "how the model is asked to act; by default, what its abilities allow",
+        "how the model is asked to act; by default, the best way that it supports",
     ]
     roles: Annotated[Mapping[str, Any] | None, "other models by role, such as {'evaluate': model}"]
-    settings: Annotated[dict[str, Any] | None, "what goes into each request as it is, such as {'temperature': 0}"]
+    settings: Annotated[dict[str, Any] | None, "settings for each request, passed on unchanged: {'temperature': 0}"]
     journal: Annotated[
         Annotated[str, MinLen(1)] | os.PathLike[str] | Journal | None,
-        'where runs are recorded: "sqlite" (the default), a path, "memory", a journal, or None for nowhere',
+        'where runs are recorded: "sqlite" (the default), a path, "memory", a journal, or None to record nothing',
     ]
     budget: Annotated[Budget | Mapping[str, Any] | None, "what a run may spend: a Budget, or a dict of its limits"]
     approve: Annotated[
         bool | Names | Callable[[Any], Any] | None,
-        "which calls need a person's yes: all of them (True), those of these tools, or those for which a function is true",
+        "which calls need a person's approval: all (True), those of these tools, or those for which a function is true",
     ]
     approver: Annotated[
         Callable[[Any], Any] | None,
-        'decides in run(), where nobody can be asked: True, "allow" or "remember" is a yes, a dict a yes with other arguments',
+        'decides about calls in run(): True, "allow" or "remember" approves, a dict approves with other arguments',
     ]
-    max_tool_calls: Annotated[Annotated[int, Ge(1)] | None, "how many tool calls a run may make; the rest is not run"]
+    max_tool_calls: Annotated[Annotated[int, Ge(1)] | None, "how many tool calls a run may make; others are not run"]
     repair: Annotated[
-        Literal[0, 1] | None, "how often an unreadable reply is asked for again (1); with 0 it is the answer"
+        Literal[0, 1] | None, "how often to ask again for an unreadable reply (1); with 0, it is the answer"
     ]
     synthesize: Annotated[
         Annotated[int, Ge(0)] | bool | None,
-        "have the final answer written from the whole trace; a number: with that many characters of each result",
+        "write the final answer from the whole trace; a number is the length to which each result is cut",
     ]
     discover: Annotated[
         bool | str | os.PathLike[str] | None,
-        "offer a tool that looks up tools, and with a folder also its files",
+        "offer a tool that finds tools, and files if this is a folder",
     ]
-    select_tools: Annotated[Number, "of more than this many tools (12), offer those that the task needs"]
-    window: Annotated[Number, "of the conversation that a run begins with, show this many turns"]
-    compact: Annotated[Number, "hold each request to this many tokens (128,000); older messages are summarised"]
-    clear_results: Annotated[Number, "show the newest so many results (5), and of older ones only that they were there"]
-    offload: Annotated[Number, "of results with more than this many characters (8,000), show the beginning"]
-    revise_calls: Annotated[Switch, "let the model run an earlier call of its own again, with other arguments"]
-    structured_thinking: Annotated[Switch, "have each thought written as data first"]
-    self_check: Annotated[Number, "have the model judge its progress after every so many tool calls (6)"]
-    check_completion: Annotated[Number, "ask before the answer whether it is complete, up to so many times (1)"]
-    completion_markers: Annotated[str | Names | None, "regular expressions with which a model says that it is done"]
-    warn_cycles: Annotated[Number, "warn the model when a call has given the same result so many times (2)"]
-    max_failures: Annotated[Number, "end the run after so many equal failures in a row (3)"]
-    arounds: Annotated[Sequence[str | Callable[..., Any]] | None, "arounds of your own, or names of those above"]
-    retained_turns: Annotated[
-        Annotated[int, Ge(1)] | None, "how many earlier turns of its session a run is told of (10)"
-    ]
+    select_tools: Annotated[Number, "if there are more than this many tools (12), offer only those that the task needs"]
+    window: Annotated[Number, "how many turns to show of the conversation that a run starts with"]
+    compact: Annotated[Number, "limit each request to this many tokens (128,000) by summarising older messages"]
+    clear_results: Annotated[Number, "show only the newest results, this many (5), and a note for each older one"]
+    offload: Annotated[Number, "show only the beginning of results with more than this many characters (8,000)"]
+    revise_calls: Annotated[Switch, "let the model run one of its earlier calls again, with other arguments"]
+    structured_thinking: Annotated[Switch, "ask for each thought as data first"]
+    self_check: Annotated[Number, "ask the model to judge its progress after every this many tool calls (6)"]
+    check_completion: Annotated[Number, "ask whether the answer is complete, at most this many times (1)"]
+    completion_markers: Annotated[str | Names | None, "regular expressions that a model uses to say that it is done"]
+    warn_cycles: Annotated[Number, "warn the model if a call has returned the same result this many times (2)"]
+    max_failures: Annotated[Number, "end the run after this many equal failures in a row (3)"]
+    arounds: Annotated[Sequence[str | Callable[..., Any]] | None, "your own arounds, or names of those above"]
+    retained_turns: Annotated[Annotated[int, Ge(1)] | None, "how many earlier turns of its session a run is shown (10)"]
     session_memory: Annotated[
         Literal["window", "summary"] | None, "whether older turns of a session are dropped or summarised"
     ]
-    recall: Annotated[Annotated[int, Ge(0)] | bool | None, "how much of what is known of the user a run is told (3)"]
-    raise_errors: Annotated[bool | None, "raise the error of a run from run(), instead of returning it in the result"]
-    on_event: Annotated[Callable[[Any], Any] | None, "is called with each event as it happens"]
+    recall: Annotated[Annotated[int, Ge(0)] | bool | None, "how many facts about the user a run is told (3)"]
+    raise_errors: Annotated[bool | None, "let run() raise the error of a run instead of returning it in the result"]
+    on_event: Annotated[Callable[[Any], Any] | None, "a function that is called with each event as it happens"]
     on_step: Annotated[
         Callable[..., Any] | None,
-        "is called with (iteration, action, observation, error, step) after each thought and each tool result",
+        "called with (iteration, action, observation, error, step) after each thought and each tool result",
     ]
 
 
@@ -95,7 +93,7 @@ NAMES = tuple(Options.__annotations__)
 
 
 def check(options: Mapping[str, Any], engine: Engine) -> None:
-    """Check options. Raises `Unknown` for a name that no option has, `OptionError` for a value out of range."""
+    """Check options. Raises `Unknown` for an unknown name, `OptionError` for a value out of range."""
     hints = _hints() if options else {}
     for name, value in options.items():
         if name not in NAMES:
@@ -109,12 +107,12 @@ def _hints() -> dict[str, Any]:
 
 
 def descriptions() -> dict[str, str]:
-    """Return what each option is for, in a few words."""
+    """Return a short description of each option, by name."""
     return {name: hint.__metadata__[-1] for name, hint in _hints().items()}
 
 
 def signature(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of a function with `**options: Unpack[Options]`, with each option by name."""
+    """Return the signature of a function, with each option by name instead of `**options: Unpack[Options]`."""
     known = inspect.signature(function)
     named = [parameter for parameter in known.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
     keyword = inspect.Parameter.KEYWORD_ONLY

@@ -1,4 +1,4 @@
-"""Runs out of what was exported of them."""
+"""Open runs that were exported."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from agentkit.run.run import Run
 
 
 def load(recording: Any, agent: Agent | None = None) -> Run:
-    """Open an exported run: the data of `run.to_json()`, a file of it, or an exported notebook (a path or its data).
+    """Open an exported run: the data of `run.to_json()`, a file with it, or an exported notebook (a path or its data).
 
-    Without an agent of your own it can be read, stepped back in and compared. Raises `UsageError` that says what is
-    missing or damaged, or which cell of a notebook was changed.
+    Without your own agent, the run can be read, undone and compared. Raises `UsageError`, which says what is missing or
+    damaged, or which cell of a notebook was changed.
     """
     data = _data(recording)
     export.rows_of(data)

@@ -1,4 +1,4 @@
-"""Let a run go on where earlier ones ended: the turns of its session, what is known of the person, lessons; and keep its own."""
+"""Sessions: a run is told the earlier turns of its session and facts about the user, and its own turn is stored."""
 
 from __future__ import annotations
 
@@ -20,41 +20,42 @@ if TYPE_CHECKING:
 
 RETAINED, RECALLED = 10, 3
 
-KNOWN = "What is known from earlier conversations with this person, in case it helps:\n"
-BEFORE = "What was said before in this conversation, in short:\n"
+KNOWN = "From earlier conversations with this person, in case it helps:\n"
+BEFORE = "A summary of this conversation so far:\n"
 SUMMARISE = """\
-You keep the minutes of a conversation between a person and an assistant. Write, in plain text of no more than half a page, what
-the assistant must know when it goes on: what the person wanted, what was found and decided (names, numbers and dates word by
-word), and what was left open."""
+You keep the minutes of a conversation between a person and an assistant. Write down, in plain text of no more than half
+a page, what the assistant needs to know to continue: what the person wanted, what was found and decided (names, numbers
+and dates word for word), and what is still open."""
 
 OPTIONS = ("retained_turns", "session_memory", "recall")
-"""The options of an agent that say what a run is told of earlier ones."""
+"""The options of an agent that control what a run is told about earlier runs."""
 
 Data = dict[str, Any]
 
 
 class Owner(Protocol):
-    """What is needed of an agent: its options, its journal and its memory."""
+    """What is needed from an agent: its options, its journal and its memory."""
 
     options: Options
 
     @property
     def journal(self) -> Journal | None:
-        """Where runs are recorded."""
+        """The journal in which runs are recorded."""
 
     @property
     def memory(self) -> Memory:
-        """What outlasts runs."""
+        """The memory across runs."""
 
 
 def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
-    """Give the spec of a run that goes on with a session, or knows a person: what it is told is recorded in it.
+    """Return the spec of a run that continues a session, or that knows its user.
 
-    The messages of earlier turns stand in `history`, and in `session` whose they are and what is to be summarised.
+    The spec records what the run is told: the messages of earlier turns are in `history`; `session` names the session
+    and the user, and says which turns should be summarised.
     """
     for name, value in (("session", session), ("user", user)):
         if not isinstance(value, str):
-            raise UsageError(f"{name} is a name, not {value!r}")
+            raise UsageError(f"{name} must be a name (a str), not {value!r}")
     if not session and not user:
         return spec
     options = agent.options
@@ -64,38 +65,38 @@ def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
     memory = agent.memory
     if agent.journal is not None and session:
         _mend(memory, agent.journal, session, user)
-    told: list[Message] = []
+    history: list[Message] = []
     about: Data = {"id": session, "user": user}
     if (
         user
         and most
         and (known := memory.search(question(spec), user=user, limit=most, except_session=session or None))
     ):
-        told.append(system(KNOWN + "\n\n".join(f"- {one}" for one in known)))
+        history.append(system(KNOWN + "\n\n".join(f"- {fact}" for fact in known)))
     if session:
         upto, summary = memory.summary(session, user=user) if kind == "summary" else (0, "")
         turns = memory.turns(session, user=user, after=upto, limit=retained if kind == "window" else None)
         if summary:
-            told.append(system(BEFORE + summary))
+            history.append(system(BEFORE + summary))
         if kind == "summary" and len(turns) >= retained + _slack(retained):
             about |= {"upto": turns[-retained - 1].number, "turns": len(turns) - retained}
         turns = turns[-retained - _slack(retained) :]
-        told += [said for turn in turns for said in (asked(turn.question), assistant(turn.answer))]
-    return {**spec, "session": about, "history": [message_to_json(message) for message in told]}
+        history += [message for turn in turns for message in (asked(turn.question), assistant(turn.answer))]
+    return {**spec, "session": about, "history": [message_to_json(message) for message in history]}
 
 
 def _slack(retained: int) -> int:
-    """How many turns more than needed are kept, so that not each of them costs a summary."""
+    """Return how many more turns than needed are kept, so that not every turn needs a summary."""
     return max(2, retained // 2)
 
 
 def question(spec: Data) -> str:
-    """Give what a run is asked: the last thing that a person said."""
+    """Return the question of a run: the text of the last user message."""
     return str(next((message["text"] for message in reversed(spec["task"]) if message["role"] == "user"), ""))
 
 
 def opening(spec: Data) -> Chat:
-    """Give the chat that a run begins with: instructions, what was before, and then the task."""
+    """Return the chat that a run starts with: the instructions, the history, and then the task."""
     task = [message_from_json(message) for message in spec["task"]]
     if not spec.get("history"):
         return Chat.of(task)
@@ -104,16 +105,16 @@ def opening(spec: Data) -> Chat:
 
 
 def arounds(spec: Data) -> tuple[Around, ...]:
-    """Give what goes around a run of a session: what is to be summarised is, once the answer stands."""
+    """Return the around that summarises older turns of a session after the answer, if there are any to summarise."""
     about = spec.get("session", {})
     return (minutes(spec["history"], about["turns"], about["upto"]),) if about.get("turns") else ()
 
 
 def minutes(history: list[Data], turns: int, upto: int) -> Around:
-    """Let the oldest `turns` of a session be summarised, together with what is known of those before."""
-    told = [message for message in history if message["text"].startswith(BEFORE) or message["role"] != "system"]
-    before = [message for message in told if message["role"] == "system"]
-    old = [message for message in told if message["role"] != "system"][: 2 * turns]
+    """Return an around that summarises the oldest `turns` of a session, together with the earlier summary."""
+    messages = [message for message in history if message["text"].startswith(BEFORE) or message["role"] != "system"]
+    before = [message for message in messages if message["role"] == "system"]
+    old = [message for message in messages if message["role"] != "system"][: 2 * turns]
     text = "\n\n".join(f"{message['role']}: {message['text']}" for message in [*before, *old])
 
     @around(Conclude)
@@ -128,7 +129,7 @@ def minutes(history: list[Data], turns: int, upto: int) -> Around:
 
 
 def follow(run: Run, *, is_new: bool, is_fork: bool) -> None:
-    """Keep what a run of a session, or of a person, comes to; a fork is an experiment, and leaves nothing behind."""
+    """Store the result of a run that has a session or a user; a fork is an experiment, and nothing of it is stored."""
     about = run.task.get("session")
     if about is None or is_fork:
         return
@@ -136,7 +137,7 @@ def follow(run: Run, *, is_new: bool, is_fork: bool) -> None:
     if is_new:
         memory.begin_turn(run.id, question(run.task), session=session, user=person)
 
-    def told(event: Event) -> None:
+    def on_event(event: Event) -> None:
         if event.kind == "completed":
             memory.end_turn(run.id, event.data["answer"])
         elif (
@@ -147,11 +148,11 @@ def follow(run: Run, *, is_new: bool, is_fork: bool) -> None:
         ):
             memory.set_summary(session, event.data["tags"]["upto"], event.data["text"].strip(), user=person)
 
-    run.on_event(told)
+    run.on_event(on_event)
 
 
 def _mend(memory: Memory, journal: Journal, session: str, user: str) -> None:
-    """Take over the answers of runs that ended when there was no time left to remember them."""
+    """Store the answers of runs that ended before there was time to store them."""
     for run in memory.unanswered(session, user=user):
         try:
             rows = journal.rows(run)

@@ -1,1 +1,1 @@
-"""What goes around a loop: generators of one step, such as compaction, self-checks and limits. Pure: no I/O."""
+"""Arounds: generators that wrap the steps of a loop, for example compaction, self-checks and limits. Pure: no I/O."""

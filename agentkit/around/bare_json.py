@@ -1,4 +1,4 @@
-"""Take data for the final answer that it is, where a model gives it without the words of its dialect."""
+"""Accept a bare JSON object as the final answer, if a model writes it without the markers of its dialect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentkit.core.steps import Step, Think, replace
 
 
 def bare_data(schema: dict[str, Any]) -> Around:
-    """Read a reply that is nothing but one object with the fields of a schema as the answer, whatever its dialect says."""
+    """Return an around that accepts a reply as the answer if it is just one object with the fields of a schema."""
     known, needed = set(schema.get("properties", ())), set(schema.get("required", ()))
 
     @around(Think)
@@ -36,7 +36,7 @@ def _is_data(raw: str, known: set[str], needed: set[str]) -> bool:
 
 
 def _unfenced(text: str) -> str:
-    """Take a code fence off that stands around the whole text."""
+    """Return a text without the code fence that surrounds all of it, if there is one."""
     text = text.strip()
     if not (text.startswith("```") and text.endswith("```") and "\n" in text):
         return text

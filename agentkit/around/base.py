@@ -1,4 +1,4 @@
-"""What an around is: a generator of one step, marked with the kinds of steps that it wants to see."""
+"""What an around is: a generator for one step, marked with the kinds of steps that it wants to see."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Act, All, Step, Think
 
 Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
-"""Is given the step and a memory, yields the step (others before or after it), and returns the result for the engine."""
+"""Takes a step and a memory; yields the step, and others before or after it; returns the engine's result."""
 
 
 def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
-    """Mark a generator function as an around of these step classes; without a mark, it sees every step.
+    """Return a decorator that marks a generator function as an around of these step classes.
 
-    One that sees `Act` also sees an `All` of nothing but calls; `calls_of`, `perform` and `result_of` treat both alike. It
-    has a memory for each frame of the engine. With `nested`, one memory serves an engine and those it delegates to. If
-    such an around sees an `All` of other parts, `memory["lanes"]` holds the memories of its lanes, in order, when it is
-    done. In a lane, `memory["outer"]` is the memory of whoever opened it, and `memory["before"]` holds those of the lanes
-    whose results it has begun with.
+    An around without the mark sees every step. One that sees `Act` also sees an `All` of calls only; `calls_of`,
+    `perform` and `result_of` treat both alike. It has one memory for each frame of the engine. With `nested`, an engine
+    and the engines that it delegates to share one memory. If such an around sees an `All` of other parts,
+    `memory["lanes"]` holds the memories of its lanes, in order, when the `All` has finished. In a lane,
+    `memory["outer"]` is the memory of the frame that opened it, and `memory["before"]` holds the memories of the lanes
+    whose results it started with.
     """
 
     def mark(function: Any) -> Any:
@@ -31,14 +32,14 @@ def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
 
 
 def calls_of(step: Step) -> tuple[Call, ...]:
-    """Return the calls that a step makes: of an `Act`, or of an `All` of them; none for any other step."""
+    """Return the calls that a step makes: those of an `Act` or of an `All` of them; otherwise an empty tuple."""
     if type(step) is Act:
         return (step.call,)
     return step.calls if type(step) is All else ()
 
 
 def perform(step: Act | All, calls: Sequence[Call]) -> Generator[Step, Any, list[Message]]:
-    """Have these calls made instead of those of a step, and return a message for each."""
+    """Perform these calls instead of those of a step, and return a message for each."""
     if not calls:
         return []
     same = tuple(calls) == calls_of(step)
@@ -52,17 +53,17 @@ def result_of(step: Act | All, messages: Sequence[Message]) -> Message | tuple[M
 
 
 def aside(chat: Chat, role: str, **tags: Any) -> Think:
-    """Make the model call of an around: a question beside the loop, without tools, which no injected message reaches."""
+    """Return the step for an around's own question to the model: without tools and without injected messages."""
     return Think(chat, (), role, tags, "none", False, optional=True)
 
 
-def words(reply: Reply) -> str:
-    """Give what the model said to a question beside the loop; nothing where it could not be asked."""
+def reply_text(reply: Reply) -> str:
+    """Return the model's reply to a question that `aside` asked, or "" if the model failed."""
     return "" if reply.finish == "error" else reply.text.strip()
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
-    """Give a whole number of at least `least`. Raises `ValueError` that names the option for anything else."""
+def require_int(name: str, value: Any, least: int = 1) -> int:
+    """Return `value` if it is an integer of at least `least`. Raises `ValueError` with the option's name otherwise."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}")
+        raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")
     return value

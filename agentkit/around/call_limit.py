@@ -11,14 +11,15 @@ from agentkit.core.steps import Act, All, Step
 
 
 def cap_calls(most: int) -> Around:
-    """Run `most` calls, also within one reply; answer the others with "not run", so that the model knows.
+    """Return an around that lets the first `most` calls run; the others are answered with "not run".
 
-    Calls of nested engines count too. Each of several lanes may make the calls that are left when it begins; a budget
-    limits all lanes together. Raises `ValueError` unless `most` is a whole number of at least 1.
+    The limit also applies within one reply, and calls of nested engines count, too. Each of several lanes may use the
+    calls that are left when it starts; to limit all lanes together, use a budget.
+    Raises `ValueError` unless `most` is an integer of at least 1.
     """
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-        raise ValueError(f"max_tool_calls is a whole number of at least 1, or None for no limit, not {most!r}")
-    reached = f"Error: not run: the limit of {most} tool calls is reached. Answer with what is known."
+        raise ValueError(f"max_tool_calls must be an integer of at least 1, or None for no limit, not {most!r}")
+    reached = f"Error: not run: the limit of {most} tool calls is reached. Answer with what you know."
 
     @around(Act, All, nested=True)
     def cap(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
@@ -38,6 +39,6 @@ def cap_calls(most: int) -> Around:
 
 
 def _used(memory: dict[str, Any]) -> int:
-    """Return the number of calls made in a lane, and made before it began."""
+    """Return the number of calls made in a lane and before it started."""
     before = sum(lane.get("used", 0) for lane in memory.get("before", ()))
     return int(memory.get("used", 0)) + before + (_used(memory["outer"]) if "outer" in memory else 0)

@@ -1,4 +1,4 @@
-"""Before an answer is given: was all that was asked for answered?"""
+"""Ask the model, before the final answer, whether it has answered everything."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import re
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around, aside, whole, words
+from agentkit.around.base import Around, around, aside, reply_text, require_int
 from agentkit.core.messages import EMPTY, Reply, user
 from agentkit.core.steps import All, Conclude, Step, Think
 
 CHECK = """\
-This answer is about to be given:
+You are about to give this answer:
 
 {answer}
 
-Check it against what was asked. Is everything that was asked for done and answered?
-Begin your reply with COMPLETE, or with INCOMPLETE: and what is missing."""
+Compare it with the task. Has everything that was asked for been done and answered?
+Begin your reply with COMPLETE, or with INCOMPLETE: followed by what is missing."""
 
 MISSING = (
-    "[COMPLETION CHECK] The answer is not complete yet: {missing}\nDo what is missing, then give the whole answer."
+    "[COMPLETION CHECK] The answer is not complete yet: {missing}\nDo what is missing, then give the complete answer."
 )
 _VERDICT = re.compile(r"^[ \t>*_#`]*(IN|NOT[ \t]+)?COMPLETE\b[ \t*_`]*[:.,-]?(.*)", re.I | re.M | re.S)
 
 
 def check_completion(most: int = 1) -> Around:
-    """Ask, before an answer is given, whether it is complete; what is missing is sent back to the loop, `most` times.
+    """Return an around that asks whether an answer is complete, and sends the loop back to work, at most `most` times.
 
     Only a clear INCOMPLETE at the start of a line sends it back. An answer that was forced by a limit is not checked,
-    because there is no time left to mend it. Raises `ValueError` unless `most` is at least 1.
+    because there is no time left to improve it. Raises `ValueError` unless `most` is an integer of at least 1.
     """
-    whole("check_completion", most)
+    require_int("check_completion", most)
 
     @around(Think, All, Conclude, nested=True)
     def check(step: Think | All | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
@@ -42,11 +42,11 @@ def check_completion(most: int = 1) -> Around:
         if isinstance(step, Think):
             memory["chat"] = step.chat if step.hears else memory.get("chat", EMPTY)  # a judge's chat is not the loop's
             return (yield step)
-        can_mend = not step.interrupted and memory.get("checks", 0) < most
-        if can_mend and memory.get("chat", EMPTY) is not EMPTY:
+        can_improve = not step.interrupted and memory.get("checks", 0) < most
+        if can_improve and memory.get("chat", EMPTY) is not EMPTY:
             memory["checks"] = memory.get("checks", 0) + 1
             verdict: Reply = yield aside(memory["chat"] + user(CHECK.format(answer=step.answer)), "check_completion")
-            if missing := incomplete(words(verdict)):
+            if missing := incomplete(reply_text(verdict)):
                 return user(MISSING.format(missing=missing))
         return (yield step)
 
@@ -54,6 +54,6 @@ def check_completion(most: int = 1) -> Around:
 
 
 def incomplete(text: str) -> str:
-    """Give what a verdict says is missing; nothing when it says complete, or says neither."""
-    found = _VERDICT.search(text)
-    return (found[2].strip() or "it was judged incomplete") if found and found[1] else ""
+    """Return what is missing according to a verdict, or "" if the verdict says complete, or says neither."""
+    verdict = _VERDICT.search(text)
+    return (verdict[2].strip() or "it was judged incomplete") if verdict and verdict[1] else ""

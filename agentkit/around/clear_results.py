@@ -1,4 +1,4 @@
-"""Leave old results of tools out of the requests: a line says what stood there. The trace keeps them whole."""
+"""Leave old results of tools out of the requests, with a note in their place. The trace keeps them in full."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from agentkit.around.base import Around, around, whole
+from agentkit.around.base import Around, around, require_int
 from agentkit.around.request_view import shorten, since, view
 from agentkit.core.messages import EMPTY, Chat, Message, Reply
 from agentkit.core.steps import Step, Think, replace
 
 CLEARED = "[Cleared: the result of {name}, {count:,} characters. Call it again if it is needed.]"
 SHORT = 200
-"""Characters up to which a result is not worth clearing."""
+"""The length, in characters, up to which a result is not worth clearing."""
 
 
 def clear_results(keep: int = 5, *, characters: int | None = None) -> Around:
-    """Show the model the newest `keep` results, and of older ones that they were there.
+    """Return an around that shows the model the newest `keep` results, and a note for each older one.
 
-    They are cleared `keep` at a time, so that the beginning of a request does not change with every turn. With `characters`
-    all results together have no more than that: older ones are cleared sooner, and one that is longer by itself is cut.
-    Short results, pinned ones, and what stands in the trace are left alone. Raises `ValueError` for a number below 1.
+    Results are cleared `keep` at a time, so that the beginning of a request does not change with every turn. With
+    `characters`, all results together are no longer than that: older ones are cleared sooner, and a single longer one
+    is cut. Short results, pinned results, and the trace are left alone. Raises `ValueError` if a number is below 1.
     """
-    whole("clear_results", keep)
-    most = float("inf") if characters is None else whole("characters of clear_results", characters)
+    require_int("clear_results", keep)
+    most = float("inf") if characters is None else require_int("characters of clear_results", characters)
 
     @around(Think)
     def clearing(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
@@ -39,7 +39,7 @@ def clear_results(keep: int = 5, *, characters: int | None = None) -> Around:
 
 @dataclass(slots=True)
 class Held:
-    """The results that are shown whole: how many they are, and how long, in characters; `at` is the chat that was counted."""
+    """The results that are shown in full: their number and total length in characters, counted up to the chat `at`."""
 
     at: Chat = EMPTY
     count: int = 0
@@ -47,7 +47,7 @@ class Held:
 
 
 def _count(chat: Chat, memory: dict[str, Any]) -> Held:
-    """Count the results that came since the last clearing, and those that it kept."""
+    """Count the results that were added since the last clearing, and those that it kept."""
     held: Held = memory.setdefault("held", Held())
     new = since(chat, held.at)
     if new is None:
@@ -61,14 +61,14 @@ def _count(chat: Chat, memory: dict[str, Any]) -> Held:
 
 
 def _cleared(chat: Chat, held: Held, keep: int, most: float) -> Chat:
-    """Clear all results but the newest that may stay; what is before those that are `held` was seen to already."""
+    """Return a chat without all results but the newest that may stay; earlier messages were handled already."""
     back: list[Message] = []
     seen, kept, size = held.count, 0, 0
     while seen and chat.past is not None:
         message: Message = chat.last  # type: ignore[assignment]
         if message.role == "tool":
             seen -= 1
-            message = _seen_to(message, stays=kept < keep, room=most - size, newest=kept == 0)
+            message = _shortened(message, stays=kept < keep, room=most - size, newest=kept == 0)
             kept, size = kept + 1, size + len(message.text)
         back.append(message)
         chat = chat.past
@@ -76,13 +76,13 @@ def _cleared(chat: Chat, held: Held, keep: int, most: float) -> Chat:
     return chat + reversed(back)
 
 
-def _seen_to(message: Message, *, stays: bool, room: float, newest: bool) -> Message:
-    """Leave a result, cut it, or clear it."""
+def _shortened(message: Message, *, stays: bool, room: float, newest: bool) -> Message:
+    """Return a result as it is, cut, or cleared."""
     length = len(message.text)
     if length <= SHORT or message.pinned or (stays and length <= room):
         return message
     if newest:
-        text = f"{message.text[: max(SHORT, int(room))]}\n[Truncated] All results together may have no more characters."
+        text = f"{message.text[: max(SHORT, int(room))]}\n[Truncated] The results have reached their total length."
     else:
         text = CLEARED.format(name=message.name, count=length)
     return replace(message, text=text, value=None)

@@ -1,8 +1,8 @@
-"""Keep what a model is sent within a number of tokens: older messages give way to a summary of them.
+"""Keep requests within a number of tokens: older messages are replaced by a summary.
 
-Only the request is shortened; the engine's chat and the trace keep everything. System messages, the task and whatever is
-pinned (an injected message) stay word by word, a call is never parted from its result, and what was shortened once stays
-as it is until the next time, so that a provider's cache of the beginning holds.
+Only the request is shortened; the engine's chat and the trace keep everything. System messages, the task and pinned
+messages (such as injected ones) stay word for word, a call is never separated from its result, and a shortened
+beginning stays the same until the next time, so that the provider's cache of it remains valid.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around, aside, whole, words
+from agentkit.around.base import Around, around, aside, reply_text, require_int
 from agentkit.around.request_view import shorten, turn, view
 from agentkit.core.messages import Chat, Message, Reply, system, user
 from agentkit.core.steps import Step, Think, replace
@@ -18,9 +18,10 @@ from agentkit.models.tokens import tokens as weigh
 from agentkit.models.tokens import tokens_of_tools
 
 SUMMARISE = """\
-You keep the notes of an agent whose conversation has become too long. Write what it needs in order to go on: what was asked,
-what was found (names, numbers and paths word by word), what was tried and failed, what was decided and why, and what is still
-to be done. Keep the latest line of thought. Leave out greetings and repetition. Write plain text, no more than a page."""
+You keep the notes of an agent whose conversation has become too long. Write down what it needs to continue: the task,
+the findings (names, numbers and paths word for word), what was tried and failed, what was decided and why, and what is
+still to be done. Keep the latest line of thought. Leave out greetings and repetition. Write plain text, no more than
+one page."""
 
 NOTES = "[NOTES on earlier steps, which are not shown any more]\n"
 LEFT_OUT = "[{count} earlier messages are not shown any more]"
@@ -30,7 +31,7 @@ NOTE = "notes"
 """The name of the message that holds the notes."""
 
 ROOM = 0.6
-"""The part of the budget that is used after a compaction, so that the next one is some turns away."""
+"""The part of the budget that is filled by a compaction, so that the next one is some turns away."""
 
 LINE = 160
 
@@ -38,13 +39,14 @@ Parts = tuple[list[Message], list[Message], list[Message]]
 
 
 def compact(tokens: int = 128_000, *, keep: int = 6, summarise: bool = True) -> Around:
-    """Hold each request to about `tokens` tokens, and the newest `keep` messages as they are while they fit.
+    """Return an around that limits each request to about `tokens` tokens.
 
-    The summary is a model call with the role "compact"; without `summarise`, or when that call gives nothing, a line says
-    how much was left out. Raises `ValueError` for a budget below 100 tokens or a `keep` below 1.
+    The newest `keep` messages stay as they are, if they fit, and older ones are replaced by a summary.
+    The summary is a model call with the role "compact". Without `summarise`, or if that call returns nothing, a line
+    says how many messages were left out. Raises `ValueError` for a budget below 100 tokens or a `keep` below 1.
     """
-    whole("the budget of compact (tokens)", tokens, 100)
-    whole("keep", keep)
+    require_int("the budget of compact (tokens)", tokens, 100)
+    require_int("keep", keep)
 
     @around(Think)
     def compaction(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
@@ -57,7 +59,7 @@ def compact(tokens: int = 128_000, *, keep: int = 6, summarise: bool = True) -> 
             count = {"original": len(old) + len(newest), "kept": len(newest)}
             front = Chat.of([*stays, *(yield from _notes(old, count, tokens, ask=summarise))])
             front += _fitted(newest, budget - sum(map(weigh, front)))
-            if old and not summarise:  # there is no step of its own that would say so
+            if old and not summarise:  # there is no step for the summary that could carry the counts
                 step = replace(step, tags={**step.tags, **count})
             shown = shorten(memory, step.chat, front, sum(map(weigh, front)))
         return (yield step if shown.shown is step.chat else replace(step, chat=shown.shown))
@@ -66,7 +68,7 @@ def compact(tokens: int = 128_000, *, keep: int = 6, summarise: bool = True) -> 
 
 
 def _schemas(tools: tuple[Any, ...], memory: dict[str, Any]) -> int:
-    """Estimate the tools, once for each tuple of them."""
+    """Return the estimated tokens of the tools, counted once for each tuple of them."""
     known = memory.get("tools")
     if known is None or known[0] is not tools:
         known = memory["tools"] = (tools, tokens_of_tools(tools))
@@ -74,7 +76,7 @@ def _schemas(tools: tuple[Any, ...], memory: dict[str, Any]) -> int:
 
 
 def _parts(messages: list[Message], query: dict[int, Message], budget: int, keep: int) -> Parts | None:
-    """Part a chat into what stays, what gives way, and the newest; None where nothing can be gained."""
+    """Return the messages that stay, the older ones to replace, and the newest; None if that would save nothing."""
     start = next((n for n, message in enumerate(messages) if message.role not in ("system", "user")), len(messages))
     stays = [
         message.name != NOTE and (n < start or message.role == "system" or message.pinned or id(message) in query)
@@ -96,7 +98,7 @@ def _parts(messages: list[Message], query: dict[int, Message], budget: int, keep
 
 
 def _group(messages: list[Message], end: int) -> int:
-    """Give where the last group before `end` begins: a message, or one that asks for tools together with all results."""
+    """Return where the last group before `end` begins: a message, or a message with calls and all of their results."""
     begins = end - 1
     while begins > 0 and messages[begins].role == "tool":
         begins -= 1
@@ -104,30 +106,30 @@ def _group(messages: list[Message], end: int) -> int:
 
 
 def _notes(old: list[Message], count: dict[str, int], budget: int, *, ask: bool) -> Generator[Step, Any, list[Message]]:
-    """Give what takes the place of older messages: a summary that a model writes, or a line."""
+    """Return the replacement of older messages: a summary that a model writes, or a line."""
     if not old:
         return []
-    said = ""
+    summary = ""
     if ask:
-        each = max(100, min(2_000, 3 * (budget - 200) // len(old)))
-        told = "\n\n".join(f"{_speaker(message)}: {_cut(_told(message), each)}" for message in old)
-        question = Chat.of([system(SUMMARISE), user(_cut(told, max(100, 3 * (budget - 200))))])
+        length = max(100, min(2_000, 3 * (budget - 200) // len(old)))
+        text = "\n\n".join(f"{_speaker(message)}: {_cut(_with_calls(message), length)}" for message in old)
+        question = Chat.of([system(SUMMARISE), user(_cut(text, max(100, 3 * (budget - 200))))])
         reply: Reply = yield aside(question, "compact", **count)
-        said = _cut(words(reply), budget)
-    return [user(NOTES + said if said else LEFT_OUT.format(count=len(old)), name=NOTE)]
+        summary = _cut(reply_text(reply), budget)
+    return [user(NOTES + summary if summary else LEFT_OUT.format(count=len(old)), name=NOTE)]
 
 
 def _speaker(message: Message) -> str:
     return f"result of {message.name}" if message.role == "tool" else message.role
 
 
-def _told(message: Message) -> str:
-    asked = "".join(f" [calls {call.name} with {call.arguments}]" for call in message.calls)
-    return f"{message.text}{asked}"
+def _with_calls(message: Message) -> str:
+    calls = "".join(f" [calls {call.name} with {call.arguments}]" for call in message.calls)
+    return f"{message.text}{calls}"
 
 
 def _fitted(messages: list[Message], room: int) -> list[Message]:
-    """Cut the longest results, all to one length, until the messages fit; nothing is cut to less than a line or two."""
+    """Return the messages with the longest results cut to the same length, so that all fit, but never below `LINE`."""
     if sum(map(weigh, messages)) <= room:
         return messages
     low, high = LINE, max((len(message.text) for message in messages), default=LINE)

@@ -11,7 +11,7 @@ from agentkit.errors import Finish
 
 
 def ends_turn(names: frozenset[str]) -> Around:
-    """End the run with the tool's own words after one of these tools did its work."""
+    """Return an around that ends the run after one of these tools succeeds; the tool's result is the answer."""
 
     @around(Act)
     def end_after(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:

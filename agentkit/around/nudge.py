@@ -1,4 +1,4 @@
-"""Ask once more when a reply holds nothing but thinking."""
+"""Ask again if a reply contains nothing but thinking."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from agentkit.core.messages import Reply, user
 from agentkit.core.steps import Conclude, Step, Think, replace
 from agentkit.errors import Finish
 
-GO_ON = "Nothing but thinking arrived, no action and no answer. Go on: act, or give the final answer."
+GO_ON = "Your reply contained only thinking, no action and no answer. Continue: act, or give the final answer."
 NOTHING = "The model gave no answer: its replies were empty."
 
 
 @around(Think, Conclude)
 def nudge(step: Think | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
-    """Ask again, once, when a reply is empty; when the next one is empty too, it is for the loop to say what that means.
+    """Ask again, once, if a reply is empty; if the second reply is empty, too, the answer is empty.
 
-    A nested engine ends without an answer, and the one around it goes on; where the run's own answer would be empty, the
-    run ends in plain words.
+    A nested engine then ends without an answer, and the engine around it continues; but if the answer of the run itself
+    would be empty, the run ends with an explanation.
     """
     if isinstance(step, Conclude):
         if not (step.answer or "").strip():

@@ -1,11 +1,11 @@
-"""Show long results of tools by their beginning and an address, and let the model read on. The trace keeps them whole."""
+"""Show only the beginning of long tool results, with an address to read on from. The trace keeps them in full."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around, whole
+from agentkit.around.base import Around, around, require_int
 from agentkit.around.request_view import since
 from agentkit.core.messages import EMPTY, Chat, Message, Reply, digest
 from agentkit.core.steps import Step, Think, replace
@@ -17,12 +17,13 @@ MORE = (
 
 
 def offload(reader: Any, over: int = 8_000, *, preview: int = 2_000) -> Around:
-    """Of results with more than `over` characters show the first `preview`, and offer `reader`, the tool `read_result`.
+    """Return an around that shows the first `preview` characters of results that are longer than `over`.
 
-    Pinned results and what the reader gives are shown whole. Raises `ValueError` for a number below 1.
+    It also offers `reader`, the tool `read_result`, which returns the rest. Pinned results and those of the reader are
+    shown in full. Raises `ValueError` if a number is below 1.
     """
-    whole("offload", over)
-    whole("preview of offload", preview)
+    require_int("offload", over)
+    require_int("preview of offload", preview)
 
     @around(Think)
     def offloading(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
@@ -37,7 +38,7 @@ def offload(reader: Any, over: int = 8_000, *, preview: int = 2_000) -> Around:
 
 
 def _shown(chat: Chat, memory: dict[str, Any], over: int, preview: int) -> Chat:
-    """Give the chat as the model is to see it; what was looked at once is not looked at again."""
+    """Return the chat as the model sees it; only messages that are new since the last time are examined."""
     at, shown = memory.get("shown", (EMPTY, EMPTY))
     new = since(chat, at)
     if new is None:
@@ -62,5 +63,5 @@ def _short(message: Message, preview: int) -> Message:
 
 
 def address(text: str) -> str:
-    """Name a result by its content."""
+    """Return an address for a result, made from its content."""
     return f"result://{digest(text.encode(errors='surrogatepass'))[:12]}"

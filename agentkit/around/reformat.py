@@ -1,4 +1,4 @@
-"""Ask once for the right form when a reply follows no rule of its dialect."""
+"""Ask once for the right format if a reply does not follow its dialect."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from agentkit.core.messages import Reply, user
 from agentkit.core.steps import Step, Think, replace
 
 REFORMAT = (
-    "That reply could not be read. Say it again in the agreed form and nothing else: "
+    "Your reply could not be read. Repeat it in the required format, and nothing else: "
     "either one action with its input, or the final answer."
 )
 
 
 def reformatting(done: re.Pattern[str] = DONE) -> Around:
-    """Ask again, once in a row, when a reply cannot be read; the second time its raw text is the answer.
+    """Return an around that asks again, once in a row, if a reply cannot be read; then its raw text is the answer.
 
-    A reply that says by a marker that the task is done is an answer as it stands.
+    A reply that says with a marker that the task is done is an answer as it is.
     """
 
     @around(Think)

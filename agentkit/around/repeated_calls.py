@@ -1,26 +1,27 @@
-"""Tell the model when it goes round in a circle: the same tool, the same arguments, the same result."""
+"""Warn the model if it goes round in circles: the same tool, the same arguments, the same result."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around, calls_of, perform, result_of, whole
+from agentkit.around.base import Around, around, calls_of, perform, require_int, result_of
 from agentkit.core.messages import Call, Message, canonical, digest
 from agentkit.core.steps import Act, All, Step, replace
 
 WARNING = (
-    "[Warning] {name} was called with these arguments {count} times, and the result was the same each time. "
-    "Calling it again will not help: try something else, or answer with what is known."
+    "[Warning] You have called {name} with these arguments {count} times, and the result was the same each time. "
+    "Calling it again will not help: try something else, or answer with what you know."
 )
 
 
 def warn_cycles(after: int = 2) -> Around:
-    """Add a warning to a result that the same call has given `after` times. Raises `ValueError` unless that is at least 2.
+    """Return an around that adds a warning to a result if the same call has returned it `after` times.
 
-    A call whose result differs from the last one is no cycle: whoever waits for something asks again.
+    A call whose result differs from the previous one does not count as repeated: it may be waiting for something.
+    Raises `ValueError` unless `after` is an integer of at least 2.
     """
-    whole("warn_cycles", after, 2)
+    require_int("warn_cycles", after, 2)
 
     @around(Act)
     def warn(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:

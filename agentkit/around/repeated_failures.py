@@ -1,27 +1,27 @@
-"""End a run that fails in the same way again and again."""
+"""End a run in which a tool fails again and again with the same error."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from typing import Any
 
-from agentkit.around.base import Around, around, calls_of, perform, result_of, whole
+from agentkit.around.base import Around, around, calls_of, perform, require_int, result_of
 from agentkit.core.messages import Message
 from agentkit.core.steps import Act, All, Step
 from agentkit.errors import Finish
 
 STOPPED = "I stopped: {name} failed {count} times in a row, each time with the same error:\n{error}"
-DONE = "\nBefore that these tools had answered:\n{steps}"
+DONE = "\nBefore that, these tools had returned:\n{steps}"
 REASON = "failures"
 _TEXT, _STEPS = 500, 20
 
 
 def stop_after_failures(most: int = 3) -> Around:
-    """End the run after `most` failed calls in a row that say the same; the answer says what failed and what was done.
+    """Return an around that ends the run after `most` calls in a row that failed with the same error.
 
-    Raises `ValueError` unless `most` is at least 1.
+    The answer says what failed and what was done before. Raises `ValueError` unless `most` is an integer of at least 1.
     """
-    whole("max_failures", most)
+    require_int("max_failures", most)
 
     @around(Act)
     def stop(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
@@ -42,5 +42,5 @@ def stop_after_failures(most: int = 3) -> Around:
 
 
 def _explained(message: Message, count: int, done: list[str]) -> str:
-    said = STOPPED.format(name=message.name, count=count, error=message.text[:_TEXT])
-    return said + DONE.format(steps="\n".join(done[-_STEPS:])) if done else said
+    text = STOPPED.format(name=message.name, count=count, error=message.text[:_TEXT])
+    return text + DONE.format(steps="\n".join(done[-_STEPS:])) if done else text

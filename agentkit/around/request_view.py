@@ -1,7 +1,7 @@
-"""The model's view of a chat: how long it is, and how it is kept up with a chat that grows.
+"""The model's view of a chat: how it is shortened, and how it follows a chat that grows.
 
-Rule 1: an engine's chat is never changed; a view stands in for it in one request.
-Rule 2: keeping a view up costs what is new in the chat, not what is in it.
+Rule 1: an engine's chat is never changed; a view replaces it in one request.
+Rule 2: updating a view costs as much as what is new in the chat, not as much as the whole chat.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ _VIEWS = 8
 
 
 def back(chat: Chat) -> Iterator[Message]:
-    """Give the messages of a chat, newest first."""
+    """Return an iterator over the messages of a chat, newest first."""
     return (node.last for node in chat.nodes() if node.last is not None)
 
 
 def turn(chat: Chat) -> list[Message]:
-    """Give the last messages of a user that stand together, oldest first: a question, and what an engine added to it."""
-    said = itertools.dropwhile(lambda message: message.role != "user", back(chat))
-    return [*itertools.takewhile(lambda message: message.role == "user", said)][::-1]
+    """Return the last consecutive user messages, oldest first: a question, and what an engine added to it."""
+    from_user = itertools.dropwhile(lambda message: message.role != "user", back(chat))
+    return [*itertools.takewhile(lambda message: message.role == "user", from_user)][::-1]
 
 
 def since(chat: Chat, node: Chat) -> list[Message] | None:
-    """Give the messages that came after `node`; None where `chat` did not grow out of it."""
-    found: list[Message] = []
+    """Return the messages that came after `node`, oldest first; None if `chat` is not a continuation of it."""
+    messages: list[Message] = []
     at: Chat | None = chat
     while at is not None and at.length > node.length:
-        found.append(at.last)  # type: ignore[arg-type]
+        messages.append(at.last)  # type: ignore[arg-type]
         at = at.past
     if at is None or (at is not node and at != node):
         return None
-    found.reverse()
-    return found
+    messages.reverse()
+    return messages
 
 
 @dataclass(slots=True)
 class View:
-    """What stands in for the beginning of a chat: `front` for all of it up to `upto`, and what follows as it is.
+    """A replacement for the beginning of a chat: `front` for all of it up to `upto`; later messages are unchanged.
 
-    `weight` is an estimate of the tokens of `shown`, the view of `at`.
+    `weight` is an estimate of the tokens of `shown`, which is the view of `at`.
     """
 
     upto: Chat = EMPTY
@@ -56,7 +56,7 @@ class View:
     weight: int = 0
 
     def follow(self, chat: Chat) -> bool:
-        """Bring the view up to a chat. False where the chat did not grow out of what the view begins with."""
+        """Update the view to a chat, and return True; False if the chat does not continue what the view begins with."""
         new = since(chat, self.at)
         if new is None:
             new = since(chat, self.upto)
@@ -71,13 +71,13 @@ class View:
 
 
 def view(memory: dict[str, Any], chat: Chat) -> View:
-    """Give the memory's view of a chat, brought up to it: the newest that it grew out of, else one of all its messages."""
+    """Return the memory's view of a chat, updated to it: the newest view that it continues, or one of all messages."""
     known: list[View] = memory.setdefault("views", [View()])
-    return next(each for each in known if each.follow(chat))
+    return next(candidate for candidate in known if candidate.follow(chat))
 
 
 def shorten(memory: dict[str, Any], chat: Chat, front: Chat, weight: int = 0) -> View:
-    """Let `front`, which has this weight, stand for `chat` in the views of all that grows out of it."""
+    """Add a view in which `front`, with this weight, replaces `chat`, and return it; continuations of `chat` use it."""
     known: list[View] = memory["views"]
     known.insert(0, View(chat, front, weight, chat, front, weight))
     del known[_VIEWS:-1]

@@ -1,4 +1,4 @@
-"""Let the model revise an earlier call of its own: the tool runs again with other arguments, in the place of the first time."""
+"""Let the model revise one of its earlier calls: the tool runs again, and the new result replaces the old one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from agentkit.core.messages import Call, Chat, Message
 from agentkit.core.steps import Act, All, Step, Think, replace
 
 REVISE = "revise_call"
-SUPERSEDED = "[Superseded: this call was revised, and a later result stands in its place.]"
+SUPERSEDED = "[Superseded: this call was revised; see the later result.]"
 
 
 def revise_calls(reviser: Any) -> Around:
-    """Offer `reviser`, the tool `revise_call(number, arguments, why)`, and carry it out as a new call of the earlier tool.
+    """Return an around that offers `reviser`, the tool `revise_call(number, arguments, why)`, and performs its calls.
 
-    The model then sees the new result, and instead of the old one that it was superseded; the trace keeps both.
+    A revision becomes a new call of the earlier tool. The model then sees the new result, and a note in place of the
+    old one; the trace keeps both.
     """
 
     @around(Think, Act)
@@ -36,14 +37,14 @@ def revise_calls(reviser: Any) -> Around:
 
 
 def _performed(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
-    """Run the calls, those that revise another one as that other one, and keep account of them."""
+    """Perform the calls of a step, with each revision as a call of the earlier tool, and keep a list of them."""
     past: list[Call] = memory.setdefault("calls", [])
-    asked = calls_of(step)
-    meant = {call.id: _meant(call, past) for call in asked if call.name == REVISE}
-    calls = tuple(_revised(call, meant[call.id]) if call.id in meant else call for call in asked)
+    requested = calls_of(step)
+    targets = {call.id: _target(call, past) for call in requested if call.name == REVISE}
+    calls = tuple(_revised(call, targets[call.id]) if call.id in targets else call for call in requested)
     messages = yield from perform(step, calls)
     for message in messages:
-        earlier = meant.get(message.call_id)
+        earlier = targets.get(message.call_id)
         if earlier is not None and message.ok:
             memory.setdefault("superseded", set()).add(earlier.id)
             memory["views"] = memory.get("views", [])[-1:] or [View()]
@@ -51,7 +52,7 @@ def _performed(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, 
     return result_of(step, messages)
 
 
-def _meant(call: Call, past: list[Call]) -> Call | None:
+def _target(call: Call, past: list[Call]) -> Call | None:
     number = call.arguments.get("number")
     if not isinstance(number, int) or isinstance(number, bool) or number == 0 or abs(number) > len(past):
         return None
@@ -59,7 +60,7 @@ def _meant(call: Call, past: list[Call]) -> Call | None:
 
 
 def _revised(call: Call, earlier: Call | None) -> Call:
-    """Give the call of the earlier tool, under the id of the call that revises it."""
+    """Return the call of the earlier tool, with the id of the call that revises it."""
     if call.problem:
         return call
     if earlier is None:
@@ -72,23 +73,23 @@ def _revised(call: Call, earlier: Call | None) -> Call:
             pass
     if not isinstance(arguments, dict):
         return replace(
-            call, problem=f"arguments is an object with all arguments of {earlier.name}, not {arguments!r:.200}"
+            call, problem=f"arguments must be an object with all arguments of {earlier.name}, not {arguments!r:.200}"
         )
     return Call(earlier.name, arguments, call.id)
 
 
 def _seen(chat: Chat, memory: dict[str, Any]) -> Chat:
-    """Give the chat as the model is to see it: what was superseded is not shown again."""
-    gone = memory.get("superseded")
-    if not gone:
+    """Return the chat as the model sees it: with a note in place of each superseded result."""
+    superseded = memory.get("superseded")
+    if not superseded:
         return chat
     shown = view(memory, chat)
     if shown is memory["views"][-1]:
-        shown = shorten(memory, chat, Chat.of(_marked(message, gone) for message in chat))
+        shown = shorten(memory, chat, Chat.of(_marked(message, superseded) for message in chat))
     return shown.shown
 
 
-def _marked(message: Message, gone: set[str]) -> Message:
-    if message.role != "tool" or message.call_id not in gone:
+def _marked(message: Message, superseded: set[str]) -> Message:
+    if message.role != "tool" or message.call_id not in superseded:
         return message
     return replace(message, text=SUPERSEDED, value=None)

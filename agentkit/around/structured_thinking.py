@@ -1,4 +1,4 @@
-"""Thought as data: before each thought the model says, by a schema, what it knows, what is missing and what comes next."""
+"""Thoughts as data: before each thought, the model states what it knows, what is missing and what comes next."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ THOUGHT: dict[str, Any] = {
     "title": "Thought",
     "type": "object",
     "properties": {
-        "known": {"type": "array", "items": {"type": "string"}, "description": "what is established by now"},
-        "missing": {"type": "array", "items": {"type": "string"}, "description": "what the answer still needs"},
-        "next": {"type": "string", "description": "the one thing to do now, and why it helps"},
+        "known": {"type": "array", "items": {"type": "string"}, "description": "what you know by now"},
+        "missing": {"type": "array", "items": {"type": "string"}, "description": "what you still need for the answer"},
+        "next": {"type": "string", "description": "the one thing to do next, and why it helps"},
         "confidence": {
             "type": "number",
             "minimum": 0,
             "maximum": 1,
-            "description": "that this way leads to the answer",
+            "description": "your confidence that this leads to the answer",
         },
     },
     "required": ["known", "missing", "next", "confidence"],
 }
 
-ASK = "Do not act yet. Say where you stand, as data: what is known, what is missing, what you will do next, how sure you are."
-SAID = "[YOUR THINKING, as data]\n{data}\nNow go on accordingly."
+ASK = "Do not act yet. Describe your progress as data: what you know, what is missing, your next step, your confidence."
+SAID = "[YOUR THINKING, as data]\n{data}\nContinue accordingly."
 
 
 def think_in_data(schema: Any = THOUGHT) -> Around:
-    """Ask for each thought as data of `schema` first; it stands in the chat from then on, and beside it in the trace.
+    """Return an around that first asks for each thought as data of `schema`, which then stays in the chat.
 
-    `schema` is a JSON schema or a pydantic model. A model that gives no such data thinks as it would without. Raises
-    `UsageError` for what is no schema.
+    `schema` is a JSON schema or a pydantic model. If the model returns no such data, it thinks as usual. Raises
+    `UsageError` if `schema` is anything else.
     """
     shape_of(schema)
 
@@ -45,18 +45,18 @@ def think_in_data(schema: Any = THOUGHT) -> Around:
     def thinking(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         if step.role != "thought" or step.choice == "none" or step.shape is not None:
             return (yield step)
-        found = yield from structured(
+        thought = yield from structured(
             step.chat + user(ASK), schema, role="structured_thought", default=None, hears=False
         )
-        if found.value is None:
+        if thought.value is None:
             return (yield step)
-        said = user(SAID.format(data=json.dumps(_plain(found.value), ensure_ascii=False)))
-        after: Reply = yield replace(step, chat=step.chat + said)
-        return replace(after, heard=(said, *after.heard))
+        note = user(SAID.format(data=json.dumps(_as_json(thought.value), ensure_ascii=False)))
+        after: Reply = yield replace(step, chat=step.chat + note)
+        return replace(after, heard=(note, *after.heard))
 
     return thinking
 
 
-def _plain(value: Any) -> Any:
-    """Give data as JSON knows it; a pydantic model says its own."""
+def _as_json(value: Any) -> Any:
+    """Return data as JSON data, also if it is a pydantic model."""
     return value.model_dump(mode="json") if hasattr(value, "model_dump") else value

@@ -1,4 +1,4 @@
-"""Let an engine take the place of a model for some roles: its steps become visible steps of the same run."""
+"""Let an engine replace the model for some roles: its steps become visible steps of the same run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from agentkit.core.steps import Answer, Engine, Loop, Step, Think
 
 
 def thinks_with(engine: Loop | Callable[..., Engine], *roles: str) -> Around:
-    """Answer each `Think` of these roles (of every role, when none is named) by running an engine on its chat.
+    """Return an around that answers each `Think` of these roles by running an engine on its chat.
 
-    The engine is offered the tools of that `Think`. Put it first among the arounds: those behind it see its steps.
+    Without roles, it answers every `Think`. The engine is offered the tools of the `Think`. Put this around first: the
+    arounds after it then see the engine's steps.
     """
 
     loop = engine if isinstance(engine, Loop) else Loop(engine)

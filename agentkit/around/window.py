@@ -1,4 +1,4 @@
-"""Show the model the last few turns of a conversation that a run begins with."""
+"""Show the model only the last few turns of the conversation that a run starts with."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections.abc import Generator
 from itertools import pairwise
 from typing import Any
 
-from agentkit.around.base import Around, around, whole
+from agentkit.around.base import Around, around, require_int
 from agentkit.around.request_view import shorten, view
 from agentkit.core.messages import EMPTY, Chat, Reply
 from agentkit.core.steps import Step, Think, replace
 
 
 def window(turns: int) -> Around:
-    """Of the chat that a run begins with, show what the system said, and the last `turns` that a person began.
+    """Return an around that shows the system messages and the last `turns` turns of the chat that a run starts with.
 
-    What comes after that, the run's own steps, is always shown. Raises `ValueError` unless `turns` is at least 1.
+    A turn begins with a user message. Later messages, those of the run itself, are always shown. Raises `ValueError`
+    unless `turns` is an integer of at least 1.
     """
-    whole("window", turns)
+    require_int("window", turns)
 
     @around(Think)
     def snip(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         if not memory.get("snipped"):
-            memory["snipped"] = step.hears  # what a judge is asked is not the loop's own chat yet
+            memory["snipped"] = step.hears  # the chat of a judge is not yet the loop's own
             old = _before(step.chat, turns)
             view(memory, old)
             shorten(memory, old, Chat.of(message for message in old if message.role == "system" or message.pinned))
@@ -33,8 +34,8 @@ def window(turns: int) -> Around:
 
 
 def _before(chat: Chat, turns: int) -> Chat:
-    """Give the beginning of a chat, up to its last few turns; what an engine adds to a question is of the same turn."""
-    asks = [False, *(message.role == "user" for message in chat)]
-    begins = [n for n, (before, now) in enumerate(pairwise(asks)) if now and not before]
+    """Return the beginning of a chat, without its last few turns; consecutive user messages belong to one turn."""
+    is_user = [False, *(message.role == "user" for message in chat)]
+    begins = [n for n, (before, now) in enumerate(pairwise(is_user)) if now and not before]
     first = begins[-turns] if len(begins) >= turns else 0
     return next(node for node in chat.nodes() if node.length == first) if first else EMPTY

@@ -1,1 +1,4 @@
-"""The values that everything else is made of: messages, steps, schemas, and what keeps text safe. No room is below this one."""
+"""The values that everything else is made of (messages, steps, schemas) and the functions that keep text safe.
+
+The core imports from no other room except `errors`.
+"""

@@ -1,7 +1,7 @@
 """The one private event loop, and the daemon threads beside it.
 
-A run goes on after its cell has ended because it is a task of this loop; synchronous tools and models run in daemon
-threads, so that none of them can hold the interpreter back at its end.
+A run continues after its cell has finished because it is a task of this loop. Synchronous tools and models run in
+daemon threads, so that none of them can keep the interpreter from exiting.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, Protocol
 
 _lock = threading.Lock()
 _loop: Any = None
-_left: list[Any] = []
-"""Loops of parent processes: kept, so that nothing here closes what is still in use there."""
+_loops_of_parents: list[Any] = []
+"""Loops of parent processes: a reference is kept, so that nothing here closes a loop that the parent still uses."""
 
 
 def loop() -> Any:
-    """Give the private event loop; its thread is started by the first who asks."""
+    """Return the private event loop; its thread is started by the first call."""
     global _loop
     import asyncio
 
@@ -37,9 +37,9 @@ def loop() -> Any:
 
 
 def _after_fork() -> None:
-    """Let a forked process begin a loop of its own: the thread of its parent's loop did not come along."""
+    """Make a forked process start its own loop: a fork does not copy the thread of the parent's loop."""
     global _lock, _loop
-    _left.append(_loop)
+    _loops_of_parents.append(_loop)
     _lock, _loop = threading.Lock(), None
 
 
@@ -48,21 +48,24 @@ if hasattr(os, "register_at_fork"):
 
 
 def on_loop() -> bool:
-    """Say whether the caller is the private loop's own thread."""
+    """Return whether the caller runs in the thread of the private loop."""
     return _loop is not None and getattr(_loop, "_thread_id", None) == threading.get_ident()
 
 
 def submit(coroutine: Coroutine[Any, Any, Any]) -> Future[Any]:
-    """Run a coroutine on the private loop."""
+    """Run a coroutine on the private loop, and return a future of its result."""
     import asyncio
 
     return asyncio.run_coroutine_threadsafe(coroutine, loop())
 
 
 def in_thread(function: Callable[[], Any]) -> Future[Any]:
-    """Run a function in a daemon thread of its own, in a copy of the caller's context; any exception lands in the future."""
+    """Run a function in a new daemon thread, in a copy of the caller's context, and return a future of its result.
+
+    An exception of any kind is set on the future.
+    """
     future: Future[Any] = Future()
-    future.set_running_or_notify_cancel()  # from here on it cannot be cancelled: a thread cannot be
+    future.set_running_or_notify_cancel()  # from here on it cannot be cancelled, because a thread cannot be
     context = contextvars.copy_context()
 
     def work() -> None:
@@ -78,30 +81,33 @@ def in_thread(function: Callable[[], Any]) -> Future[Any]:
 
 
 def wait(future: Future[Any], timeout: float | None = None) -> Any:
-    """Wait for a future in steps of 0.1 s, so that an interrupt arrives; raises `TimeoutError` after `timeout` seconds."""
+    """Wait for a future and return its result; waits in steps of 0.1 s, so that an interrupt is noticed.
+
+    Raises `TimeoutError` after `timeout` seconds.
+    """
     from concurrent.futures import wait as wait_for
 
     end = None if timeout is None else time.monotonic() + timeout
     while not future.done():
         left = 0.1 if end is None else min(0.1, end - time.monotonic())
         if left <= 0:
-            raise TimeoutError(f"not done after {timeout} s")
+            raise TimeoutError(f"not finished after {timeout} s")
         wait_for([future], timeout=left)
     return future.result()
 
 
 class Watched(Protocol):
-    """Something with deadlines that a clock watches."""
+    """An object with deadlines that a clock watches."""
 
     def check_deadlines(self, now: float) -> float:
-        """Do what is due at `now`, and return the next deadline; infinity if there is none."""
+        """Act on the deadlines that have passed at `now`, and return the next one; infinity if there is none."""
 
 
 class Clock:
-    """Looks at what it watches whenever a deadline has passed, in one daemon thread.
+    """A clock that checks its members whenever a deadline has passed, in one daemon thread.
 
-    To expect a deadline costs next to nothing: most are met, so they are only looked at when the earliest one that was
-    ever expected has passed. All times are those of `time.monotonic()`.
+    Expecting a deadline costs almost nothing: most deadlines are met, so members are only checked when the earliest
+    expected one has passed. All times are those of `time.monotonic()`.
     """
 
     def __init__(self) -> None:
@@ -111,12 +117,12 @@ class Clock:
         self._thread: threading.Thread | None = None
 
     def watch(self, member: Watched) -> None:
-        """Watch the deadlines of a member from now on."""
+        """Start to watch the deadlines of a member."""
         with self._wake:
             self._members.add(member)
 
     def expect(self, deadline: float) -> None:
-        """See that its member is looked at when a deadline has passed."""
+        """Make sure that the members are checked when this deadline has passed."""
         if deadline < self._wakes:
             with self._wake:
                 self._wakes = min(self._wakes, deadline)
@@ -136,7 +142,7 @@ class Clock:
                 self._expect(member.check_deadlines(time.monotonic()))
 
     def _expect(self, deadline: float) -> None:
-        """Note a deadline in the clock's own thread, which looks at it before it waits again."""
+        """Note a deadline in the clock's own thread, which reads it before it waits again."""
         with self._wake:
             self._wakes = min(self._wakes, deadline)
 
@@ -145,7 +151,7 @@ CLOCK = Clock()
 
 
 def _new_clock() -> None:
-    """Let a forked process begin with a clock of its own."""
+    """Make a forked process start with a new clock."""
     CLOCK.__init__()  # type: ignore[misc]
 
 
@@ -154,7 +160,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def timer(seconds: float | None, function: Callable[[], Any]) -> Callable[[], None]:
-    """Call `function` after some seconds, unless what this gives is called before."""
+    """Call `function` after some seconds, or never if that is None, and return a function that cancels the call."""
     if seconds is None:
         return lambda: None
     clock = threading.Timer(seconds, function)

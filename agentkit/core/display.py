@@ -1,7 +1,7 @@
-"""How values show themselves in a notebook.
+"""How values display themselves in a notebook.
 
-The values are made here and above; how they look is written in the room `export`, and the live view of a run in the room
-`notebook`. Those register themselves here, so that no value has to know them.
+The values are defined in this room and in later ones; their HTML and Markdown are written by the room `export`, and the
+live view of a run by the room `notebook`. Both register themselves here, so that values need not import them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 
 class Displayed:
-    """A value that shows itself in a notebook; as plain text, as long as nothing else is registered for its type."""
+    """A value that displays itself in a notebook: as plain text, unless a writer is registered for its type."""
 
     __slots__ = ()
 
@@ -28,27 +28,27 @@ Write = Callable[[Any], str]
 
 HTML: dict[type[Any], Write] = {}
 MARKDOWN: dict[type[Any], Write] = {}
-"""What writes a value, by its type."""
+"""The functions that write a value, by its type."""
 
 
 class LiveView(Protocol):
     """What a notebook can do with runs."""
 
     def show(self, run: Any) -> None:
-        """Show a run as a live view. Raises `NotImplementedError` if there is no notebook for it."""
+        """Show a run as a live view. Raises `NotImplementedError` outside of a notebook."""
 
     def widget(self, run: Any) -> Any:
         """Return the live view as a widget, for a layout of ipywidgets or for marimo."""
 
     def freeze(self, run: Any) -> None:
-        """Replace the live views of a run by pictures that need no kernel."""
+        """Replace the live views of a run with pictures that need no kernel."""
 
     def side_by_side(self, runs: list[Any]) -> Any:
         """Return the live views of several runs beside each other."""
 
 
 class _NoView:
-    """Stands in as long as no notebook room has been imported."""
+    """The view that is used until the room `notebook` has been imported."""
 
     def show(self, run: Any) -> None:
         raise NotImplementedError
@@ -67,6 +67,6 @@ live: LiveView = _NoView()
 
 
 def set_live(view: LiveView) -> None:
-    """Have runs shown by this view from now on."""
+    """Use this view for runs from now on."""
     global live
     live = view

@@ -1,11 +1,11 @@
-"""Ctrl-C and the notebook's stop button: they end foreign code at once, and agentkit's own records never.
+"""Ctrl-C and the notebook's stop button: they end foreign code at once, but never interrupt agentkit's own bookkeeping.
 
-An interrupt that arrives between the return of a tool and its entry waits until the entry is written.
+An interrupt that arrives after a tool has returned, but before its entry is written, waits until it is written.
 """
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # the module `signal` wraps each call of it in enums, which costs more than a step
+import _signal  # type: ignore[import-not-found]  # `signal` wraps its values in enums, which costs more than a step
 import sys
 import threading
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _main = threading.main_thread().ident
 
 
 def foreign(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call code that is not ours: inside it, an interrupt raises KeyboardInterrupt at once."""
+    """Call foreign code and return its result: inside it, an interrupt raises KeyboardInterrupt at once."""
     return function(*args, **kwargs)
 
 
@@ -26,11 +26,11 @@ def engine(function: Callable[..., Any], *args: Any) -> Any:
 
 
 class deferred:
-    """Hold interrupts back while agentkit's own code runs in the main thread; leaving raises the one that waits.
+    """A context manager that holds interrupts back while agentkit's own code runs in the main thread.
 
-    `hit` says whether one waits; `release` raises it earlier. Within another `deferred` it is that one again, so that a
-    run that is driven by the tool of another run holds them back as well. Where a program has a handler of its own, or in
-    another thread, nothing is held back.
+    Leaving it raises the interrupt that waits; `hit` tells whether there is one, and `release` raises it earlier. A
+    `deferred` within another returns the outer one, so that a run inside a tool of another run holds interrupts back,
+    too. Nothing is held back in other threads, or if the program has installed its own signal handler.
     """
 
     __slots__ = ("_frames", "_outer", "hit")
@@ -39,7 +39,7 @@ class deferred:
         return self.enter(sys._getframe(1))
 
     def enter(self, frame: FrameType) -> deferred:
-        """Hold interrupts back from here on, in all code that is called from `frame`."""
+        """Start to hold interrupts back, in all code that is called from `frame`."""
         self.hit = False
         self._outer: deferred | None = None
         if threading.get_ident() == _main:
@@ -57,7 +57,7 @@ class deferred:
         self.leave(sys._getframe(1), kind)
 
     def leave(self, frame: FrameType, kind: Any) -> None:
-        """Let interrupts through again; one that waits is raised, unless an exception of this `kind` is on its way."""
+        """Let interrupts through again; raise the one that waits, unless an exception (of `kind`) is being raised."""
         outer = self._outer
         if outer is None:
             return
@@ -79,7 +79,10 @@ class deferred:
         self.hit = True
 
     def _in_foreign_code(self, frame: FrameType | None) -> bool:
-        """Say whether a frame was called by `foreign`, and since then by none of ours; the line of `foreign` itself is ours."""
+        """Return whether a frame is in code that `foreign` called, with no frame of agentkit in between.
+
+        The frame of `foreign` itself counts as agentkit's own.
+        """
         if frame is None or frame.f_code is foreign.__code__:
             return False
         while frame is not None and frame not in self._frames:
@@ -90,14 +93,18 @@ class deferred:
 
 
 class _Pressed(KeyboardInterrupt):
-    """An interrupt by a person, which no code has raised; it is shown as what it is."""
+    """A `KeyboardInterrupt` that came from a person, not from a `raise` in some code."""
 
 
 _Pressed.__name__ = _Pressed.__qualname__ = "KeyboardInterrupt"
 
 
 def interrupt(thread: int) -> None:
+<<<<<<< HEAD
     """Raise KeyboardInterrupt in another thread, if an engine computes in it now."""
+=======
+    """Raise KeyboardInterrupt in another thread, if it is in foreign code now."""
+>>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
     frame = sys._current_frames().get(thread)
     while frame is not None and frame.f_code is not engine.__code__:
         frame = frame.f_back
@@ -108,7 +115,7 @@ def interrupt(thread: int) -> None:
 
 
 def pressed(error: BaseException) -> bool:
-    """Return whether a KeyboardInterrupt came from a person, and not from a `raise` in the code that was called."""
+    """Return whether a KeyboardInterrupt came from a person, not from a `raise` in the code that was called."""
     if threading.get_ident() != _main or isinstance(error, _Pressed):
         return isinstance(error, _Pressed)
     return not isinstance(getattr(_signal.getsignal(_signal.SIGINT), "__self__", None), deferred)

@@ -1,8 +1,8 @@
-"""What is said: calls, messages, replies, and the chat that holds them.
+"""Calls, messages, replies, and the chat that holds them.
 
-Rule 1: nothing here is changed after it is made; whoever wants another value makes another value.
+Rule 1: nothing here is changed after it is made; to get another value, make a new one.
 Rule 2: nothing here costs more for a long chat than for a short one, except reading it from end to end.
-(The classes are slotted, not frozen: freezing costs five times as much per object. A test holds rule 1.)
+(The classes are slotted, not frozen: frozen ones cost five times as much per object. A test checks rule 1.)
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 def canonical(value: Any, *, sort: bool = True) -> bytes:
-    """Give the one JSON spelling of a value: sorted keys, no spaces, ASCII only, so that lone surrogates survive."""
+    """Return the canonical JSON of a value: sorted keys, no spaces, ASCII only, so that lone surrogates survive."""
     return json.dumps(value, sort_keys=sort, separators=(",", ":"), default=str).encode()
 
 
 def digest(data: bytes) -> str:
-    """Name some bytes: 32 hexadecimal digits of their SHA-256."""
+    """Return a name for some bytes: the first 32 hexadecimal digits of their SHA-256."""
     return hashlib.sha256(data).hexdigest()[:32]
 
 
 @dataclass(slots=True)
 class Call:
-    """One tool that a model asks for.
+    """A tool call that a model asks for.
 
-    `problem` says why the arguments cannot be used (the tool is not run then); `raw` keeps them as they were written.
-    `coerced` lists what was changed to fit the tool, in words.
+    `problem` says why the arguments cannot be used (then the tool is not run); `raw` keeps them as the model wrote
+    them. `coerced` describes each change that was made to fit the tool's schema.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Call:
 
 @dataclass(slots=True, repr=False)
 class Message(Displayed):
-    """One message of a chat.
+    """A message of a chat.
 
-    `text` is plain prose, `raw` the same message as its model wrote it in `dialect` (markers included).
-    A `tool` message answers the call `call_id` of tool `name`; `ok` is false when the tool did not do its work, and
-    `value` is what the tool returned, as JSON data, where that is more than its text.
-    `notes` are the ids of injected messages that it carries; `opaque` belongs to a provider and is shown to no other.
+    `text` is plain prose; `raw` is the same message as its model wrote it in `dialect`, markers included. A `tool`
+    message answers the call `call_id` of tool `name`; `ok` is false if the tool failed, and `value` is what the tool
+    returned, as JSON data, if that is more than the text. `notes` are the ids of the injected messages that it carries.
+    `opaque` is data of one provider and is sent to no other.
     """
 
     role: Role
@@ -71,7 +71,7 @@ class Message(Displayed):
     opaque: Any = None
     _encoded: bytes | None = field(
         default=None, init=False, repr=False, compare=False
-    )  # init=False: replace() makes them anew
+    )  # init=False: replace() computes it again
     _views: dict[Any, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -81,36 +81,36 @@ class Message(Displayed):
 
     @property
     def encoded(self) -> bytes:
-        """The bytes of this message, made once; within arguments and values they keep the order in which these were written."""
+        """This message as JSON bytes, made once; the keys of arguments and values keep their order."""
         if self._encoded is None:
             self._encoded = canonical(message_to_json(self), sort=False)
         return self._encoded
 
 
 def user(text: str, **more: Any) -> Message:
-    """Make a user message."""
+    """Return a user message."""
     return Message("user", text, **more)
 
 
 def system(text: str, **more: Any) -> Message:
-    """Make a system message."""
+    """Return a system message."""
     return Message("system", text, **more)
 
 
 def assistant(text: str, **more: Any) -> Message:
-    """Make an assistant message."""
+    """Return an assistant message."""
     return Message("assistant", text, **more)
 
 
 @dataclass(slots=True)
 class Reply:
-    """What came back from one `Think`.
+    """The result of a `Think`.
 
-    A model gives `text`, `calls`, `reasoning`, `usage`, `finish` and `opaque`; the dialect reads the rest out of them:
-    `calls` to perform or an `answer` (None while there are calls), `text` without protocol markup, `raw` as written,
-    `problems` found on the way, `cut` (what was written after an invented observation), and `readable`: false when the
-    reply followed no rule of its dialect. `attempts` counts the model calls behind it, `heard` the injected messages
-    that its request carried.
+    A model returns `text`, `calls`, `reasoning`, `usage`, `finish` and `opaque`; the dialect derives the rest from
+    them: `calls` to perform or an `answer` (None while there are calls), `text` without protocol markup, `raw` as
+    written, `problems` found while reading it, `cut` (the text after an invented observation), and `readable`, which is
+    false if the reply does not follow its dialect. `attempts` is the number of model calls that it took; `heard` are
+    the injected messages that its request carried.
     """
 
     text: str = ""
@@ -130,7 +130,7 @@ class Reply:
     opaque: Any = None
 
     def __add__(self, later: Reply) -> Reply:
-        """Let a later reply take this one's place, and keep what was heard, spent and found wrong on the way to it."""
+        """Return a later reply with this one's attempts, heard messages, problems and cut text added to its own."""
         return replace(
             later,
             attempts=self.attempts + later.attempts,
@@ -141,7 +141,7 @@ class Reply:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What a chat takes over: the injected messages that were heard, then the assistant's own."""
+        """The messages to add to a chat: the injected ones that were heard, then the assistant's own."""
         own = Message(
             "assistant",
             self.text,
@@ -163,8 +163,8 @@ class Reply:
 class Chat:
     """An immutable sequence of messages; `chat + message` shares the past and costs the same at any length.
 
-    Adds a `Message`, a `Reply`, a `str` (a user message) or any iterable of messages. `notes` are the ids of all
-    injected messages in it. Iterating walks it once, oldest first.
+    What is added can be a `Message`, a `Reply`, a `str` (a user message) or any iterable of messages. `notes` are the
+    ids of all injected messages in the chat. Iteration yields the messages, oldest first.
     """
 
     __slots__ = ("_digest", "_rendered", "last", "length", "notes", "past")
@@ -173,19 +173,19 @@ class Chat:
         self.past = past
         self.last = last
         self._digest: str | None = None
-        self._rendered: dict[str, Any] | None = None  # by dialect: what the models room has rendered of it
+        self._rendered: dict[str, Any] | None = None  # by dialect: what `models` rendered from it
         if past is None:
             self.length = 0
             self.notes: frozenset[str] = frozenset()
         elif last is None:
-            raise TypeError("a chat is made with Chat.of(...) of a text, a message or messages, not with Chat(...)")
+            raise TypeError("use Chat.of(...) with a text, a message or messages to make a chat, not Chat(...)")
         else:
             self.length = past.length + 1
             self.notes = past.notes.union(last.notes) if last.notes else past.notes
 
     @classmethod
     def of(cls, messages: str | Message | Chat | Iterable[Any]) -> Chat:
-        """Make a chat of a task: a text, a message, a chat, or messages (also as dicts with `role` and `content`)."""
+        """Return the chat of a task: a text, a message, a chat, or messages (also dicts with `role` and `content`)."""
         if isinstance(messages, Chat):
             return messages
         if isinstance(messages, str | Message):
@@ -206,16 +206,16 @@ class Chat:
         return self.length
 
     def nodes(self) -> Iterator[Chat]:
-        """Walk from this chat back to the empty one, newest first."""
+        """Yield this chat and each chat before it, newest first, without the empty one."""
         chat: Chat | None = self
         while chat is not None and chat.past is not None:
             yield chat
             chat = chat.past
 
     def __iter__(self) -> Iterator[Message]:
-        found = [node.last for node in self.nodes()]
-        found.reverse()
-        return iter(found)  # type: ignore[arg-type]
+        messages = [node.last for node in self.nodes()]
+        messages.reverse()
+        return iter(messages)  # type: ignore[arg-type]
 
     def __getitem__(self, index: int | slice) -> Any:
         if index == -1 and self.last is not None:
@@ -230,7 +230,7 @@ class Chat:
 
     @property
     def digest(self) -> str:
-        """Name this chat by its content; each message is hashed once, however often this is asked."""
+        """A name for the content of this chat; each message is hashed only once."""
         waiting = []
         for node in self.nodes():
             if node._digest is not None:
@@ -243,7 +243,7 @@ class Chat:
 
     @property
     def digest_or_root(self) -> str:
-        """The digest where it is known already, and the empty chat's, which is fixed."""
+        """The digest, if it is known already; otherwise that of the empty chat, which is fixed."""
         return self._digest or "0" * 32
 
     def __repr__(self) -> str:
@@ -254,7 +254,7 @@ EMPTY = Chat()
 
 
 def message_to_json(message: Message) -> dict[str, Any]:
-    """Turn a message into JSON data, with sorted keys of its own; what is at its default is left out."""
+    """Return a message as JSON data, with sorted keys; fields at their default are left out."""
     data: dict[str, Any] = {"role": message.role, "text": message.text}
     for name, default in _DEFAULTS:
         value = getattr(message, name)
@@ -266,7 +266,7 @@ def message_to_json(message: Message) -> dict[str, Any]:
 
 
 def message_from_json(data: dict[str, Any]) -> Message:
-    """Make a message of JSON data, as `message_to_json` gives it."""
+    """Return the message that `message_to_json` wrote as JSON data."""
     data = dict(data)
     data["calls"] = tuple(call_from_json(call) for call in data.get("calls", ()))
     data["notes"] = tuple(data.get("notes", ()))
@@ -274,7 +274,7 @@ def message_from_json(data: dict[str, Any]) -> Message:
 
 
 def call_to_json(call: Call) -> dict[str, Any]:
-    """Turn a call into JSON data, with sorted keys of its own."""
+    """Return a call as JSON data, with sorted keys."""
     data: dict[str, Any] = {"name": call.name, "arguments": call.arguments, "id": call.id}
     if call.raw is not None:
         data["raw"] = call.raw
@@ -286,17 +286,20 @@ def call_to_json(call: Call) -> dict[str, Any]:
 
 
 def call_from_json(data: dict[str, Any]) -> Call:
-    """Make a call of JSON data, as `call_to_json` gives it."""
+    """Return the call that `call_to_json` wrote as JSON data."""
     return Call(**{**data, "coerced": tuple(data.get("coerced", ()))})
 
 
 def message_from_dict(data: Any) -> Message:
-    """Make a message of the dict or the object (`role`, `content`) that other libraries use."""
+    """Return a message made from a dict or an object with `role` and `content`, as other libraries use them.
+
+    Raises `ValueError` if the role is not one of system, user, assistant and tool.
+    """
     get = data.get if isinstance(data, dict) else lambda name, default=None: getattr(data, name, default)
     role, content = get("role"), get("content", "")
     role = getattr(role, "value", role)
     if role not in ("system", "user", "assistant", "tool"):
-        raise ValueError(f"a message needs a role of system, user, assistant or tool, not {role!r}")
+        raise ValueError(f"the role of a message must be system, user, assistant or tool, not {role!r}")
     if isinstance(content, list):
         content = "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     calls = tuple(_call_from_dict(call) for call in get("tool_calls") or ())

@@ -1,4 +1,4 @@
-"""What data is to look like: a name and a JSON schema; and how the text of it becomes a Python object."""
+"""The shape that data should have: a name and a JSON schema; and the function that parses its text."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any, Literal
 from agentkit.errors import OptionError, UsageError
 
 Level = Literal["native", "json", "text"]
-"""How data is asked for: as the arguments of a function that must be called, in JSON mode, or in plain text."""
+"""How data is requested: as the arguments of a function that must be called, in JSON mode, or in plain text."""
 
 LEVELS: tuple[Level, ...] = ("native", "json", "text")
 
-_VALUES = ("default", "const", "enum", "examples")  # what they hold is data, not a schema
+_VALUES = ("default", "const", "enum", "examples")  # their values are data, not schemas
 _REFUSED = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
 @dataclass(slots=True)
 class Shape:
-    """What data is to look like.
+    """The shape that data should have.
 
-    `at_most` is the best level that is left to ask at; what a model cannot do is passed over. With `strict` the data is
-    held to the schema where it is read; without, whoever asked for it does that.
+    `at_most` is the best level that may still be tried; levels that a model does not support are skipped. With
+    `strict`, the reader of the reply checks the data against the schema; otherwise the caller does.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Shape:
 
     @property
     def is_object(self) -> bool:
-        """Whether the data is an object as it stands; other data travels as the `value` of one."""
+        """Whether the data itself is an object; other data is sent as the field `value` of one."""
         return self.schema.get("type") == "object"
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The schema of an object that holds the data, as functions and JSON modes want it."""
+        """The schema of an object that holds the data, as functions and JSON modes require it."""
         if self.is_object:
             return self.schema
         shared: dict[str, Any] = {name: self.schema[name] for name in ("$defs", "definitions") if name in self.schema}
@@ -47,17 +47,17 @@ class Shape:
         return {"type": "object", "properties": {"value": value}, "required": ["value"], **shared}
 
     def unwrapped(self, value: Any) -> tuple[Any, ...]:
-        """Give what a value may stand for: what it carries, where it is an object that carries other data, and itself."""
-        carries = not self.is_object and isinstance(value, dict) and value.keys() == {"value"}
-        return (value["value"], value) if carries else (value,)
+        """Return the possible meanings of a value, the likeliest first: the data that it wraps, if any, and itself."""
+        is_wrapped = not self.is_object and isinstance(value, dict) and value.keys() == {"value"}
+        return (value["value"], value) if is_wrapped else (value,)
 
 
 Parse = Callable[[str], Any]
-"""Makes a Python object of JSON text; raises anything where it does not fit."""
+"""Returns the Python object for a JSON text; raises any exception if the text does not fit."""
 
 
 def shape_of(schema: Any, name: str = "") -> tuple[Shape, Parse]:
-    """Give the shape of a pydantic model, a pydantic `TypeAdapter` or a JSON schema, and what makes an object of its text.
+    """Return the shape of a pydantic model, a pydantic `TypeAdapter` or a JSON schema, and the parser of its text.
 
     Raises `UsageError` for anything else.
     """
@@ -73,21 +73,21 @@ def shape_of(schema: Any, name: str = "") -> tuple[Shape, Parse]:
             _named(name or described.get("title", "")), _untitled(described), strict=False
         ), schema.validate_json
     raise UsageError(
-        f"a schema is a pydantic model, a pydantic TypeAdapter or a JSON schema as a dict, not {schema!r:.200}"
+        f"a schema must be a pydantic model, a pydantic TypeAdapter or a JSON schema as a dict, not {schema!r:.200}"
     )
 
 
 def in_words(error: Exception, longest: int = 1_000) -> str:
-    """Say what is wrong with data: the fields that a validation error names, else the error's own words."""
+    """Return what is wrong with data: the fields that a validation error names, or the error's own text."""
     errors = getattr(error, "errors", None)
     if not callable(errors):
         return (str(error) or type(error).__name__)[:longest]
-    faults = [f"{'.'.join(map(str, fault['loc'])) or 'the data'}: {fault['msg']}" for fault in errors()[:8]]
-    return "; ".join(faults)[:longest]
+    problems = [f"{'.'.join(map(str, item['loc'])) or 'the data'}: {item['msg']}" for item in errors()[:8]]
+    return "; ".join(problems)[:longest]
 
 
 def _untitled(schema: Any) -> Any:
-    """Take out the titles that pydantic gives each field: they repeat its name."""
+    """Return a schema without the titles that pydantic adds to each field: they only repeat its name."""
     if isinstance(schema, list):
         return [_untitled(part) for part in schema]
     if not isinstance(schema, dict):
@@ -100,18 +100,18 @@ def _untitled(schema: Any) -> Any:
 
 
 def _named(name: str) -> str:
-    """Give a name with the letters that APIs accept for a function."""
+    """Return a name with only the characters that APIs accept in the name of a function."""
     return _REFUSED.sub("_", name).strip("_")[:64] or "data"
 
 
 class KeysOf:
-    """Marks a mapping that may only have some keys: `Annotated[Mapping[str, str], KeysOf(PROMPTS)]`."""
+    """An annotation for a mapping with only these keys: `Annotated[Mapping[str, str], KeysOf(PROMPTS)]`."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self.known = tuple(known)
 
     def check(self, name: str, value: Any) -> None:
-        """Check a value. Raises `OptionError` for a key that is not known."""
+        """Check the keys of a mapping. Raises `OptionError` if one is not among the known keys."""
         for key in value or ():
             if key not in self.known:
                 raise OptionError(f"{name} should only have the keys {', '.join(map(repr, self.known))}, not {key!r}")

@@ -1,7 +1,7 @@
-"""Keep secrets out of what is stored and shown: environment variables that look like keys, and keys of the usual formats.
+"""Mask secrets before text is stored or shown: secret environment variables, and keys in common formats.
 
-In doubt a text stays readable: prose, hex digests and UUIDs are not masked. A secret that is encoded in another way
-(base64, URL quoting) is not found.
+When in doubt, text stays readable: prose, hex digests and UUIDs are not masked. A secret that is encoded in some other
+way (base64, URL quoting) is not detected.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ _PLACEHOLDER = re.compile(
 )
 
 _known: tuple[tuple[str, str], ...] = ()
-"""The secret values with their names, the longest first."""
+"""Pairs of a secret value and its name, the longest value first."""
 
 _values_with_spaces: tuple[str, ...] = ()
-"""Those of the secret values that are more than one word."""
+"""The secret values that consist of more than one word."""
 
 _learned: dict[str, str] = {}
 
 
 def refresh(environment: Mapping[str, str] | None = None) -> None:
-    """Read the environment again (or the one that is passed) for values that are secret."""
+    """Look for secret values in the environment again, or in the one that is passed."""
     global _known, _values_with_spaces
     source = os.environ if environment is None else environment
     values = {value: name for name, value in source.items() if _names_a_secret(name) and _may_be_secret(value)}
@@ -82,14 +82,14 @@ def refresh(environment: Mapping[str, str] | None = None) -> None:
 
 
 def learn(value: str, name: str) -> None:
-    """Mask this value too from now on: a key that was passed as an argument, or that comes from a keyring."""
+    """Mask this value, too, from now on: for example, a key that was passed as an argument or read from a keyring."""
     if value not in _learned and _may_be_secret(value):
         _learned[value] = name
         refresh()
 
 
 def mask(text: str) -> str:
-    """Return a text with each secret replaced by `[secret …]`, which names its kind and shows at most a short prefix."""
+    """Return a text with each secret replaced by `[secret …]`, which names its kind and at most a short prefix."""
     if len(text) < 8:
         return text
     masked = text
@@ -108,15 +108,15 @@ def mask(text: str) -> str:
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text is nothing but a key of one of the usual formats."""
+    """Return whether a text consists of nothing but a key in a common format."""
     match = _KEY.fullmatch(text)
     return match is not None and _replace_key(match) != text
 
 
 def mask_json(value: Any, mask: Callable[[str], str] = mask) -> Any:
-    """Return nested data with every text masked, keys included; the same object if nothing changes.
+    """Return nested data with every text masked, keys included; returns the same object if nothing changes.
 
-    What is nested more than 100 levels deep, or contains itself, becomes "…".
+    Data that is nested more than 100 levels deep, or that contains itself, becomes "…".
     """
     return _mask_json(value, mask, set())
 
@@ -146,7 +146,7 @@ def _mask_json(value: Any, mask: Callable[[str], str], above: set[int]) -> Any:
 
 
 def _free_key(key: Any, taken: Mapping[Any, Any]) -> Any:
-    """Return a key that is not taken yet: two secrets may look the same when they are masked."""
+    """Return a key that is not taken yet: two secrets may look the same once they are masked."""
     free, number = key, 2
     while free in taken:
         free, number = f"{key} ({number})", number + 1
@@ -160,7 +160,7 @@ def _mask_item(key: Any, value: Any, mask: Callable[[str], str], above: set[int]
 
 
 class Stream:
-    """A mask for a text that arrives in pieces: what may be the beginning of a secret is held back until it is complete."""
+    """A mask for a text that arrives in pieces: a possible beginning of a secret is held back until it is complete."""
 
     __slots__ = ("_context", "_held_back")
 
@@ -180,7 +180,7 @@ class Stream:
         return self._mask(rest)
 
     def _mask(self, text: str) -> str:
-        """Return a part of the text masked; what comes before it, such as `password=`, decides too."""
+        """Return a part of the text, masked; the text before it matters, too, for example `password=`."""
         if not text:
             return ""
         context, both = mask(self._context), mask(self._context + text)
@@ -193,7 +193,7 @@ _MAX_HELD_BACK = 20_000
 
 
 def _complete_length(text: str) -> int:
-    """Return how many characters come before the last word, and before any secret that may go on there."""
+    """Return the number of characters before the last word, and before any secret that may continue in it."""
     length = len(text.rstrip(_WORD_CHARACTERS))
     if "-----BEGIN " in text:
         length = min(length, _start_of_open_key(text, length))
@@ -203,7 +203,7 @@ def _complete_length(text: str) -> int:
 
 
 def _start_of_open_key(text: str, length: int) -> int:
-    """Return where the first private key begins that does not end within `length` characters."""
+    """Return the position of the first private key that does not end within `length` characters."""
     for begin in _PEM_BEGIN.finditer(text, max(0, len(text) - _MAX_HELD_BACK)):
         end = _PEM_END.search(text, begin.end())
         if begin.end() == len(text) or ("PRIVATE KEY" in begin[0] and (end is None or end.end() > length)):
@@ -212,7 +212,7 @@ def _start_of_open_key(text: str, length: int) -> int:
 
 
 def _start_of_open_value(text: str, value: str, length: int) -> int:
-    """Return where a value begins that does not end within `length` characters, or of which the text has the beginning."""
+    """Return the position of a secret value that may not end within `length` characters."""
     start = text.find(value, max(0, length - len(value) + 1))
     if 0 <= start < length:
         return start
@@ -221,7 +221,7 @@ def _start_of_open_value(text: str, value: str, length: int) -> int:
 
 
 def _mask_named(text: str) -> str:
-    """Return a text without what is secret by what comes before it: a header, a URL, `password=`."""
+    """Return a text with those secrets masked that the text before them reveals: a header, a URL, `password=`."""
     if "://" in text and "@" in text:
         text = _URL.sub(r"\1[secret url password]@", text)
     low = text.lower()
@@ -259,7 +259,7 @@ def _replace_header(match: re.Match[str]) -> str:
 def _replace_private_key(match: re.Match[str]) -> str:
     if match[2]:
         return "[secret private key]"
-    lines = _PEM_LINES.match(match[1])  # without an end, only the lines of the key are masked, not the prose after them
+    lines = _PEM_LINES.match(match[1])  # without an end marker, only the lines of the key are masked, not any prose
     return f"[secret private key]{match[1][lines.end() if lines else 0 :]}"
 
 
@@ -272,7 +272,7 @@ def _replace_named(match: re.Match[str]) -> str:
 
 
 def _is_value(value: str, *, quoted: bool, query: bool = False, equals: bool = False) -> bool:
-    """Return whether a value is a secret, and not a number, a placeholder, code or prose, if its name is that of a secret."""
+    """Return whether a value with a secret's name is really a secret, not a number, a placeholder, code or prose."""
     if len(value) < 4 or value.isdigit() or _PLACEHOLDER.match(value) or value.lower() in _TRIVIAL:
         return False
     if quoted or query:
@@ -294,7 +294,7 @@ def _may_be_secret(value: str) -> bool:
 
 
 def _escaped(value: str) -> str:
-    """Return a value as it is written inside a JSON text."""
+    """Return a value as it appears inside a JSON text."""
     import json
 
     return json.dumps(value)[1:-1]
@@ -305,7 +305,7 @@ def _has_digit(text: str) -> bool:
 
 
 def known() -> list[str]:
-    """Return the names of the environment variables whose values are masked, in order."""
+    """Return the names of the environment variables whose values are masked, sorted."""
     return sorted({name for _, name in _known})
 
 

@@ -1,6 +1,7 @@
-"""What an engine wants next: four steps, and the engine itself.
+"""What an engine can ask for: four kinds of steps; and what an engine is.
 
-A step says what, never how: it holds no client, no clock and no callback, and it is not changed after it is made.
+A step says what to do, never how: it contains no client, no clock and no callback, and it is not changed after it is
+made.
 """
 
 from __future__ import annotations
@@ -49,15 +50,15 @@ def _no_tags() -> Tags:
 
 
 class OfferedTool(Protocol):
-    """What an engine knows of a tool: how it is described to a model."""
+    """What an engine knows about a tool: how it is described to a model."""
 
     @property
     def name(self) -> str:
-        """The name by which the model calls it."""
+        """The name that the model uses to call it."""
 
     @property
     def description(self) -> str:
-        """What it does, for the model."""
+        """A description of what it does, for the model."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -65,7 +66,7 @@ class OfferedTool(Protocol):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Name, description, and the schemas of arguments and result."""
+        """The name, the description, and the schemas of the arguments and the result."""
 
     @property
     def native(self) -> dict[str, Any]:
@@ -83,11 +84,11 @@ Tools = tuple[OfferedTool, ...]
 class Think:
     """Ask a model to continue `chat`; the result is a `Reply`.
 
-    With `choice="none"` the tools are described but the model is asked not to call any. `hears=False` keeps injected
-    messages out of the request. With a `shape` the reply is data: JSON text in `answer`; if there is none, `readable`
-    is false and `problems` say why. The `dialect` of such a reply is the level at which it was asked for, and `finish`
-    is "rejected" if the host does not support that way of asking. If the model of an `optional` step fails, the run
-    goes on with a reply whose `finish` is "error" and which has no `answer`.
+    With `choice="none"`, the tools are described but the model is asked not to call any. `hears=False` keeps injected
+    messages out of the request. With a `shape`, the reply is data, as JSON text in `answer`; if there is no such data,
+    `readable` is false and `problems` say why. The `dialect` of such a reply is the level at which it was requested,
+    and `finish` is "rejected" if the host does not support that level. If the model fails in an `optional` step, the
+    run continues with a reply whose `finish` is "error" and which has no `answer`.
     """
 
     kind: ClassVar[str] = "think"
@@ -131,10 +132,10 @@ class Ask:
 
 @dataclass(slots=True)
 class All:
-    """Do several things side by side, each in a lane of its own; the result is a tuple of their results, in order.
+    """Do several things in parallel, each in its own lane; the result is a tuple of their results, in order.
 
     A part is a step, an engine (a generator, whose return value is its result), or an `After`. At most `limit` parts
-    are under way at a time; 0 means no limit.
+    run at the same time; 0 means no limit.
     """
 
     kind: ClassVar[str] = "all"
@@ -145,17 +146,17 @@ class All:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """The calls, if every part is an `Act`; otherwise nothing."""
+        """The calls, if every part is an `Act`; otherwise an empty tuple."""
         calls = tuple(part.call for part in self.parts if type(part) is Act)
         return calls if len(calls) == len(self.parts) else ()
 
 
 @dataclass(slots=True)
 class After:
-    """A part of an `All` that needs the results of other parts, given by their position.
+    """A part of an `All` that needs the results of other parts; `needs` are their positions.
 
-    Once they are there, `begin(*results)` is called. It returns the part to run, or any other value, which is then the
-    result of this part without anything being done.
+    When those parts have finished, `begin(*results)` is called. It returns the part to run; any other value becomes the
+    result of this part, and nothing is run.
     """
 
     needs: tuple[int, ...]
@@ -183,7 +184,7 @@ Step = Think | Act | Ask | All | Conclude
 class Answer:
     """What an engine returns: the answer, the chat that led to it, and why it ended early, if it did.
 
-    With `propose=False` the engine ends without an answer that anybody should be asked about.
+    With `propose=False`, the answer is taken as it is: the stepper makes no `Conclude` of it.
     """
 
     text: str
@@ -195,9 +196,9 @@ class Answer:
 
 @dataclass(slots=True)
 class End:
-    """Takes the place of a step's result and ends the run with this answer, or only the part of the engine at `scope`.
+    """A value that replaces the result of a step and ends the run with this answer, or only the part at `scope`.
 
-    `scope` is the frame path of a `Scope`; "" is the whole run.
+    `scope` is the frame path of a `Scope`; "" means the whole run.
     """
 
     answer: str
@@ -206,9 +207,9 @@ class End:
 
 
 def problem(step: Any) -> str:
-    """Return what is wrong with what an engine yielded, or "".
+    """Return what is wrong with a value that an engine yielded, or "".
 
-    This is checked when it is yielded, because a check at construction would be paid for again by each `replace`.
+    Steps are checked when they are yielded, because a check at construction would run again at each `replace`.
     """
     kind = type(step)
     if kind is Think:
@@ -227,7 +228,7 @@ def problem(step: Any) -> str:
         hint = "; for several calls, yield Act.each(calls)" if isinstance(call, tuple | list) else ""
         return f"Act takes one Call with a name and a dict of arguments, not {call!r:.200}{hint}"
     if kind is Ask:
-        return "" if isinstance(step.question, str) else f"Ask takes a text, not {step.question!r:.200}"
+        return "" if isinstance(step.question, str) else f"Ask takes a str, not {step.question!r:.200}"
     if kind is All:
         if isinstance(step.parts, tuple | list):
             return ""
@@ -245,10 +246,10 @@ Part = Generator[Step, Any, Any]
 
 
 class Loop:
-    """An engine that has not been given a task yet: a generator function, or its name, with its options.
+    """An engine that has no task yet: a generator function, or its name, with its options.
 
-    `Agent(engine=Loop("reflexion", max_reflections=2, actor="plan_and_execute"))`. A parameter of an engine that is
-    annotated with this type takes another engine: a `Loop`, a generator function, or a name.
+    `Agent(engine=Loop("reflexion", max_reflections=2, actor="plan_and_execute"))`. If a parameter of an engine is
+    annotated with this type, it takes another engine: a `Loop`, a generator function, or a name.
     """
 
     __slots__ = ("engine", "options")
@@ -258,7 +259,7 @@ class Loop:
         self.options = options
 
     def begin(self, task: Any, **offered: Any) -> Engine:
-        """Start the engine on a task. It takes those of the offered options that it has and that are not set already."""
+        """Start the engine on a task and return it; offered options that it has, and that are not set yet, are set."""
         assert callable(self.engine), f"the engine {self.engine!r} is only a name so far; agentkit.Agent looks it up"
         known = _parameters(self.engine)
         return self.engine(task, **{name: value for name, value in offered.items() if name in known} | self.options)
@@ -279,11 +280,11 @@ def _parameters(engine: Callable[..., Engine]) -> frozenset[str]:
 
 
 class Scope:
-    """A part of an engine with tags, limits or a deadline of its own.
+    """A part of an engine with its own tags, limits or deadline.
 
     Delegate to it with `yield from`, or make it a part of an `All`. The stepper keeps track of it: each step inside
-    gets the tags (of a tag that is set twice, the outer one counts), `limits` are those of a budget for all steps
-    inside together, and `seconds` is the time in which they must be done.
+    gets the tags (if a tag is set twice, the outer value counts), `limits` are a budget that all steps inside share,
+    and `seconds` is the time that they may take together.
     """
 
     __slots__ = ("answer", "engine", "limits", "seconds", "tags")
@@ -309,7 +310,7 @@ class Scope:
         return self.send(None)
 
     def send(self, value: Any) -> Step:
-        """Send a result to the engine inside; once the scope has been ended, that is the end of it."""
+        """Send a result to the engine inside and return its next step; if the scope was ended, close the engine."""
         if self.answer is not None:
             self.engine.close()
             raise StopIteration(self.answer)
@@ -325,18 +326,18 @@ class Scope:
 
 
 def tagged(engine: Part, **tags: Any) -> Scope:
-    """Give each step of an engine these tags: `yield from tagged(react(...), episode=2)`."""
+    """Add these tags to each step of an engine: `yield from tagged(react(...), episode=2)`."""
     return Scope(engine, tags=tags)
 
 
 def capped(engine: Part, **limits: float) -> Scope:
-    """Give a nested engine a budget of its own: `yield from capped(react(...), max_model_calls=5)`.
+    """Give a nested engine its own budget: `yield from capped(react(...), max_model_calls=5)`.
 
-    The names are those of `Budget`. When a limit is reached, only this engine ends, with what it has reached so far.
+    The names are those of `Budget`. When a limit is reached, only this engine ends, with the answer that it has so far.
     """
     return Scope(engine, limits=limits)
 
 
 def timed(engine: Part, seconds: float | None) -> Scope:
-    """Give a nested engine a time limit. Only the time in which its steps are being performed counts."""
+    """Give a nested engine a time limit. Only the time during which its steps are being performed counts."""
     return Scope(engine, seconds=seconds)

@@ -1,4 +1,4 @@
-"""What a model call used up."""
+"""What model calls use: tokens, money and calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from agentkit.core.display import Displayed
 
 @dataclass(slots=True)
 class Usage(Displayed):
-    """Tokens, money and calls; `+` adds them up. `cached` is the part of `input`, `reasoning` the part of `output`."""
+    """Tokens, money and calls; `+` adds them up.
+
+    `cached` is the part of `input` that the provider read from its cache, `reasoning` the part of `output` that is
+    reasoning.
+    """
 
     input: int = 0
     output: int = 0

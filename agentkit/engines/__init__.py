@@ -1,1 +1,1 @@
-"""The loops, one file each, and what they share: parsing replies, drafting, plans, structured data. Pure: no I/O."""
+"""The engines, one file each, and what they share: parsing, drafts, plans, structured data. Pure: no I/O."""

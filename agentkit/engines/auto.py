@@ -1,4 +1,4 @@
-"""Choose between ReAct (arXiv:2210.03629) and a plan as a graph (arXiv:2312.04511) by asking which of them fits."""
+"""Ask a model whether ReAct (arXiv:2210.03629) or a plan as a graph (arXiv:2312.04511) fits the task."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from agentkit.engines.react import react
 PROMPTS = {
     "choose": """\
 How should this be worked on?
-STEPWISE: one thing after the other, deciding each time from what came before; for questions and small tasks
-PLANNED: with a plan whose steps are partly independent and can be done at the same time; for tasks with several parts
+STEPWISE: one step after the other, each chosen with the results of the last; for questions and small tasks
+PLANNED: with a plan, some of whose steps are independent and can run at the same time; for tasks with several parts
 Answer with one line: CHOICE: STEPWISE or CHOICE: PLANNED
 
 The tools:
@@ -34,7 +34,7 @@ def auto(
     planned: Loop = Loop(dag),
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Ask once which engine fits the task, and go on with that one; stepwise if the reply does not say."""
+    """Ask once which engine fits the task, and continue with it; `stepwise` if the reply does not say."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     ask = Chat.of(fill(prompt["choose"], tools=list_tools(tools), request=request_of(chat)))
     reply = text_of((yield Think(ask, role="choose", choice="none", hears=False)))

@@ -21,7 +21,7 @@ FINAL ANSWER: the result"""
 def chain_of_thought(
     task: Any, *, tools: tuple[Any, ...] = (), prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None
 ) -> Engine:
-    """Reason step by step in one reply; the answer is what follows FINAL ANSWER:. Tools are not used."""
+    """Reason step by step in one reply; the answer is the text after FINAL ANSWER:. Tools are not used."""
     prompt = prompts_from(PROMPTS, prompts)
     chat = with_instructions(Chat.of(task), prompt["think"])
     reply = yield Think(chat)

@@ -60,7 +60,7 @@ def critic(
     max_critique_rounds: Annotated[int, Ge(1)] = 2,
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Draft an answer (by `actor`, or in one reply), check its claims with tools side by side, and correct what is wrong."""
+    """Draft an answer (by `actor`, or in one reply), check its claims with tools in parallel, and correct errors."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     text = yield from draft(chat, tools, actor)
     for number in range(1, max_critique_rounds + 1 if tools else 1):
@@ -69,7 +69,7 @@ def critic(
         critique = yield Think(ask, role="critique", tags=tags, choice="none", hears=False)
         claims = claims_in(text_of(critique))
         if not claims:
-            break  # it says VERIFIED, or nothing that could be checked
+            break  # the reply says VERIFIED, or names nothing that can be checked
         calls = [to_call(claim, n, tools) for n, claim in enumerate(claims, 1)]
         checks = yield All(tuple(Act(call, "verify", tags) for call in calls), "verify", tags)
         ask = chat + fill(prompt["revise"], request=question_of(chat), draft=text, checks=report(claims, checks))
@@ -78,7 +78,7 @@ def critic(
 
 
 def claims_in(critique: str) -> list[dict[str, str]]:
-    """Read the claims of a critique that name a tool to check them with."""
+    """Return the claims in a critique that name a tool."""
     return [block for block in labelled_blocks(critique, ("Claim",), "Tool", "Tool Input") if "tool" in block]
 
 
@@ -90,7 +90,7 @@ def to_call(claim: dict[str, str], number: int, tools: tuple[Any, ...]) -> Call:
 
 
 def report(claims: list[dict[str, str]], checks: tuple[Message, ...]) -> str:
-    """Return what came of each check."""
+    """Return a report of the claims and the results of their checks."""
     results = shorten([check.text for check in checks])
     return "\n\n".join(
         f'Claim: "{claim["claim"]}"\nTool result: {result}' for claim, result in zip(claims, results, strict=True)

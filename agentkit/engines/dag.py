@@ -1,4 +1,4 @@
-"""A plan as a graph, its steps carried out side by side. After Kim et al. 2023, "An LLM Compiler …", arXiv:2312.04511."""
+"""A plan as a graph whose steps run in parallel. After Kim et al. 2023, "An LLM Compiler …", arXiv:2312.04511."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from agentkit.engines.react import react
 PROMPTS = {
     "plan": """\
 Make a plan for this, of steps that can each be carried out separately. Write a numbered list and nothing else. After
-each step, write in brackets which steps it needs; steps that do not need each other are done at the same time:
+each step, write in brackets which steps it needs; steps that do not need each other run at the same time:
 1. the first step
 2. another step
 3. a step that uses both results [after: 1, 2]
@@ -41,7 +41,7 @@ These tools will be available for the steps:
 You are carrying out one step of this plan:
 {plan}
 
-What is known from earlier steps:
+Results of earlier steps:
 {done}
 
 Now carry out step {number} and nothing else: {step}
@@ -56,14 +56,14 @@ The request: {request}
 Write three parts:
 ACHIEVED: yes or no
 CONFIDENCE: a number from 0 to 1
-ANSWER: the answer as far as it can be given, or, if it cannot, what is missing""",
-    "again": "An earlier plan was carried out, and it was not enough. Do not repeat what is known:\n{done}\n{why}",
+ANSWER: the answer as far as it is known, or what is missing if it is not known at all""",
+    "again": "An earlier plan was carried out, but it was not enough. Do not repeat what is known:\n{done}\n{why}",
 }
 
 
 @dataclass(slots=True)
 class Judgement:
-    """What the model says of the results: whether they answer the request, and the answer as far as it can be given."""
+    """The model's judgement of the results: whether they answer the request, and the answer as far as it is known."""
 
     achieved: bool
     answer: str
@@ -82,7 +82,7 @@ def dag(
     min_confidence: Annotated[float, Ge(0), Le(1)] = 0.8,
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Plan steps that need one another, start each when what it needs is there, judge the outcome, and plan again if need be."""
+    """Plan steps with their dependencies, start each when its inputs are available, judge the results, and replan."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     work = Work(chat, tools, actor, max_step_iterations, step_timeout, prompt["step"])
     known, again, problem, judgement = "", "", "", Judgement(False, "")
@@ -111,7 +111,7 @@ def dag(
 
 @dataclass(slots=True)
 class Work:
-    """What the steps of a plan are carried out with, each by a loop of its own."""
+    """What is needed to carry out the steps of a plan, each with its own loop."""
 
     chat: Chat
     tools: tuple[Any, ...]
@@ -121,22 +121,23 @@ class Work:
     prompt: str
 
     def lanes(self, plan: tuple[Node, ...], at_once: int) -> All:
-        """Return the step that carries out a plan: a lane for each of its steps, which starts when what it needs is there."""
-        places = {node.name: place for place, node in enumerate(plan)}
+        """Return the step that carries out a plan: a lane for each node, which starts when its inputs are available."""
+        positions = {node.name: position for position, node in enumerate(plan)}
         lanes = [
             After(
-                tuple(places[need] for need in node.after), lambda *results, node=node: self.begin(plan, node, results)
+                tuple(positions[need] for need in node.after),
+                lambda *results, node=node: self.begin(plan, node, results),
             )
             for node in plan
         ]
         return All(tuple(lanes), role="steps", tags={"plan": tuple(map(str, plan))}, limit=at_once)
 
     def begin(self, plan: tuple[Node, ...], node: Node, results: tuple[str, ...]) -> Part | str:
-        """Begin a step with the results of those that it needs, or skip it if one of them failed or was skipped."""
+        """Start a step with the results of those that it needs, or skip it if one of them failed or was skipped."""
         known = dict(zip(node.after, results, strict=True))
-        if lost := next((need for need in node.after if known[need].startswith(("FAILED: ", "SKIPPED: "))), ""):
-            word = "failed" if known[lost].startswith("FAILED: ") else "was skipped"
-            return f"SKIPPED: it needs step {lost}, which {word}"
+        if unmet := next((need for need in node.after if known[need].startswith(("FAILED: ", "SKIPPED: "))), ""):
+            state = "failed" if known[unmet].startswith("FAILED: ") else "was skipped"
+            return f"SKIPPED: it needs step {unmet}, which {state}"
         return self.carry_out(plan, node, known)
 
     def carry_out(self, plan: tuple[Node, ...], node: Node, known: dict[str, str]) -> Part:
@@ -151,7 +152,7 @@ class Work:
 
 
 def read_judgement(text: str, known: str, min_confidence: float) -> Judgement:
-    """Read whether the request has been answered, surely enough, and with what."""
+    """Return the judgement in a text; the request is answered if the confidence is at least `min_confidence`."""
     answer = before("CONFIDENCE", before("ACHIEVED", after("ANSWER", text) or "")).strip() or text.strip() or known
     is_yes = not (after("ACHIEVED", text) or "").strip("*_` ").lower().startswith(("no", "false"))
     confidence = score_of((after("CONFIDENCE", text) or "").partition("\n")[0], 1.0)
@@ -160,13 +161,13 @@ def read_judgement(text: str, known: str, min_confidence: float) -> Judgement:
 
 def states(plan: tuple[Node, ...], results: Mapping[str, str]) -> dict[int, str]:
     """Return the state of each step that has a result, by its number in the plan."""
-    words = {"FAILED": "failed", "SKIPPED": "skipped"}
-    found = {n: results[node.name].partition(":")[0] for n, node in enumerate(plan, 1) if node.name in results}
-    return {number: words.get(word, "done") for number, word in found.items()}
+    states = {"FAILED": "failed", "SKIPPED": "skipped"}
+    marks = {n: results[node.name].partition(":")[0] for n, node in enumerate(plan, 1) if node.name in results}
+    return {number: states.get(mark, "done") for number, mark in marks.items()}
 
 
 def report(plan: tuple[Node, ...], results: Mapping[str, str]) -> str:
-    """Return what came of the steps that have a result."""
+    """Return a report of the steps that have a result."""
     shown = [node for node in plan if node.name in results]
     texts = shorten([results[node.name] for node in shown])
     lines = [f"Step {node.name} ({node.task}): {text}" for node, text in zip(shown, texts, strict=True)]

@@ -1,4 +1,4 @@
-"""A first answer, for engines that improve one."""
+"""A first draft, for engines that improve an answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentkit.engines.parsing import answer_of
 
 
 def draft(chat: Chat, tools: tuple[Any, ...], actor: Loop | None) -> Part:
-    """Return the text of a first answer, by another engine or in one reply; its steps are those of round 0."""
+    """Return the text of a first draft, written by another engine or in one reply; its steps belong to round 0."""
     if actor is not None:
         answer = yield from tagged(actor.begin(chat, tools=tools), round=0)
         return answer.text

@@ -26,7 +26,7 @@ from agentkit.engines.react import react
 PROMPTS = {
     "plan": """\
 Before you do anything, make a plan for this. Break it into steps (three to seven are usual) that can each be carried
-out separately, in an order in which each step finds what it needs. Write a numbered list and nothing else:
+out separately, in an order in which each step has what it needs. Write a numbered list and nothing else:
 1. the first step
 2. the second step
 These tools will be available for the steps:
@@ -41,18 +41,18 @@ Done so far:
 Now carry out step {number} and nothing else: {step}
 Answer with its result. If it cannot be done, answer with FAILED: and the reason.""",
     "replan": """\
-A plan for this is being carried out:
+You are carrying out this plan:
 {plan}
 
 Done so far:
 {done}
 
-Step {number} failed. Write a numbered list of the steps to take instead of those that are left.""",
+Step {number} failed. Write a numbered list of steps to replace those that are left.""",
     "synthesize": """\
 All steps of the plan have been carried out:
 {done}
 
-Give the final answer to the request, from these results. If a result is missing, say so.""",
+Give the final answer to the request, based on these results. If a result is missing, say so.""",
 }
 
 
@@ -70,7 +70,7 @@ class Plan:
 
     @property
     def tags(self) -> dict[str, Any]:
-        """What the steps of this engine tell about the plan."""
+        """The plan and the states of its steps, as tags for the steps of the run."""
         failed = {n: "failed" for n, result in enumerate(self.results, 1) if result.startswith("FAILED: ")}
         return {"plan": self.steps, "plan_step": self.number, "plan_states": failed}
 
@@ -78,7 +78,7 @@ class Plan:
         return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, 1))
 
     def report(self) -> str:
-        """Return what came of the steps so far."""
+        """Return a report of the steps so far."""
         done = enumerate(zip(self.steps, shorten(self.results), strict=False), 1)
         return "\n".join(f"Step {number} ({step}): {result}" for number, (step, result) in done) or "(nothing)"
 
@@ -94,10 +94,10 @@ def plan_and_execute(
     max_replans: Annotated[int, Ge(0)] = 2,
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Plan first, then carry out one step after the other, each by a small loop of its own, and sum up."""
+    """Plan first, then carry out one step after the other, each with its own small loop, and summarise the results."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
-    made = yield Think(chat + fill(prompt["plan"], tools=list_tools(tools)), role="plan", choice="none")
-    plan = Plan(numbered_items(text_of(made))[:max_steps])
+    planning = yield Think(chat + fill(prompt["plan"], tools=list_tools(tools)), role="plan", choice="none")
+    plan = Plan(numbered_items(text_of(planning))[:max_steps])
     if not plan.steps:  # no plan could be read, so there are no steps
         return (yield from actor.begin(chat, tools=tools))
     replans = max_replans if replan else 0
@@ -111,9 +111,9 @@ def plan_and_execute(
             replans -= 1
             ask = chat + fill(prompt["replan"], plan=plan, done=plan.report(), number=number)
             states = {"plan_states": plan.tags["plan_states"]}
-            made = yield Think(ask, role="plan", tags={**tags, **states}, choice="none")
-            left = numbered_items(text_of(made)) or plan.steps[number:]
-            plan.steps = (*plan.steps[:number], *left)[:max_steps]
+            planning = yield Think(ask, role="plan", tags={**tags, **states}, choice="none")
+            rest = numbered_items(text_of(planning)) or plan.steps[number:]
+            plan.steps = (*plan.steps[:number], *rest)[:max_steps]
     ask = chat + fill(prompt["synthesize"], done=plan.report())
     answer = answer_of((yield Think(ask, role="synthesize", tags=plan.tags, choice="none"))) or plan.report()
     return Answer(answer, chat + assistant(answer))

@@ -1,14 +1,14 @@
-"""A plan as a graph: steps that need other steps, read from what a model or a person wrote.
+"""A plan as a graph: steps that need other steps, read from the text of a model or a person.
 
-A plan is a numbered list whose items may end, in brackets, with the steps that they need and the model that they want:
+A plan is a numbered list. An item may end with brackets that name the steps that it needs, and the model to use:
 
     1. find the population of Oslo [model: fast]
     2. find the population of Bergen
     3. compare the two [after: 1, 2]
 
-or a JSON list (or an object with such a list under "steps") of objects with "id", "task", "after" and "model". In a
-numbered list only numbers are needs, so that "(after lunch)" stays part of the task; a need that is not a step of the plan
-is ignored.
+A plan can also be a JSON list (or an object with such a list under "steps") of objects with "id", "task", "after" and
+"model". In a numbered list only numbers count as needs, so that "(after lunch)" stays part of the task; a need that is
+not a step of the plan is ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _AFTER = ("after", "needs", "depends_on", "dependencies", "requires")
 
 @dataclass(slots=True, frozen=True)
 class Node:
-    """One step of a plan: its name, the task, the names of the steps that it needs, and the model that it wants."""
+    """One step of a plan: its name, its task, the names of the steps that it needs, and the model to use."""
 
     name: str
     task: str
@@ -45,7 +45,7 @@ class Node:
 
 
 def read_plan(text: str, limit: int = 1000) -> tuple[Node, ...]:
-    """Read the steps of a plan, at most `limit` of them; nothing if there are none.
+    """Return the steps of a plan, at most `limit` of them; an empty tuple if the text contains no plan.
 
     Names are made unique. Needs of steps beyond the limit are kept, so that `find_problem` can say so.
     """
@@ -61,11 +61,11 @@ def read_plan(text: str, limit: int = 1000) -> tuple[Node, ...]:
 
 
 def find_problem(nodes: Iterable[Node]) -> str:
-    """Return why steps can never be done: they need each other in a circle, or a step that does not exist; else ""."""
+    """Return why a plan cannot be carried out, if steps need each other in a circle or need a missing step; else ""."""
     known = {node.name: node for node in nodes}
-    lacking = [f"step {n.name} needs {need}" for n in known.values() for need in n.after if need not in known]
-    if lacking:
-        return f"{', '.join(lacking[:10])}, but the plan has no such step"
+    missing = [f"step {n.name} needs {need}" for n in known.values() for need in n.after if need not in known]
+    if missing:
+        return f"{', '.join(missing[:10])}, but the plan has no such step"
     circle = _circle(known)
     if circle == circle[:1]:
         return f"step {circle[0]} needs itself" if circle else ""
@@ -74,19 +74,19 @@ def find_problem(nodes: Iterable[Node]) -> str:
 
 
 def _circle(known: dict[str, Node]) -> list[str]:
-    """Return the names of the steps of one circle; none if there is no circle."""
+    """Return the names of the steps of a circle; an empty list if there is no circle."""
     left = {name: set(node.after) for name, node in known.items()}
     while free := [name for name, needs in left.items() if not needs & left.keys()]:
         for name in free:
             del left[name]
     if not left:
         return []
-    way: dict[str, None] = {}
+    path: dict[str, None] = {}
     at = next(iter(left))
-    while at not in way:
-        way[at] = None
+    while at not in path:
+        path[at] = None
         at = next(need for need in known[at].after if need in left)
-    names = list(way)
+    names = list(path)
     return names[names.index(at) :]
 
 
@@ -129,7 +129,7 @@ def _first(row: dict[str, Any], names: Iterable[str]) -> Any:
 
 
 def _needs(needs: Iterable[str], known: set[str]) -> tuple[str, ...]:
-    """Return the names of the steps that are needed: a need is the name of a step, or a text that contains some."""
+    """Return the names of the steps that are needed: each need is the name of a step, or a text with several names."""
     words = [word for need in needs for word in ([need] if need in known else re.split(r"[\s,;.&]+", need))]
     names = (word if word in known else re.sub(r"^\D+", "", word) for word in words)
     return tuple(dict.fromkeys(name for name in names if name in known))

@@ -19,7 +19,7 @@ def react(
     max_iterations: Annotated[int, Ge(1)] = 10,
     force_answer: bool = True,
 ) -> Engine:
-    """Think, act, observe, and again, until a thought asks for no action."""
+    """Think, act, observe, and repeat, until a thought asks for no action."""
     chat = Chat.of(task)
     iterations = 0
     while iterations < max_iterations:
@@ -37,7 +37,7 @@ def react(
 
 
 def summary(chat: Chat) -> str:
-    """Return in plain words which tools ran and which failed, for a run that ends without an answer."""
+    """Return a list of the tools that ran and of those that failed, for a run that ends without an answer."""
     steps = [f"{m.name} {'answered' if m.ok else 'failed'}: {m.text[:200]}" for m in chat if m.role == "tool"]
     if not steps:
         return "No answer was reached, and no tool was run."

@@ -1,4 +1,4 @@
-"""Which engine for which task: the choosing table, as data, and what it says about a task."""
+"""A table that says which engine fits which task, as data, and a function that looks up a task in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentkit.errors import Unknown
 
 @dataclass(slots=True, frozen=True)
 class Choice:
-    """One line of the table: what a task shows (`signal`, in words `task`), the engine that fits, why, and what it costs."""
+    """One line of the table: a `signal` of a task, described in `task`; the engine that fits, why, and its cost."""
 
     signal: str
     task: str
@@ -36,53 +36,53 @@ TABLE = (
         "tools",
         "a general question that a few tool calls answer",
         "react",
-        "thinks, acts, reads what came of it, and again; simple and predictable",
+        "thinks, acts, observes, and repeats; simple and predictable",
         "1 model call per iteration",
     ),
     Choice(
         "sub_goals",
         "several steps with distinct sub-goals, one after the other",
         "plan_and_execute",
-        "the plan stands before anything runs, to be read and edited, and each step keeps its own output",
+        "makes the plan before anything runs, so that it can be read and edited, and keeps the result of each step",
         "1 plan, a small loop per step, 1 summary",
     ),
     Choice(
         "correctness",
-        "it must be right, and the first attempt may fail",
+        "the answer must be right, and the first attempt may fail",
         "reflexion",
         "judges its own answer, notes what went wrong, and tries again with that in mind",
-        "a whole ReAct run per episode, and 2 calls more",
+        "a ReAct run and 2 more calls per episode",
     ),
     Choice(
         "multi_hop",
-        "a chain of facts, each found with the one before",
+        "a chain of facts, each needed to find the next",
         "self_ask",
         "asks itself one follow-up question at a time; one search tool, or none, is enough",
         "1 model call per follow-up question",
     ),
     Choice(
         "facts",
-        "the answer holds facts that can be checked",
+        "the answer contains facts that can be checked",
         "critic",
-        "drafts, checks each claim with a tool, and mends only what was wrong",
+        "drafts, checks each claim with a tool, and corrects only what is wrong",
         "1 draft, 2 calls per round of checks",
     ),
     Choice(
         "strategies",
-        "several strategies compete, and the best is wanted",
+        "there are several strategies, and the best one is wanted",
         "tree_of_thoughts",
         "keeps several lines of thought alive, scores them, and follows the best",
-        "the dearest: 2 calls per branch, kept line and level",
+        "the most expensive: 2 calls per branch, kept line and level",
     ),
 )
-"""One line per signal; nothing else in agentkit says which engine fits what."""
+"""One line per signal. This table is the only place that says which engine fits which task."""
 
 
 def recommend(*signals: str) -> list[Choice]:
-    """Give the engines that fit a task with these signals, in the order of the signals; with none, ReAct.
+    """Return the table's lines for these signals of a task, in the order of the signals; without signals, ReAct.
 
-    The engines are no alternatives only: Reflexion goes around another engine, and the steps of a plan are small ReAct
-    loops. Raises `Unknown` for a signal that the table does not have.
+    Engines can also be combined: Reflexion wraps another engine, and the steps of a plan are small ReAct loops. Raises
+    `Unknown` if the table does not have a signal.
     """
     known = {choice.signal: choice for choice in TABLE}
     for signal in signals:

@@ -17,7 +17,7 @@ from agentkit.engines.react import react
 
 PROMPTS = {
     "lessons": """\
-This has been tried before. Keep in mind what was learned:
+You have tried this before. Keep these lessons in mind:
 {lessons}""",
     "evaluate": """\
 Judge this answer. Begin with one word on a line of its own: SATISFACTORY if the answer is right and complete, otherwise
@@ -25,7 +25,7 @@ UNSATISFACTORY. Then say why, in one or two sentences.
 
 The request: {request}
 
-What the tools said:
+The tool results:
 {seen}
 
 The answer: {answer}""",
@@ -36,13 +36,13 @@ Then say why, in one or two sentences.
 
 The request: {request}
 
-What the tools said:
+The tool results:
 {seen}
 
 The answer: {answer}""",
     "reflect": """\
 An attempt at a task was not good enough. Say in one or two sentences what went wrong and what to do differently next
-time, as advice to whoever tries again. Begin with Reflection:
+time, as advice for the next attempt. Begin with Reflection:
 
 The request: {request}
 
@@ -54,7 +54,7 @@ The judgement: {judgement}""",
 
 @dataclass(slots=True)
 class Attempt:
-    """An answer, and how it was judged: whether it is good enough, and its score if one was asked for."""
+    """An answer and its judgement: whether it is good enough, and its score, if there is one."""
 
     answer: str
     ok: bool
@@ -72,7 +72,7 @@ def reflexion(
     lessons: Sequence[str] | LessonStore = (),
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Try, have the answer judged, note what went wrong, and try again with that in mind."""
+    """Try, judge the answer, reflect on what went wrong, and try again with the reflection in mind."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     learned = list(lessons.recall() if isinstance(lessons, LessonStore) else lessons)
     attempts: list[Attempt] = []
@@ -98,7 +98,7 @@ def reflexion(
 
 
 def with_lessons(chat: Chat, lessons: list[str], prompt: Mapping[str, str]) -> Chat:
-    """Return a chat that begins with what was learned."""
+    """Return a chat that begins with the lessons."""
     if not lessons:
         return chat
     listed = "\n".join(f"- {lesson}" for lesson in lessons)
@@ -106,7 +106,7 @@ def with_lessons(chat: Chat, lessons: list[str], prompt: Mapping[str, str]) -> C
 
 
 def judged(answer: str, judgement: str, threshold: float | None) -> Attempt:
-    """Read a judgement: a verdict, or with a threshold a score."""
+    """Return an attempt with its judgement: a verdict, or a score if there is a threshold."""
     if threshold is None:
         return Attempt(answer, verdict_of(judgement) is True, None)
     score = score_of(judgement, 1.0)
@@ -114,7 +114,7 @@ def judged(answer: str, judgement: str, threshold: float | None) -> Attempt:
 
 
 def best_of(attempts: list[Attempt]) -> str:
-    """Return the answer that is good enough, else the one with the best score, else the last one."""
+    """Return the answer that is good enough, or the one with the best score, or the last one."""
     scored = [attempt for attempt in attempts if attempt.score is not None]
     if attempts[-1].ok or not scored:
         return attempts[-1].answer
@@ -122,5 +122,5 @@ def best_of(attempts: list[Attempt]) -> str:
 
 
 def tool_results(chat: Chat) -> str:
-    """List what the tools said in a chat, shortened."""
+    """Return the tool results in a chat, shortened."""
     return "\n".join(f"{m.name}: {m.text[:500]}" for m in chat if m.role == "tool") or "(no tool was used)"

@@ -1,7 +1,7 @@
-"""Engines by name, and what is known of an engine: its parameters, their ranges, its source, and what it may cost.
+"""Engines by name, and facts about an engine: its parameters, their ranges, its source, and its cost.
 
-What a parameter accepts is said by its annotation: a range as in `Annotated[int, Ge(1)]`, a choice as in `Literal["a", "b"]`,
-and a nested engine by `Loop`.
+The annotation of a parameter says what it accepts: a range as in `Annotated[int, Ge(1)]`, a choice as in
+`Literal["a", "b"]`, a nested engine as `Loop`.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ ALIASES = {
     "ovos-critic-loop": "critic",
     "ovos-tree-of-thoughts-loop": "tree_of_thoughts",
 }
-"""The ids by which other systems know these engines."""
+"""The ids that other systems use for these engines."""
 
 Engine = Callable[..., Any]
-"""A generator function: is given a task and options, and returns an engine."""
+"""A generator function that takes a task and options, and returns an engine."""
 
 
 @dataclass(slots=True)
 class Configured:
     """An engine with options that have been checked.
 
-    `options` are JSON data, except for what only a process can hold: a nested engine is a name or a spec such as
-    `{"engine": "react", "max_iterations": 5}`. `given` holds the nested engines that were given as functions, by import
-    path, because some cannot be found again by it.
+    `options` are JSON data; a nested engine is a name or a spec such as `{"engine": "react", "max_iterations": 5}`.
+    `given` holds the nested engines that were passed as functions, by import path, because some cannot be imported by
+    it.
     """
 
     engine: Engine
@@ -93,7 +93,7 @@ def load_engine(name: str) -> Engine:
 
 @functools.cache
 def parameters(engine: Engine) -> tuple[str, ...]:
-    """Return the names of an engine's parameters after the task."""
+    """Return the names of an engine's parameters, without the first one, which is the task."""
     names = list(inspect.signature(engine).parameters.values())[1:]
     return tuple(parameter.name for parameter in names if parameter.kind is not parameter.VAR_KEYWORD)
 
@@ -105,7 +105,7 @@ def takes_any(engine: Engine) -> bool:
 
 
 def defaults(engine: Any) -> dict[str, Any]:
-    """Return the values that an engine's parameters have by default."""
+    """Return the default values of an engine's parameters."""
     function, _ = find(engine)
     known = inspect.signature(function).parameters
     return {name: known[name].default for name in parameters(function)}
@@ -113,35 +113,35 @@ def defaults(engine: Any) -> dict[str, Any]:
 
 @functools.cache
 def _annotations(engine: Engine) -> dict[str, Any]:
-    """Return the annotations of the parameters, evaluated; one that cannot be evaluated is left out."""
+    """Return the evaluated annotations of the parameters; one that cannot be evaluated is left out."""
     written = inspect.get_annotations(engine)
-    found: dict[str, Any] = {}
+    evaluated: dict[str, Any] = {}
     for name in parameters(engine):
         alone = type("alone", (), {"__annotations__": {name: written[name]} if name in written else {}})
         try:
-            found |= inspect.get_annotations(alone, globals=getattr(engine, "__globals__", {}), eval_str=True)
+            evaluated |= inspect.get_annotations(alone, globals=getattr(engine, "__globals__", {}), eval_str=True)
         except Exception:  # a type that only the engine's own module, or a type checker, knows
             continue
-    return found
+    return evaluated
 
 
 @functools.cache
 def loops(engine: Engine) -> frozenset[str]:
-    """Return the names of the parameters that take an engine: those annotated as `Loop`."""
+    """Return the names of the parameters that take an engine: those that are annotated with `Loop`."""
     return frozenset(name for name, hint in _annotations(engine).items() if Loop in _members(hint))
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
-    """Return the types that an annotation allows: of a union its members, without what annotates them."""
+    """Return the types that an annotation allows: the members of a union, without `Annotated`."""
     if typing.get_origin(hint) is typing.Annotated:
         return _members(typing.get_args(hint)[0])
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return tuple(member for each in typing.get_args(hint) for member in _members(each))
+        return tuple(member for part in typing.get_args(hint) for member in _members(part))
     return (hint,)
 
 
 def check(engine: Engine, options: Mapping[str, Any]) -> None:
-    """Check options of an engine. Raises `Unknown` for a name it does not have, `OptionError` for a value out of range."""
+    """Check the options of an engine. Raises `Unknown` for an unknown name, `OptionError` for a value out of range."""
     known, hints, nested = parameters(engine), _annotations(engine), loops(engine)
     for name, value in options.items():
         if name not in known and not takes_any(engine):
@@ -151,7 +151,7 @@ def check(engine: Engine, options: Mapping[str, Any]) -> None:
 
 
 def check_value(name: str, value: Any, hint: Any) -> None:
-    """Check a value against an annotation. Raises `OptionError` that says what it should be."""
+    """Check a value against an annotation. Raises `OptionError`, which says what the value must be."""
     from pydantic import ValidationError
 
     try:
@@ -176,34 +176,34 @@ WRONG_TYPE = {
     "callable_type": "a function",
     "string_too_short": "a string that is not empty",
 }
-"""What is expected, by pydantic's name for a value of another type."""
+"""The expected type, by the name of pydantic's error."""
 
 CLASSES = {"PathLike": "a path", "Collection": "a list, tuple or set", "Sequence": "a list", "Mapping": "a dict"}
 
 
-def _refusal(name: str, value: Any, faults: list[Any]) -> str:
-    """Say what an option must be. Of a union, each type has a fault of its own, unless one fits but for its range."""
-    if inside := [fault for fault in faults if any(isinstance(part, int) for part in fault["loc"])]:
-        faults, name = inside, f"an item of {name}"
-    elif faults[0]["loc"][-1:] == ("[key]",):
+def _refusal(name: str, value: Any, errors: list[Any]) -> str:
+    """Return a sentence that says what an option must be. Each type of a union has its own error."""
+    if inside := [error for error in errors if any(isinstance(part, int) for part in error["loc"])]:
+        errors, name = inside, f"an item of {name}"
+    elif errors[0]["loc"][-1:] == ("[key]",):
         name = f"a key of {name}"
-    types = [_expected_type(fault) for fault in faults]
+    types = [_expected_type(error) for error in errors]
     if all(types):
         *others, last = dict.fromkeys(types)
         expected = f"{', '.join(others)} or {last}" if others else last
     else:
-        message = next(fault["msg"] for fault, kind in zip(faults, types, strict=True) if not kind)
+        message = next(error["msg"] for error, kind in zip(errors, types, strict=True) if not kind)
         message = message.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
         expected = message.removeprefix("Input should be ").removeprefix("Value error, ")
     return f"{name} must be {expected}, not {value!r:.200}"
 
 
-def _expected_type(fault: Any) -> str:
-    """Return what a fault says is expected if it is about the type of the value; otherwise ""."""
-    context = fault.get("ctx") or {}
+def _expected_type(error: Any) -> str:
+    """Return the type that an error expects, or "" if the error is not about the type of the value."""
+    context = error.get("ctx") or {}
     if cls := context.get("class") or context.get("class_name"):
         return CLASSES.get(cls, f"a {cls}")
-    return WRONG_TYPE.get(fault["type"], "")
+    return WRONG_TYPE.get(error["type"], "")
 
 
 @functools.lru_cache(maxsize=256)
@@ -217,7 +217,7 @@ def _adapter(hint: Any) -> Any:
 
 
 def configure(engine: Any, within: str = "engine") -> Configured:
-    """Return an engine with its options checked, for a name, a function, a `Loop`, or a spec with the key "engine".
+    """Return an engine with checked options, for a name, a function, a `Loop`, or a spec with the key "engine".
 
     Raises `Unknown`, `UsageError` or `OptionError`.
     """
@@ -237,28 +237,28 @@ def configure(engine: Any, within: str = "engine") -> Configured:
 def _configured(engine: Any, options: Mapping[str, Any]) -> Configured:
     function, path = find(engine)
     check(function, options)
-    found = Configured(function, path, dict(options))
+    configured = Configured(function, path, dict(options))
     for name in loops(function) & options.keys():
-        found.options[name] = _spell(name, options[name], found.given)
-    return found
+        configured.options[name] = _spell(name, options[name], configured.given)
+    return configured
 
 
 def _spell(name: str, engine: Any, given: dict[str, Engine]) -> Any:
-    """Return a nested engine as JSON data, and note it if it was given as a function."""
+    """Return a nested engine as JSON data; if it was passed as a function, add that to `given`."""
     if engine is None:
         return None
     inner = configure(engine, name)
     given.update(inner.given)
-    own = next((known for known, path in ENGINES.items() if path == inner.path), inner.path)
+    own_name = next((known for known, path in ENGINES.items() if path == inner.path), inner.path)
     if callable(_named(engine)):
         given[inner.path] = inner.engine
     else:
-        own = _named(engine)
-    return {"engine": own, **inner.options} if inner.options or isinstance(engine, Mapping) else own
+        own_name = _named(engine)
+    return {"engine": own_name, **inner.options} if inner.options or isinstance(engine, Mapping) else own_name
 
 
 def _named(engine: Any) -> Any:
-    """Return what names the engine in a `Loop`, a partial or a spec."""
+    """Return the name or function of the engine in a `Loop`, a partial or a spec."""
     if isinstance(engine, Loop):
         return engine.engine
     if isinstance(engine, functools.partial):
@@ -267,7 +267,7 @@ def _named(engine: Any) -> Any:
 
 
 def build(engine: Engine, options: Mapping[str, Any], given: Mapping[str, Engine]) -> dict[str, Any]:
-    """Return the arguments that options in JSON stand for: a `Loop` instead of the name or spec of an engine."""
+    """Return the arguments for options that are JSON data, with a `Loop` instead of each name or spec of an engine."""
     return {**options, **{name: _build(options[name], given) for name in loops(engine) & options.keys()}}
 
 
@@ -286,28 +286,29 @@ def _build(spec: Any, given: Mapping[str, Engine]) -> Loop | None:
 
 
 def forecast(engine: Engine, options: Mapping[str, Any]) -> str:
-    """Return how many model calls a run may take, if the engine can tell: by a function that is its attribute `cost`."""
+    """Return how many model calls a run may take, if the engine has a function `cost` that can tell; otherwise ""."""
     cost = getattr(engine, "cost", None)
     if cost is None:
         return ""
     known = inspect.signature(cost).parameters
     calls = cost(**{name: value for name, value in options.items() if name in known})
-    return f"{'more than a million' if calls > 1_000_000 else f'at most {calls}'} model calls if no answer is found on the way"
+    number = "more than a million" if calls > 1_000_000 else f"at most {calls}"
+    return f"{number} model calls if it finds no answer earlier"
 
 
 def check_recorded(engine: Engine, spec: Mapping[str, Any]) -> None:
-    """Check that an engine has the options with which a run was started. Raises `UsageError`."""
+    """Check that an engine has the options that a run was started with. Raises `UsageError` if not."""
     for name, value in spec["options"].items():
         if name not in parameters(engine):
             raise UsageError(
-                f"the run was started with {name}={value!r}, and {engine.__name__} has no such option: resume it with "
-                f"the engine {spec['engine']}, or with another one that has it"
+                f"the run was started with {name}={value!r}, but {engine.__name__} has no such option: resume it with "
+                f"the engine {spec['engine']}, or with another one that has this option"
             )
 
 
 @functools.cache
 def source(engine: Engine) -> dict[str, Any]:
-    """Return an engine's source text and its digest; both are of an empty text if Python does not have it."""
+    """Return an engine's source text and its digest; both are those of an empty text if the source is not available."""
     try:
         text = inspect.getsource(engine)
     except (OSError, TypeError):
@@ -320,11 +321,11 @@ OTHER_NAMES = {
     **dict.fromkeys(("temperature", "max_tokens", "top_p", "seed"), 'use settings={{"{name}": …}}'),
     **dict.fromkeys(("api_key", "base_url"), "use Agent(OpenAI(…, {name}=…))"),
 }
-"""What options of an agent are called elsewhere, and what to write here."""
+"""The names that options have in other libraries, and what to write here instead."""
 
 
 def hint_for(name: str, engine: Engine) -> str:
-    """Return what to write for an option that an agent does not have; "" if nothing is known."""
+    """Return what to write instead of an option that an agent does not have, or "" if nothing is known."""
     if name in ("max_steps", "max_turns") and name not in parameters(engine):
         name = "max_iterations"
     if name in parameters(engine):

@@ -26,17 +26,17 @@ from agentkit.engines.parsing import (
 
 PROMPTS = {
     "plan": """\
-Plan how to find out what is needed to answer this, before anything is looked up. Write two lines for each step:
+Before you look anything up, plan how to find everything that is needed to answer this. Write two lines for each step:
 Plan: what this step is for
 #E1 = name[input]
 The name is that of a tool below, or LLM, which answers a question by thinking. The input is a question, or the tool's
-arguments as one JSON object; write #E1, #E2 … where the result of an earlier step should be put in. Steps that need no
-other step are done at the same time.
+arguments as one JSON object; write #E1, #E2 … where the result of an earlier step should be inserted. Steps that do not
+need each other run at the same time.
 
 The tools:
 {tools}""",
     "solve": """\
-Answer the question with what was found. Write only the answer.
+Answer the question from the evidence below. Write only the answer.
 
 {evidence}
 
@@ -60,7 +60,7 @@ class Step:
 
     @property
     def needs(self) -> set[str]:
-        """The numbers of the results that the input asks for."""
+        """The numbers of the results that the input refers to."""
         return {match[1] or match[2] for match in _NAMED.finditer(self.input)}
 
     def __str__(self) -> str:
@@ -74,85 +74,88 @@ def rewoo(
     max_steps: Annotated[int, Ge(1)] = 10,
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Plan all look-ups at once, carry them out as soon as what they need is there, and answer from what they found."""
+    """Plan all look-ups first, run each as soon as its inputs are available, and answer from their results."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
-    made = yield Think(chat + fill(prompt["plan"], tools=list_tools(tools)), role="plan", choice="none")
-    plan = read_plan(text_of(made))[:max_steps]
+    planning = yield Think(chat + fill(prompt["plan"], tools=list_tools(tools)), role="plan", choice="none")
+    plan = read_plan(text_of(planning))[:max_steps]
     results = (yield All(tuple(lanes(plan, tools)), role="work")) if plan else ()
-    found = [result if result is not None else missing(step, plan) for step, result in zip(plan, results, strict=True)]
-    evidence = "\n".join(f"{step}\n{text}" for step, text in zip(plan, shorten(found), strict=True))
+    texts = [result if result is not None else missing(step, plan) for step, result in zip(plan, results, strict=True)]
+    evidence = "\n".join(f"{step}\n{text}" for step, text in zip(plan, shorten(texts), strict=True))
     tags = {"plan": tuple(map(str, plan)), "plan_states": states(results)}
-    ask = chat + fill(prompt["solve"], evidence=evidence or text_of(made), request=question_of(chat))
+    ask = chat + fill(prompt["solve"], evidence=evidence or text_of(planning), request=question_of(chat))
     answer = answer_of((yield Think(ask, role="solve", tags=tags, choice="none"))) or evidence
     return Answer(answer, chat + assistant(answer))
 
 
 def read_plan(text: str) -> list[Step]:
-    """Read the steps of a plan; of several with one number, the last counts."""
-    steps = {number: Step(number, tool.strip(), given) for number, tool, given in _STEP.findall(text)}
+    """Return the steps of a plan; if several have the same number, the last one counts."""
+    steps = {number: Step(number, tool.strip(), argument) for number, tool, argument in _STEP.findall(text)}
     return list(steps.values())
 
 
 def lanes(plan: list[Step], tools: tuple[Any, ...]) -> list[Any]:
-    """Return one lane for each step; it starts when the results that it needs are there."""
-    places = {step.number: place for place, step in enumerate(plan)}
-    able = doable(plan)
-    return [lane(plan, place, places, tools) if step.number in able else nothing() for place, step in enumerate(plan)]
+    """Return one lane for each step; it starts when the results that it needs are available."""
+    positions = {step.number: position for position, step in enumerate(plan)}
+    possible = doable(plan)
+    return [
+        lane(plan, position, positions, tools) if step.number in possible else nothing()
+        for position, step in enumerate(plan)
+    ]
 
 
-def lane(plan: list[Step], place: int, places: dict[str, int], tools: tuple[Any, ...]) -> Any:
+def lane(plan: list[Step], position: int, positions: dict[str, int], tools: tuple[Any, ...]) -> Any:
     """Return the lane of one step."""
-    step = plan[place]
-    needs = sorted(step.needs, key=places.__getitem__)
-    tags = {"plan": tuple(map(str, plan)), "plan_step": place + 1, "plan_states": {place + 1: "doing"}}
+    step = plan[position]
+    needs = sorted(step.needs, key=positions.__getitem__)
+    tags = {"plan": tuple(map(str, plan)), "plan_step": position + 1, "plan_states": {position + 1: "doing"}}
 
     def begin(*results: str | None) -> Part:
         return look_up(step, dict(zip(needs, results, strict=True)), tools, tags)
 
-    return After(tuple(places[need] for need in needs), begin) if needs else begin()
+    return After(tuple(positions[need] for need in needs), begin) if needs else begin()
 
 
 def doable(plan: list[Step]) -> set[str]:
-    """Return the numbers of the steps that can be done: those that need only such steps."""
-    able: set[str] = set()
-    while more := {step.number for step in plan if step.needs <= able} - able:
-        able |= more
-    return able
+    """Return the numbers of the steps that can be carried out: those that need only such steps."""
+    possible: set[str] = set()
+    while more := {step.number for step in plan if step.needs <= possible} - possible:
+        possible |= more
+    return possible
 
 
 def nothing() -> After:
-    """Return the lane of a step that cannot be done."""
+    """Return the lane of a step that cannot be carried out."""
     return After((), lambda: None)
 
 
-def look_up(step: Step, found: Mapping[str, Any], tools: tuple[Any, ...], tags: dict[str, Any]) -> Part:
-    """Carry out one step of the plan, with the results of earlier ones put in; return its result."""
+def look_up(step: Step, results: Mapping[str, Any], tools: tuple[Any, ...], tags: dict[str, Any]) -> Part:
+    """Carry out one step of the plan, with earlier results inserted, and return its result."""
     if step.tool.strip("*_` ").upper() == "LLM":
-        ask = Chat.of(filled(step.input, found))
+        ask = Chat.of(filled(step.input, results))
         return answer_of((yield Think(ask, role="work", tags=tags, choice="none")))
     tool = find_tool(step.tool, tools)
-    arguments = filled(arguments_for(tool, step.input), found)
+    arguments = filled(arguments_for(tool, step.input), results)
     result = yield Act(Call(tool.name if tool else step.tool, arguments, f"E{step.number}"), "work", tags)
     return result.text
 
 
-def filled(value: Any, found: Mapping[str, Any]) -> Any:
-    """Put results where a text names them, also in the texts of a JSON object; a name without a result stays as it is."""
+def filled(value: Any, results: Mapping[str, Any]) -> Any:
+    """Return a text, or JSON data with texts, with results in place of their names; other names are left alone."""
     if isinstance(value, dict):
-        return {name: filled(inner, found) for name, inner in value.items()}
+        return {name: filled(inner, results) for name, inner in value.items()}
     if isinstance(value, list):
-        return [filled(inner, found) for inner in value]
-    return (
-        _NAMED.sub(lambda match: found.get(match[1] or match[2], match[0]), value) if isinstance(value, str) else value
-    )
+        return [filled(inner, results) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return _NAMED.sub(lambda match: results.get(match[1] or match[2], match[0]), value)
 
 
 def missing(step: Step, plan: list[Step]) -> str:
-    """Return what a step waited for in vain."""
-    lacking = step.needs - doable(plan)
-    return f"(not done: it needs {', '.join('#E' + number for number in sorted(lacking))})"
+    """Return a note that says which results a step needs but cannot get."""
+    unavailable = step.needs - doable(plan)
+    return f"(not done: it needs {', '.join('#E' + number for number in sorted(unavailable))})"
 
 
 def states(results: tuple[Any, ...]) -> dict[int, str]:
     """Return the state of each step, by its number in the plan."""
-    return {place: "skipped" if result is None else "done" for place, result in enumerate(results, 1)}
+    return {number: "skipped" if result is None else "done" for number, result in enumerate(results, 1)}

@@ -28,14 +28,14 @@ from agentkit.engines.parsing import (
 )
 
 FINAL = "So the final answer is"
-UNANSWERED = "(the other questions were not looked up: no more are possible)"
+UNANSWERED = "(the other questions were not looked up: the limit has been reached)"
 PROMPTS = {
     "ask": """\
-Answer by asking yourself the simpler questions that lie behind the one you were asked. When something must be found out
-first, write it on a line of its own and stop there:
+Break the question down into simpler ones, and ask yourself these first. When you need to find something out, write a
+line like this and stop there:
 Follow up: one simple question
-Its answer comes back to you as a line that begins with "Intermediate answer:". Questions that do not depend on each
-other may be asked together, one per line. When you know enough, finish with a line like this:
+You will get its answer as a line that begins with "Intermediate answer:". You may ask several questions together, one
+per line, if they do not depend on each other. When you know enough, finish with a line like this:
 So the final answer is: the answer""",
     "tools": """
 
@@ -49,7 +49,7 @@ Tool Input: the question for it, or its arguments as one JSON object
 
 @dataclass(slots=True)
 class Reading:
-    """What a reply of the model says: the final answer, or the follow-up questions that come first; and its own text."""
+    """The content of a reply: the final answer, or the follow-up questions that come first; and the text itself."""
 
     text: str
     final: str
@@ -64,7 +64,7 @@ def self_ask(
     max_follow_ups: Annotated[int, Ge(1)] = 8,
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Ask follow-up questions, answer each by a tool, by `actor`, or else by the model, until the final answer is known."""
+    """Ask follow-up questions, answer each with a tool, `actor` or the model, until the final answer is known."""
     prompt = prompts_from(PROMPTS, prompts)
     about_tools = fill(prompt["tools"], tools=list_tools(tools)) if tools else ""
     chat = with_instructions(Chat.of(task), prompt["ask"] + about_tools)
@@ -78,16 +78,16 @@ def self_ask(
         if not left:
             chat, interrupted = chat + prompt["now"], "max_follow_ups"
             continue
-        taken = reading.questions[:left]
-        left -= len(taken)
-        found = [result_text(result) for result in (yield look_up(taken, tools, actor))]
-        found += [UNANSWERED] if len(taken) < len(reading.questions) else []
+        questions = reading.questions[:left]
+        left -= len(questions)
+        answers = [result_text(result) for result in (yield look_up(questions, tools, actor))]
+        answers += [UNANSWERED] if len(questions) < len(reading.questions) else []
         chat += (*reply.heard, assistant(reading.text.strip()))
-        chat += user("\n".join(f"Intermediate answer: {answer}" for answer in shorten(found)))
+        chat += user("\n".join(f"Intermediate answer: {answer}" for answer in shorten(answers)))
 
 
 def read(text: str, *, can_look_up: bool) -> Reading:
-    """Read a reply. An intermediate answer that the model has made up is not believed if it could be looked up."""
+    """Return the content of a reply. An intermediate answer that the model made up is ignored if it can look it up."""
     if can_look_up or after(FINAL, text) is None:
         text = before("Intermediate answer", text)
     final = before("Follow up", after(FINAL, text) or "").strip()
@@ -96,7 +96,7 @@ def read(text: str, *, can_look_up: bool) -> Reading:
 
 
 def look_up(questions: list[dict[str, str]], tools: tuple[Any, ...], actor: Loop | None) -> All:
-    """Return the step that answers several questions side by side."""
+    """Return the step that answers several questions in parallel."""
     if tools and actor is None:
         calls = [to_call(question, number, tools) for number, question in enumerate(questions, 1)]
         return All(tuple(Act(call, "follow_up") for call in calls), role="follow_up")
@@ -107,19 +107,19 @@ def look_up(questions: list[dict[str, str]], tools: tuple[Any, ...], actor: Loop
 
 
 def to_call(question: dict[str, str], number: int, tools: tuple[Any, ...]) -> Call:
-    """Return the call that a question asks for: of the tool that it names, or else of the first one."""
-    wanted = question.get("tool", "")
-    tool = find_tool(wanted, tools) if wanted else tools[0]
+    """Return the call that answers a question: of the tool that it names, or of the first tool."""
+    name = question.get("tool", "")
+    tool = find_tool(name, tools) if name else tools[0]
     arguments = arguments_for(tool, question.get("follow up") or question.get("tool input", ""))
-    return Call(tool.name if tool else wanted, arguments, f"follow_up_{number}")
+    return Call(tool.name if tool else name, arguments, f"follow_up_{number}")
 
 
 def result_text(result: Message | Answer | Reply) -> str:
-    """Return what a tool, an engine or the model answered."""
+    """Return the answer of a tool, an engine or the model."""
     return answer_of(result) if isinstance(result, Reply) else result.text
 
 
 def unfinished(chat: Chat) -> str:
-    """Return what was found, for a model that goes on asking when no more questions are possible."""
-    found = [m.text for pair in pairwise(chat) for m in pair if pair[1].text.startswith("Intermediate answer: ")]
-    return "\n".join(["No final answer was reached. This is what was asked and found:", *found])
+    """Return the questions and answers so far, for a model that keeps asking after the limit."""
+    texts = [m.text for pair in pairwise(chat) for m in pair if pair[1].text.startswith("Intermediate answer: ")]
+    return "\n".join(["No final answer was reached. These questions were asked and answered:", *texts])

@@ -29,7 +29,7 @@ The request: {request}
 The drafts so far, each with the feedback of a reader:
 {history}
 
-Write the next draft, with everything fixed that the reader named. Write only the draft.""",
+Write the next draft, and fix everything that the reader named. Write only the draft.""",
 }
 
 

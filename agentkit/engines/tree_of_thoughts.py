@@ -1,7 +1,7 @@
 """Tree of thoughts. Yao et al. 2023, "… Deliberate Problem Solving with Large Language Models", arXiv:2305.10601.
 
-`bfs` and `dfs` are the two algorithms of the paper: both propose the next thoughts, have them scored, and go on from the
-best, until a thought gives the answer.
+`bfs` and `dfs` are the two algorithms of the paper: both propose the next thoughts, score them, and continue from the
+best, until a thought contains the answer.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Work towards an answer one step at a time.
 The steps so far:
 {steps}
 
-Give only the next step, in a few sentences. Others are asked for the next step as well, so take an approach of your own.
+Give only the next step, in a few sentences. Others are also asked for the next step, so choose your own approach.
 If this step gives the answer, write it on a last line like this: ANSWER: the answer""",
     "evaluate": """\
-How promising is this line of thought? Judge whether it is right so far and leads to an answer.
+How promising is this line of thought? Judge whether it is right so far and will lead to an answer.
 Finish with a line like this, with a number from 0 (hopeless) to 10 (sure to succeed):
 Score: 5
 
@@ -38,14 +38,14 @@ The steps so far:
 This is the best line of thought that was found:
 {steps}
 
-Give the answer now, from what is known so far, on a line like this: ANSWER: the answer""",
+Give the answer now, based on what is known so far, on a line like this: ANSWER: the answer""",
 }
 MANY = 1_000_000
 
 
 @dataclass(slots=True)
 class Branch:
-    """A line of thought: the name of its last node ("2.1" is the first thought after the second), its steps, its score."""
+    """A line of thought: its last node ("2.1" is the first thought after the second), its steps, and its score."""
 
     node: str = ""
     steps: tuple[str, ...] = ()
@@ -53,12 +53,12 @@ class Branch:
 
     @property
     def answer(self) -> str:
-        """The answer that its last step gives, if it does."""
+        """The answer that its last step contains, or ""."""
         return conclusion(self.steps[-1]) if self.steps else ""
 
     @property
     def ancestors(self) -> list[str]:
-        """The names of the nodes on the way to its last node, and that node."""
+        """The names of its nodes, from the root to its last node."""
         parts = self.node.split(".")
         return [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
 
@@ -68,7 +68,7 @@ class Branch:
 
 @dataclass(slots=True)
 class Tree:
-    """The search: what is asked, with which prompts, how wide and deep; and what the next step tells about it, as tags."""
+    """The search: its task, prompts, width and depth, and the tags that the next step carries."""
 
     chat: Chat
     prompts: Mapping[str, str]
@@ -90,10 +90,11 @@ def tree_of_thoughts(
     min_score: Annotated[float, Ge(0), Le(10)] = 4.0,
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Propose several next thoughts at once, score them at once, and go on from the best, until one gives the answer.
+    """Propose thoughts in parallel, score them in parallel, and continue from the best, until one has the answer.
 
-    "bfs" keeps the `beam_width` best of each level; "dfs" follows the best first and turns back where no thought scores
-    `min_score` of 10, or at `max_depth`. Thoughts with equal scores keep the order of their proposals. Tools are not used.
+    "bfs" keeps the `beam_width` best thoughts of each level. "dfs" follows the best thought first, and turns back at
+    `max_depth` or if no thought scores at least `min_score` of 10. Thoughts with equal scores keep the order in which
+    they were proposed. Tools are not used.
     """
     tree = Tree(Chat.of(task), prompts_from(PROMPTS, prompts), n_branches, beam_width, max_depth, min_score)
     tree.tags = {"cost": cost(n_branches, beam_width, max_depth, search)}
@@ -112,8 +113,8 @@ def bfs(tree: Tree) -> Part:
     level = best = [Branch()]
     for _ in range(tree.max_depth):
         thoughts = yield from propose(tree, level)
-        if found := answered(thoughts):
-            return found
+        if solution := answered(thoughts):
+            return solution
         ranked = yield from evaluate(tree, thoughts)
         level = best = ranked[: tree.beam_width]
         note(tree, ranked, level)
@@ -121,12 +122,12 @@ def bfs(tree: Tree) -> Part:
 
 
 def dfs(tree: Tree) -> Part:
-    """Depth first: follow the best thought, and turn back where none is good enough. Return as `bfs` does."""
+    """Depth first: follow the best thought, and turn back if none is good enough. Return the same as `bfs`."""
     stack, best = [Branch()], Branch()
     while stack:
         thoughts = yield from propose(tree, [stack.pop()])
-        if found := answered(thoughts):
-            return found
+        if solution := answered(thoughts):
+            return solution
         ranked = yield from evaluate(tree, thoughts)
         best = max(ranked[0], best, key=lambda branch: (len(branch.steps), branch.score))
         promising = [branch for branch in ranked if branch.score >= tree.min_score]
@@ -137,23 +138,23 @@ def dfs(tree: Tree) -> Part:
 
 
 def propose(tree: Tree, branches: list[Branch]) -> Part:
-    """Ask for the next thoughts of all branches at once; return the branches that they make."""
-    places = [(b, f"{b.node}.{k}".lstrip(".")) for b in branches for k in range(1, tree.n_branches + 1)]
-    asked = [(tree.chat + fill(tree.prompts["propose"], steps=branch), branch.node, node) for branch, node in places]
+    """Ask for the next thoughts of all branches in parallel, and return the new branches."""
+    children = [(b, f"{b.node}.{k}".lstrip(".")) for b in branches for k in range(1, tree.n_branches + 1)]
+    asks = [(tree.chat + fill(tree.prompts["propose"], steps=branch), branch.node, node) for branch, node in children]
     thinks = [
-        Think(ask, (), "propose", {**tree.tags, "node": node, "parent": above}, "none") for ask, above, node in asked
+        Think(ask, (), "propose", {**tree.tags, "node": node, "parent": parent}, "none") for ask, parent, node in asks
     ]
     replies = yield All(tuple(thinks), role="propose", tags=tree.tags)
-    thoughts = zip(places, replies, strict=True)
+    thoughts = zip(children, replies, strict=True)
     return [Branch(node, (*b.steps, text_of(reply).strip()), b.score) for (b, node), reply in thoughts]
 
 
 def evaluate(tree: Tree, thoughts: list[Branch]) -> Part:
-    """Have all thoughts scored at once, and return them with their scores, the best first; one without a score gets 5."""
+    """Score all thoughts in parallel, and return them, best first; a thought without a score gets 5."""
     request = request_of(tree.chat)
-    asked = [Chat.of(fill(tree.prompts["evaluate"], request=request, steps=branch)) for branch in thoughts]
+    asks = [Chat.of(fill(tree.prompts["evaluate"], request=request, steps=branch)) for branch in thoughts]
     tags = [{"node": branch.node, "parent": branch.node.rpartition(".")[0]} for branch in thoughts]
-    thinks = [Think(ask, (), "evaluate", tag, "none", False) for ask, tag in zip(asked, tags, strict=True)]
+    thinks = [Think(ask, (), "evaluate", tag, "none", False) for ask, tag in zip(asks, tags, strict=True)]
     replies = yield All(tuple(thinks), role="evaluate")
     scores = [score_of(text_of(reply), 10.0) for reply in replies]
     scored = zip(thoughts, scores, strict=True)
@@ -162,24 +163,24 @@ def evaluate(tree: Tree, thoughts: list[Branch]) -> Part:
 
 
 def answered(thoughts: list[Branch]) -> Branch | None:
-    """Return the first branch that gives the answer."""
+    """Return the first branch that contains the answer, or None."""
     return next((branch for branch in thoughts if branch.answer), None)
 
 
 def conclusion(text: str) -> str:
-    """Return the answer that a text ends in, if it does."""
+    """Return the answer at the end of a text, or ""."""
     return after("ANSWER", text) or after("FINAL ANSWER", text) or ""
 
 
 def note(tree: Tree, ranked: list[Branch], kept: list[Branch]) -> None:
-    """Note, for the steps that follow, how the thoughts were scored and which were given up."""
+    """Set the tags of the next steps: the scores of the thoughts, and which of them were given up."""
     alive = {branch.node for branch in kept}
     pruned = [branch.node for branch in ranked if branch.node not in alive]
     tree.tags = {"scores": {branch.node: branch.score for branch in ranked}, "pruned": pruned}
 
 
 def cost(n_branches: int = 3, beam_width: int = 2, max_depth: int = 4, search: str = "bfs") -> int:
-    """Count the model calls of a run that finds no answer on the way: two for each thought, and one for the answer.
+    """Return the model calls of a run that finds no answer before the end: two per thought, and one for the answer.
 
     Counting stops above a million.
     """

@@ -1,1 +1,1 @@
-"""What decides before a step is performed: breakpoints, approvals, effects, budgets, deadlines."""
+"""Gates, which decide before a step is performed: breakpoints, approvals, effects, budgets, deadlines."""

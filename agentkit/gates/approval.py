@@ -1,4 +1,4 @@
-"""Calls that need a person's yes."""
+"""Ask a person before certain calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentkit.stepper.stepper import Pending
 
 
 def approval(is_needed: Callable[[Call], bool]) -> Gate:
-    """Return a gate that asks before each call for which `is_needed(call)` is true."""
+    """Return a gate that asks a person before each call for which `is_needed(call)` is true."""
 
     @gate(Act)
     def ask(pending: Pending, state: State) -> Verdict | None:

@@ -1,4 +1,4 @@
-"""How gates are asked: the first verdict counts, and a gate that fails has not let the step pass."""
+"""How gates are asked: the first verdict counts, and a gate that raises does not let the step pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentkit.stepper.stepper import Pending
 
 
 def ask_gates(gates: Iterable[Gate], pending: Pending, state: State) -> Verdict | None:
-    """Return the first verdict on a step. If a gate raises, a person decides."""
+    """Return the first verdict on a step. If a gate raises, a person has to decide."""
     for look in gates:
         try:
             verdict = look(pending, state)
@@ -29,7 +29,7 @@ def ask_gates(gates: Iterable[Gate], pending: Pending, state: State) -> Verdict 
 
 
 def _has_passed(look: Gate, verdict: Verdict, pending: Pending, state: State) -> bool:
-    """Return whether a person has said yes to what a gate asks: to this step, or always to its tool.
+    """Return whether a person has approved what a gate asks about: this step, or every call of its tool.
 
     An approval does not extend a budget, and "always" does not cover a call that may have run already.
     """
@@ -47,6 +47,6 @@ def _name(pending: Pending) -> str:
 
 @gate(Ask)
 def question(pending: Pending, state: State) -> Verdict | None:
-    """Leave a question of the engine to a person."""
+    """Ask a person the question that the engine asks."""
     assert type(pending.step) is Ask
     return Verdict("ask", pending.step.question)

@@ -1,4 +1,4 @@
-"""Breakpoints: pause where something happens."""
+"""Breakpoints: pause a run when something happens."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from agentkit.trace.trace import Trace
 
 @dataclass(slots=True)
 class _Calls:
-    """The calls of a tree, by what they ask for; a tree only grows, and what is known of it is not read again."""
+    """The calls in a tree, by name and arguments; a tree only grows, so each entry is read only once."""
 
     last: int = 0
     ids: dict[bytes, set[int]] = field(default_factory=dict)
 
     def has(self, pending: Pending, trace: Trace) -> bool:
-        """Return whether a call is already on the line, or pending before this one with the same arguments."""
+        """Return whether a call with the same arguments is on the line already, or is pending before this one."""
         first, self.last = self.last + 1, trace.latest
         for number in range(first, self.last + 1):
             entry = trace.tree.entries.get(number)
@@ -45,11 +45,11 @@ def _key(call: Call) -> bytes:
 
 @dataclass(slots=True)
 class Breakpoint:
-    """Pause where something happens; exactly one condition is set.
+    """A breakpoint: it pauses a run when its condition is met; it has exactly one condition.
 
-    `tool` and `role` are names, `line` is a line of the engine's file (or of the one whose path ends in `file`), `error` a
-    tool or model that failed, `repeat` a call of the same tool with the same arguments as an earlier one, `when` a
-    predicate of the entry that was just made. `number` names a breakpoint as long as the process lives.
+    `tool` and `role` are names, `line` is a line of the engine's file (or of the file whose path ends in `file`),
+    `error` is a tool that failed, `repeat` is a call of the same tool with the same arguments as an earlier one, and
+    `when` is a predicate of the entry that was just recorded. `number` identifies the breakpoint in this process.
     """
 
     CONDITIONS: ClassVar = ("tool", "role", "line", "error", "repeat", "when")
@@ -67,7 +67,7 @@ class Breakpoint:
 
     @classmethod
     def of(cls, condition: dict[str, Any]) -> Breakpoint:
-        """Make a breakpoint of a condition given by name. Raises `Unknown` if there is no condition of that name."""
+        """Return a breakpoint with conditions given by name. Raises `Unknown` for an unknown name."""
         for name in condition:
             if name not in (*cls.CONDITIONS, "file"):
                 raise Unknown("breakpoint condition", name, cls.CONDITIONS)
@@ -77,11 +77,11 @@ class Breakpoint:
         conditions = [self.tool, self.role, self.line, self.error or None, self.repeat or None, self.when]
         if sum(condition is not None for condition in conditions) != 1:
             raise UsageError(
-                "a breakpoint has exactly one condition: tool=, role=, line=, error=True, repeat=True or when="
+                "a breakpoint needs exactly one condition: tool=, role=, line=, error=True, repeat=True or when="
             )
 
     def before(self, pending: Pending, trace: Trace) -> str:
-        """Return where to pause before a step, as in "on tool look", or ""."""
+        """Return why to pause before a step, for example "on tool look", or ""."""
         step = pending.step
         if self.role is not None and step.role == self.role:
             return f"on role {self.role}"
@@ -98,7 +98,7 @@ class Breakpoint:
         return frame.line == self.line and (frame.file.endswith(self.file) if self.file else not frame.around)
 
     def after(self, entry: Entry) -> str:
-        """Return where to pause after a step, or ""."""
+        """Return why to pause after a step, or ""."""
         if self.error and entry.kind == "act" and not entry.result.ok:
             return f"on a failure of {entry.result.name}"
         if self.when is None:
@@ -110,7 +110,7 @@ class Breakpoint:
 
 
 def hit(breakpoints: Iterable[Breakpoint], look: Callable[[Breakpoint], str]) -> str:
-    """Return why breakpoints pause the run, or ""; each one that is hit counts it. `look` asks one of them."""
+    """Return why the run pauses, or "", and count the hits. `look` returns the reason of one breakpoint."""
     reasons = []
     for breakpoint in list(breakpoints):
         if breakpoint.enabled and (why := look(breakpoint)):

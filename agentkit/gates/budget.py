@@ -1,7 +1,8 @@
 """Budgets: limits on what a run, or a part of it, may spend, checked before every model call and every tool call.
 
-What was spent is read from the entries, so that it is the same after a resume. Calls that run side by side reserve what
-they will probably take, so that together they do not overspend; when they are done, what they really took counts.
+The amounts spent are read from the entries, so that they are the same after a resume. Calls that run in parallel
+reserve what they will probably spend, so that together they do not exceed a limit; when they have ended, the real
+amount counts.
 """
 
 from __future__ import annotations
@@ -34,21 +35,22 @@ NAMES = {
     "max_tool_calls": ("tool calls", "tool call"),
     "max_iterations": ("iterations", "iteration"),
 }
-"""The limits, and how they are called in a sentence."""
+"""The limits, and what they are called in a sentence."""
 
 OUTPUT = 4_000
-"""Tokens that are reserved for a reply before any reply is known, unless the settings name a maximum."""
+"""The tokens to reserve for a reply while no reply is known, unless the settings set a maximum."""
 
 _STEPS, _TEXT = 20, 200
 
 
 @dataclass(slots=True)
 class Budget:
-    """What a run may spend; None means no limit. Tokens and money are as the models report them, time is in seconds.
+    """What a run may spend; None means no limit. Tokens and money are as reported by the models; time is in seconds.
 
-    When the fraction `warn_at` of a limit is reached, an event tells so. At the limit the run waits and asks if `ask` is
-    true, or if it is None and there is a notebook: `approve()` then goes on with as much again, `reject()` ends the run.
-    Otherwise the run ends, with what it has reached as its answer. Raises `ValueError` for a limit that is not above 0.
+    When the fraction `warn_at` of a limit is reached, there is an event. At the limit, the run waits for a person if
+    `ask` is true, or if it is None and this is a notebook: `approve()` then allows as much again, and `reject()` ends
+    the run. Otherwise the run ends, and its answer is what it has done so far. Raises `ValueError` for a limit that is
+    not above 0.
     """
 
     max_tokens: float | None = None
@@ -73,12 +75,12 @@ class Budget:
 
     @classmethod
     def of(cls, spec: Budget | Mapping[str, Any]) -> Budget:
-        """Make a budget of limits by name. Raises `Unknown` if there is no limit of that name."""
+        """Return a budget with limits given by name. Raises `Unknown` for an unknown name."""
         if isinstance(spec, Budget):
             return spec
         known = [field.name for field in fields(cls)]
         if not isinstance(spec, Mapping):
-            raise ValueError(f"a budget is a Budget or a dict of limits ({', '.join(NAMES)}), not {spec!r}")
+            raise ValueError(f"a budget must be a Budget or a dict of limits ({', '.join(NAMES)}), not {spec!r}")
         for name in spec:
             if name not in known:
                 raise Unknown("limit of a budget", name, known)
@@ -91,9 +93,9 @@ class Budget:
 
 
 class Meter:
-    """Count what the entries at a frame path, and below it, have spent. Money is in the currency of the model's prices.
+    """A count of what the entries at a frame path and below have spent; money is in the currency of the model's prices.
 
-    Time is that in which at least one step was being performed; a run that is held spends none.
+    Time only counts while at least one step is being performed; a run that is paused spends none.
     """
 
     def __init__(self, path: str = "") -> None:
@@ -106,7 +108,7 @@ class Meter:
         self._until = 0.0
 
     def read(self, state: State) -> dict[str, float]:
-        """Take in the entries that are new since the last time; return all that was spent, by the name of the limit."""
+        """Read the entries that are new since the last time; return all that was spent, by the name of the limit."""
         trace = state.trace
         for number in range(self._last + 1, trace.latest + 1):
             entry = trace.tree.entries.get(number)
@@ -142,27 +144,27 @@ class Meter:
         self._until = max(self._until, entry.ended)
 
     def expect(self, pending: Pending, settings: Mapping[str, Any]) -> dict[str, float]:
-        """Estimate what a step that is being performed will have spent, by the name of the limit."""
+        """Return an estimate of what a step that is being performed will spend, by the name of the limit."""
         step = pending.step
         if type(step) is Act:
             return {"max_tool_calls": 1}
         if type(step) is not Think:
             return {}
-        asked = max(self.largest.input, sum(map(tokens, step.chat)) + tokens_of_tools(step.tools))
-        told = self.largest.output or int(settings.get("max_tokens") or OUTPUT)
+        input_ = max(self.largest.input, sum(map(tokens, step.chat)) + tokens_of_tools(step.tools))
+        output = self.largest.output or int(settings.get("max_tokens") or OUTPUT)
         price = self.usage.cost / self.usage.total if self.usage.total and self.usage.cost else float("inf")
         return {
-            "max_tokens": asked + told,
-            "max_input_tokens": asked,
-            "max_output_tokens": told,
-            "max_cost": (asked + told) * price,
+            "max_tokens": input_ + output,
+            "max_input_tokens": input_,
+            "max_output_tokens": output,
+            "max_cost": (input_ + output) * price,
             "max_model_calls": 1,
             "max_iterations": step.role == "thought",
         }
 
 
 class BudgetGate:
-    """The gate of a budget, one for each run; it also enforces the limits of the scopes that a step is in."""
+    """The gate of a run's budget; it also enforces the limits of the scopes that a step is in."""
 
     kinds = ("think", "act", "conclude")
 
@@ -175,7 +177,7 @@ class BudgetGate:
         self._expected: dict[Pending, dict[str, float]] = {}
 
     def __call__(self, pending: Pending, state: State) -> Verdict | None:
-        """Let a step pass while the budget lasts; beside others under way, only while it will probably last for all."""
+        """Let a step pass while the budget lasts; if other steps are running, only if it will probably last for all."""
         scopes = [(path, Budget.of(scope.limits).limits) for path, scope in reversed(pending.scopes) if scope.limits]
         for path, limits in [*scopes, ("", self.limits)]:
             if not limits:
@@ -187,7 +189,7 @@ class BudgetGate:
             reached = _reached(pending.step, limits, spent)
             others = [other for other in (*state.in_flight, *state.starting) if other is not pending]
             if others and (reached or self._too_much(pending, limits, spent, meter, others, state)):
-                return Verdict("later", "other steps are being performed, and the budget may not last for one more")
+                return Verdict("later", "other steps are running, and the budget may not last for one more")
             if reached:
                 return self._exceeded(pending, state, path, reached, limits, spent)
         return None
@@ -201,15 +203,15 @@ class BudgetGate:
         limits: Mapping[str, float],
         spent: Mapping[str, float],
     ) -> Verdict:
-        """Ask for more, or end the run, or the scope at `path`, with what was reached."""
+        """Ask for more, or end the run, or the scope at `path`, with what has been done."""
         why = f"the {NAMES[name][1]} budget is used up ({spent[name]:g} of {limits[name]:g})"
         self._tell(state, "budget_exceeded", name, limits[name], spent[name], why, path)
         if self.ask and not path:
-            ways = "approve() goes on with as much again, reject() ends with what there is"
-            return Verdict("ask", f"{why}: {ways}", limit=name)
+            choices = "approve() allows as much again, reject() ends the run with what it has done so far"
+            return Verdict("ask", f"{why}: {choices}", limit=name)
         if path and type(pending.step) is Act:  # the model of the nested engine can still answer
             call = pending.step.call
-            text = f"Error: not run: {why}. Answer with what is known."
+            text = f"Error: not run: {why}. Answer with what you know."
             return Verdict("answer", why, Message("tool", text, (), call.id, call.name, False), name)
         verdict = Verdict.finish(self._summary(state, path, name, limits, spent), why, f"budget:{name}", path)
         verdict.limit = name
@@ -218,23 +220,23 @@ class BudgetGate:
     def _summary(
         self, state: State, path: str, name: str, limits: Mapping[str, float], spent: Mapping[str, float]
     ) -> str:
-        text = f"I've reached the {NAMES[name][1]} budget ({spent[name]:g} of {limits[name]:g}) before I was done."
+        text = f"I reached the {NAMES[name][1]} budget ({spent[name]:g} of {limits[name]:g}) before I had finished."
         return f"{text}\n{what_was_done(state.trace.line, path)}".strip()
 
     def end(self, state: State, name: str) -> Verdict:
-        """Return the verdict that ends a run which is waiting for more of a limit."""
+        """Return the verdict that ends a run that waits for more of a limit."""
         spent = self._meters[""].read(state)
         summary = self._summary(state, "", name, self.limits, spent)
         return Verdict.finish(summary, "no more budget", f"budget:{name}")
 
     def extend(self, state: State, name: str) -> None:
-        """Raise a limit by what it was in the beginning; that is recorded, and lasts."""
+        """Raise a limit by its original value, and record that, so that it still holds after a resume."""
         self.limits[name] += self.budget.limits[name]
         self._told -= {f"budget_warning {name}", f"budget_exceeded {name}"}
         state.trace.note("budget", {"limit": name, "to": self.limits[name]}, at=time.time())
 
     def restore(self, rows: Iterable[Row], run: str) -> None:
-        """Take over from a journal which limits were extended, and what was told."""
+        """Read from the journal which limits were extended, and which warnings were given."""
         for row in rows:
             if isinstance(row, Note) and row.run == run and row.kind in ("budget", "budget_warning", "budget_exceeded"):
                 name = row.data["limit"]
@@ -266,7 +268,7 @@ class BudgetGate:
         others: list[Pending],
         state: State,
     ) -> bool:
-        """Return whether what is under way will probably use up a limit that this step needs."""
+        """Return whether the running steps will probably use up a limit that this step needs."""
         self._expected = {
             other: self._expected.get(other) or meter.expect(other, state.settings)
             for other in others
@@ -293,7 +295,7 @@ def _reached(step: Step, limits: Mapping[str, float], spent: Mapping[str, float]
 
 
 def what_was_done(entries: Iterable[Entry], path: str) -> str:
-    """Return, in lines, which tools were called with which result, and the last thought."""
+    """Return one line for each tool call with its result, and the last thought."""
     own = [entry for entry in entries if is_within(entry.path, path)]
     acts = [entry for entry in own if entry.kind == "act"]
     lines = [

@@ -1,4 +1,4 @@
-"""How a run is doing, apart from its trace: what waits for a person, what was allowed, what holds it, what it has spent."""
+"""The state of a run apart from its trace: what waits for a person, what was approved, what it has spent, …"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentkit.trace.trace import Trace
 
 
 class Status(StrEnum):
-    """The status of a run; as a value it is shown as the text that it is."""
+    """The status of a run; it is displayed as plain text."""
 
     __repr__ = str.__repr__
 
@@ -32,11 +32,11 @@ class Status(StrEnum):
 
 
 Gate = Callable[[Pending, "State"], Verdict | None]
-"""Looks at a pending step; None lets it pass."""
+"""A function that decides about a pending step; None lets it pass."""
 
 
 def gate(*kinds: Any) -> Callable[[Any], Any]:
-    """Mark a gate with the step classes that it looks at; without a mark, it looks at every step."""
+    """Return a decorator that marks a gate with the step classes that it looks at; without it, it sees every step."""
 
     def mark(function: Any) -> Any:
         function.kinds = tuple(kind.kind for kind in kinds)
@@ -47,9 +47,9 @@ def gate(*kinds: Any) -> Callable[[Any], Any]:
 
 @dataclass(slots=True)
 class Decision:
-    """What was decided about a step: the verdict that waits for a person, if any, and whether a person has said yes.
+    """A decision about a step: the verdict that waits for a person, if any, and whether a person approved the step.
 
-    Both can be true of one step: a call that was approved can still wait for more budget.
+    Both can apply to the same step: a call that was approved can still wait for more budget.
     """
 
     step: Step
@@ -59,7 +59,7 @@ class Decision:
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has spent: model and tool calls, usage, and `failed`, the usage of calls that failed for good, by path."""
+    """What a run has spent: model calls, tool calls, usage, and `failed`, the usage of failed calls by frame path."""
 
     model_calls: int = 0
     tool_calls: int = 0
@@ -77,17 +77,17 @@ class Spent:
 
     @property
     def total(self) -> Usage:
-        """Tokens, money and model calls, those of failed calls included."""
+        """Tokens, money and model calls, including those of failed calls."""
         return sum(list(self.failed.values()), self.usage + Usage(calls=self.model_calls))
 
 
 class State:
-    """How a run is doing.
+    """The state of a run.
 
-    `hold` is why nothing more may start ("" if it may), `error` what went wrong last, and `interrupted` why the run was
-    stopped. `decisions` are kept by the place of a step, so that they outlive an edit of what came before. `remembered`
-    are the tools that may always be called. `in_flight` are the steps that are being performed, `starting` those that
-    are about to be. `pace` is the time between two steps of a run that plays, in seconds.
+    `hold` is why no more steps may start ("" if they may), `error` is the last error, and `interrupted` why the run was
+    stopped. `decisions` are stored by the position of a step, so that they survive an edit of earlier steps.
+    `remembered` are the tools that may always be called. `in_flight` are the steps that are being performed, `starting`
+    those that are about to start. `pace` is the time between two steps while the run plays, in seconds.
     """
 
     def __init__(self, trace: Trace, tools: ToolSet, gates: tuple[Gate, ...], settings: dict[str, Any]) -> None:
@@ -107,7 +107,7 @@ class State:
         self.spent = Spent()
 
     def effect(self, pending: Pending) -> str:
-        """Return the effect of the tool that an Act calls; a call that will not run has none ("pure")."""
+        """Return the effect of the tool that an Act calls; "pure" if the call will not run."""
         assert type(pending.step) is Act
         tool = self.tools.find(pending.step.call.name)
         return "pure" if tool is None or pending.step.call.problem else tool.effect
@@ -119,34 +119,34 @@ class State:
         """The pending steps that wait for a person, each with the reason."""
         if not self.decisions:
             return []
-        found = [(pending, self.decision(pending)) for pending in self.trace.pending]
-        return [(pending, decision.verdict) for pending, decision in found if decision and decision.verdict]
+        decided = [(pending, self.decision(pending)) for pending in self.trace.pending]
+        return [(pending, decision.verdict) for pending, decision in decided if decision and decision.verdict]
 
     def decision(self, pending: Pending) -> Decision | None:
-        """Return what was decided about a step, if the step is still the same."""
+        """Return the decision about a step, if the step is still the same."""
         decision = self.decisions.get(self.trace.place(pending)) if self.decisions else None
         return decision if decision is not None and decision.step == pending.step else None
 
     def is_allowed(self, pending: Pending) -> bool:
-        """Return whether a person has said yes to a step."""
+        """Return whether a person has approved a step."""
         decision = self.decision(pending)
         return decision is not None and decision.is_allowed
 
     def wait(self, pending: Pending, verdict: Verdict) -> None:
-        """Note that a step waits for a person."""
+        """Record that a step waits for a person."""
         self.decisions[self.trace.place(pending)] = Decision(pending.step, verdict, self.is_allowed(pending))
 
     def allow(self, pending: Pending) -> None:
-        """Note that a person has said yes to a step."""
+        """Record that a person has approved a step."""
         self.decisions[self.trace.place(pending)] = Decision(pending.step, is_allowed=True)
 
     def forget_decision(self, pending: Pending) -> None:
-        """Drop what was decided about a step: a yes is for one time."""
+        """Drop the decision about a step: an approval counts only once."""
         if self.decisions:
             self.decisions.pop(self.trace.place(pending), None)
 
     def ask_again(self) -> None:
         """Drop all verdicts that wait for a person, so that the gates are asked again."""
         self.decisions = {
-            place: Decision(each.step, is_allowed=True) for place, each in self.decisions.items() if each.is_allowed
+            place: Decision(known.step, is_allowed=True) for place, known in self.decisions.items() if known.is_allowed
         }

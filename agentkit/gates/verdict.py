@@ -1,4 +1,4 @@
-"""What a gate decides about a step."""
+"""The decision of a gate about a step."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from agentkit.core.steps import End
 class Verdict:
     """A decision about a step, and the reason for it.
 
-    "pause" before the step; "ask" a person about it; "answer" it with `result` instead of performing it; "fail", which
-    leaves it pending with `result` as the error; or let it wait until "later", when something that is under way has
-    ended. `limit` names the limit of a budget that has been reached.
+    "pause" before the step; "ask" a person about it; "answer" it with `result` instead of performing it; "fail" leaves
+    it pending, with `result` as the error; "later" lets it wait until a running step has ended. `limit` is the name of
+    the limit of a budget that was reached.
     """
 
     kind: Literal["pause", "ask", "answer", "fail", "later"]
@@ -24,5 +24,5 @@ class Verdict:
 
     @classmethod
     def finish(cls, answer: str, why: str, reason: str, scope: str = "") -> Verdict:
-        """End the run with this answer, or only the part of the engine at `scope`."""
+        """Return the verdict that ends the run with this answer, or only the part of the engine at `scope`."""
         return cls("answer", why, End(answer, reason, scope))

@@ -1,4 +1,4 @@
-"""The record of runs: in memory, or in a file that outlives the process."""
+"""The journal, which records runs: in memory, or in a file that survives the process."""
 
 from agentkit.config import home
 from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo

@@ -10,36 +10,36 @@ from agentkit.errors import JournalDamaged
 from agentkit.journal.entries import Row
 from agentkit.journal.reader import Reader
 
-TREE = 32  # the id of a stored row is the number of its tree, shifted by so many bits, plus its own: a tree lies in one piece
+TREE = 32  # the id of a stored row is its tree's number, shifted by this many bits, plus its own: trees are contiguous
 START = b"\0" * 32
 
 
 def link(before: bytes, number: int, run: str, at: float, body: str) -> bytes:
-    """Give the hash of a row that follows the one whose hash is `before`."""
+    """Return the hash of a row that follows the row whose hash is `before`."""
     return hashlib.sha256(b"%b%d %b %r\n%b" % (before, number, run.encode(), at, body.encode())).digest()
 
 
 def last(db: sqlite3.Connection, tree: int) -> tuple[int, bytes]:
-    """Give the number and the hash of the last row of a tree, 0 and `START` where it has none."""
+    """Return the number and the hash of the last row of a tree; 0 and `START` if it has no rows."""
     first, end = span(tree)
-    found = db.execute(
+    row = db.execute(
         "SELECT id, hash FROM rows WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1", (first, end)
     ).fetchone()
-    return (found[0] - first, found[1]) if found else (0, START)
+    return (row[0] - first, row[1]) if row else (0, START)
 
 
 def span(tree: int) -> tuple[int, int]:
-    """Give the ids between which the rows of a tree lie."""
+    """Return the lowest and the highest possible id of the rows of a tree."""
     return tree << TREE, ((tree + 1) << TREE) - 1
 
 
 def seal(db: sqlite3.Connection, tree: int) -> None:
-    """Note how far the tree goes, so that rows missing at its end are seen."""
+    """Store the number and the hash of the last row, so that rows missing at the end of the tree are noticed."""
     db.execute("UPDATE trees SET sealed_row = ?, sealed_hash = ? WHERE id = ?", (*last(db, tree), tree))
 
 
 def read(db: sqlite3.Connection, path: Path, tree: int, run: str) -> tuple[list[Row], Reader]:
-    """Read a tree, oldest row first, and verify it: the chain, its seal, and the digests of chats and messages.
+    """Return the rows of a tree, oldest first, and verify the chain, its seal, and the digests of chats and messages.
 
     Raises `JournalDamaged` at the first row that is not as it was written.
     """
@@ -61,12 +61,13 @@ def read(db: sqlite3.Connection, path: Path, tree: int, run: str) -> tuple[list[
     except sqlite3.DatabaseError as error:
         problem = f"cannot be read ({error})"
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        problem = f"cannot be understood ({type(error).__name__}: {error})"
+        problem = f"is not valid ({type(error).__name__}: {error})"
     if not problem and len(rows) < sealed[0]:
         problem = "is missing"
     if problem:
         bad = len(rows) + 1
-        text = f"{path}: row {bad} of run {run} {problem}; the {bad - 1} rows before it are sound and can be opened read-only"
+        before_it = f"the {bad - 1} rows before it are intact and can be opened read-only"
+        text = f"{path}: row {bad} of run {run} {problem}; {before_it}"
         raise JournalDamaged(text, run=run, row=bad, sound=rows)
     return rows, reader
 

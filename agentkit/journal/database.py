@@ -1,4 +1,4 @@
-"""The SQLite file under a journal: where it is, how it is made, and what its errors mean."""
+"""The SQLite file of a journal: how it is created and opened, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CREATE TABLE rows (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at REAL NOT NULL, 
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
-    """Open the file, or make it: readable by its owner only, in WAL mode, with the tables of this version."""
+    """Open the file, or create it: readable by its owner only, in WAL mode, with the tables of this version."""
     with errors(path):
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(
                 os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            )  # SQLite gives -wal and -shm the mode of the file itself
+            )  # SQLite creates the -wal and -shm files with the mode of the file itself
         except OSError as error:
             raise JournalError(f"cannot write the journal {path}: {error.strerror}. {_ELSEWHERE}") from error
         db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
@@ -44,7 +44,7 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
 
 
 def _prepare_in_turn(db: sqlite3.Connection, path: Path, timeout: float) -> None:
-    """Prepare the file; while others are at it, wait. (SQLite itself does not wait with a change to WAL mode.)"""
+    """Prepare the file; wait while other processes do so. (SQLite itself does not wait for a change to WAL mode.)"""
     end = time.monotonic() + timeout
     while True:
         try:
@@ -56,22 +56,22 @@ def _prepare_in_turn(db: sqlite3.Connection, path: Path, timeout: float) -> None
 
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    empty = _is_empty(db)  # asked first: another process may be making the tables right now, all at once
+    empty = _is_empty(db)  # ask first: another process may be creating the tables now, in one transaction
     version, application = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id"))
     if not empty and application != APPLICATION:
         raise JournalError(f"{path} is a database of another program, not a journal. {_ELSEWHERE}")
     if version > VERSION:
         raise JournalTooNew(
-            f"{path} has format {version}, and this agentkit reads up to {VERSION}: upgrade agentkit, or set AGENTKIT_HOME to "
-            "another folder to start a new journal beside it"
+            f"{path} has format {version}, but this agentkit reads formats up to {VERSION}: upgrade agentkit, or set "
+            "AGENTKIT_HOME to another folder to start a new journal there"
         )
     if not empty and version < VERSION:
         raise JournalError(
-            f"{path} was written by agentkit 0.1 in an older format, which this version cannot read: set AGENTKIT_HOME to "
-            "another folder, or move the file away, to start a new journal"
+            f"{path} was written by agentkit 0.1 in an older format, which this version cannot read: set AGENTKIT_HOME "
+            "to another folder, or move the file away, to start a new journal"
         )
     if empty:
-        db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn has about two kB
+        db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn takes about two kB
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA secure_delete = ON")
     if empty:
@@ -87,7 +87,7 @@ def _is_empty(db: sqlite3.Connection) -> bool:
 
 @contextlib.contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Do all of it or nothing, with no other writer in between."""
+    """Run the block as one transaction: all of it or nothing, with no other writer in between."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -101,37 +101,38 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite raises into what the caller can do about it."""
+    """Turn SQLite's errors into errors that tell the caller what to do."""
     try:
         yield
     except sqlite3.Error as error:
         raise explain(error, path) from error
-    except UnicodeDecodeError as error:  # what SQLite says quotes a damaged page
-        raise JournalDamaged(f"{path} is damaged ({error.reason}). Move it away to begin anew. {_ELSEWHERE}") from error
+    except UnicodeDecodeError as error:  # SQLite's message quotes a damaged page
+        raise JournalDamaged(f"{path} is damaged ({error.reason}). {_START_ANEW}") from error
 
 
 def explain(error: sqlite3.Error, path: Path) -> JournalError:
-    """Say in words what went wrong with the file, and what to do."""
+    """Return an error that says what went wrong with the file, and what to do."""
     code = (getattr(error, "sqlite_errorname", None) or "").removeprefix("SQLITE_")
     if code in ("CORRUPT", "NOTADB") or code.startswith("CORRUPT_"):
         what = "is not a journal" if code == "NOTADB" else "is damaged"
         kind = JournalError if code == "NOTADB" else JournalDamaged
-        return kind(f"{path} {what} ({error}). Move it away to begin anew. {_ELSEWHERE}")
+        return kind(f"{path} {what} ({error}). {_START_ANEW}")
     for start, what in _MEANING.items():
         if code.startswith(start):
-            return JournalError(
-                f"cannot write the journal {path}: {what} ({error}). What was not written can be tried again."
-            )
+            return JournalError(f"cannot write the journal {path}: {what} ({error}). Then try again.")
     return JournalError(f"the journal {path} failed: {error} ({code})")
 
 
 _ELSEWHERE = 'Set AGENTKIT_HOME to another folder, or use journal="memory".'
+_START_ANEW = (
+    'To start a new journal, move the file away, set AGENTKIT_HOME to another folder, or use journal="memory".'
+)
 _MEANING = {
     "FULL": "the disk is full, free some space",
-    "IOERR": "the disk reports an error, check that it has space and is there",
+    "IOERR": "the disk reports an error, check that it is connected and has space",
     "BUSY": "another program keeps it locked, close that program",
     "LOCKED": "another program keeps it locked, close that program",
-    "READONLY": "it may only be read, check the permissions of the file and its folder",
+    "READONLY": "it is read-only, check the permissions of the file and its folder",
     "CANTOPEN": "it cannot be opened, check the permissions of its folder",
-    "PERM": "it may not be opened, check its permissions",
+    "PERM": "access is not permitted, check its permissions",
 }

@@ -1,8 +1,8 @@
-"""What a journal is: the append-only rows of runs, of which a run's tree is made.
+"""The rows of a journal: an append-only record of runs, from which the tree of a run is built.
 
 A row is an `Entry` (a step that was performed, with its result) or a `Note` (anything else that happened). Rows are
-numbered in the order in which they were written to their tree; that number is an entry's id and an event's cursor.
-Several runs share a tree when one was forked from the other.
+numbered in the order in which they were written to their tree; the number is an entry's id and an event's cursor.
+Runs that were forked from each other share a tree.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from agentkit.core.usage import Usage
 class Entry(Displayed):
     """One performed step.
 
-    `path` and `index` are its place in the engine: the frame, and the index of the step within its frame.
-    `step` is what the engine proposed; `performed` is what was done where that differs (an injected message, an edit).
-    `kind` is the step's kind, "begin" (the root), or "end" (a gate has ended the run, or a part of it, instead of
-    performing the step). `parent` is the entry before it in its own lane, or the one after which the lane was opened.
-    `original` is the entry that an edit replaces.
+    `path` and `index` are its position in the engine: the frame, and the index of the step within the frame. `step` is
+    what the engine proposed; `performed` is what was done, if that differs (an injected message, an edit). `kind` is
+    the step's kind, "begin" (the root), or "end" (a gate ended the run, or a part of it, instead of performing the
+    step). `parent` is the entry before it in the same lane, or the one after which the lane was opened. `original` is
+    the entry that an edit replaces.
     """
 
     parent: int
@@ -52,7 +52,7 @@ class Entry(Displayed):
 
 @dataclass(slots=True)
 class Note:
-    """Anything that happened beside the steps: `kind` and JSON data.
+    """Anything that happened apart from the steps: a `kind` and JSON data.
 
     Kinds: "call" (a tool is about to run), "inject", "recall", "head" (the run moved to other entries), "error",
     "status", "warning".
@@ -94,38 +94,38 @@ class Journal(Protocol):
     durable: bool
 
     def create(self, info: RunInfo) -> None:
-        """Add a run and hold it for this process."""
+        """Add a run, and hold it for this process."""
 
     def claim(self, run: str) -> RunInfo:
-        """Hold an existing run for this process. Raises `Unknown`, or `JournalInUse` where another process holds it."""
+        """Hold an existing run for this process. Raises `Unknown`, or `JournalInUse` if another process holds it."""
 
     def release(self, run: str) -> None:
-        """Let go of a run."""
+        """Release a run."""
 
     def append(self, row: Row, *, sync: bool = True) -> int:
-        """Add a row to the tree of `row.run`, set its `id` and give it. With `sync` it is on the disk on return.
+        """Add a row to the tree of `row.run`, set its `id`, and return it. With `sync`, it is on the disk on return.
 
-        Raises `Fenced` where another process took the run over, `JournalError` where it cannot be written.
+        Raises `Fenced` if another process took the run over, `JournalError` if the row cannot be written.
         """
 
     def rows(self, run: str) -> list[Row]:
-        """Give all rows of the run's tree, oldest first. Raises `Unknown`, `JournalDamaged`, `JournalTooNew`."""
+        """Return all rows of the run's tree, oldest first. Raises `Unknown`, `JournalDamaged`, `JournalTooNew`."""
 
     def runs(self) -> list[RunInfo]:
-        """List all runs, the newest first."""
+        """Return all runs, newest first."""
 
     def set_status(self, run: str, status: str) -> None:
-        """Say how the run stands, for the list."""
+        """Set the status of a run that the list of runs shows."""
 
     def delete(self, run: str) -> None:
-        """Forget a run; its rows go with it unless another run of the same tree needs them."""
+        """Delete a run; its rows are deleted, too, unless another run of the same tree needs them."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all runs."""
 
 
 def entry_text(entry: Entry) -> str:
-    """Return an entry as one line, and one more for each call and observation."""
+    """Return an entry as one line, with another line for each call and each observation."""
     step: Any = entry.step
     mark = ""
     if entry.original:

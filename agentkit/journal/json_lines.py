@@ -1,4 +1,4 @@
-"""Any value as one line of JSON that every reader of JSON understands, and back."""
+"""Any value as one line of JSON that every JSON parser can read, and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentkit.core.messages import Message, canonical, message_to_json
 
 
 def dumps(data: Any) -> str:
-    """Give data as one line of ASCII. NaN, cycles and what is nested too deep do not stop it."""
+    """Return data as one line of ASCII. NaN, cycles and data that is nested too deeply are written, too."""
     try:
         return json.dumps(data, separators=(",", ":"), allow_nan=False, default=_text)
     except (ValueError, TypeError, RecursionError):
@@ -22,39 +22,39 @@ def dumps(data: Any) -> str:
 
 
 def loads(line: str) -> Any:
-    """Read a line that `dumps` or `verbatim` wrote."""
+    """Return the data of a line that `dumps` or `verbatim` wrote."""
     data = parse(line)
     return parse(data["verbatim"]) if isinstance(data, dict) and "verbatim" in data else data
 
 
 def parse(text: str) -> Any:
-    """Parse JSON; what could be nested when it was written can be read from any depth of calls."""
+    """Return the data of a JSON text, from any depth of calls, if it was possible to write it."""
     try:
         return json.loads(text)
-    except RecursionError:  # the depth of recursion is counted per thread, so a new one has more room
-        found: list[Any] = []
-        thread = threading.Thread(target=lambda: found.append(json.loads(text)))
+    except RecursionError:  # the recursion depth is counted per thread, so a new thread has more room
+        parsed: list[Any] = []
+        thread = threading.Thread(target=lambda: parsed.append(json.loads(text)))
         thread.start()
         thread.join()
-        return found[0]
+        return parsed[0]
 
 
 def verbatim(text: str) -> str:
-    """Wrap Python's JSON, which may hold NaN, into the JSON that everyone reads."""
+    """Return Python's JSON, which may contain NaN, wrapped in JSON that every parser can read."""
     return json.dumps({"verbatim": text}, separators=(",", ":"))
 
 
 def encoded(message: Message) -> bytes:
-    """Give the canonical bytes of a message, also where a tool's value is no JSON data."""
+    """Return the canonical bytes of a message, even if the value of a tool is not JSON data."""
     try:
         return message.encoded
-    except Exception:  # a cycle, too deep, keys of several types, or whatever an object's own `__str__` raised
+    except Exception:  # a cycle, too much nesting, keys of several types, or an error in the `__str__` of an object
         message._encoded = canonical(tame(message_to_json(message)))
         return message._encoded
 
 
 def tame(value: Any, *, depth: int = 60) -> Any:
-    """Give the nearest JSON data to any value: cycles, what lies deeper than `depth`, and item 1,000,000 become "…"."""
+    """Return the nearest JSON data to a value: cycles, data deeper than `depth`, and item 1,000,000 become "…"."""
     return _tame(value, depth, [1_000_000], set())
 
 

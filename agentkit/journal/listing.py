@@ -1,4 +1,4 @@
-"""The list of runs in the file."""
+"""The list of the runs in a file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FROM runs JOIN trees ON trees.id = runs.tree"""
 
 
 def infos(db: sqlite3.Connection, run: str = "") -> list[RunInfo]:
-    """Give the list of runs, or of the one named, the newest first."""
-    found = db.execute(f"{_LIST} WHERE run = ?", (run,)) if run else db.execute(_LIST)
-    lines = [_info(*line) for line in found]
+    """Return the list of runs, newest first, or only the run that is named."""
+    cursor = db.execute(f"{_LIST} WHERE run = ?", (run,)) if run else db.execute(_LIST)
+    lines = [_info(*line) for line in cursor]
     return sorted(lines, key=lambda info: info.updated, reverse=True)
 
 
@@ -27,6 +27,6 @@ def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int
     try:
         data: dict[str, Any] = json.loads(info)
         line = RunInfo(**data, run=run, tree=tree, status=status, rows=rows or 0, updated=max(updated, at or 0.0))
-    except (ValueError, TypeError):  # the others are listed all the same
+    except (ValueError, TypeError):  # the other runs are listed nevertheless
         line = RunInfo(run, tree, "", "", "", "damaged", rows or 0, 0.0, updated)
     return line

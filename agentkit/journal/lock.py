@@ -1,4 +1,4 @@
-"""One lock of the operating system per run: whoever holds it may write; when its process dies, it is free again."""
+"""One lock of the operating system per run: its holder may write; when the holder's process dies, the lock is free."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 from agentkit.errors import JournalError, JournalInUse
 
-_BYTE = 1 << 30  # on Windows a locked byte cannot be read, so lock one that lies behind the text
+_BYTE = 1 << 30  # on Windows a locked byte cannot be read, so lock one that comes after the text
 
 
 class RunLock:
-    """Holds the run named `run`, by a lock on the file `<folder>/<run>.lock`, which names process and host.
+    """A lock that holds a run: a lock on the file `<folder>/<run>.lock`, which names the process and the host.
 
-    Raises `JournalInUse` where it is held already, by this process or another one.
+    Raises `JournalInUse` if this process or another one holds the run already.
     """
 
     def __init__(self, folder: Path, run: str) -> None:
@@ -33,14 +33,14 @@ class RunLock:
                 if isinstance(error, BlockingIOError | PermissionError):
                     raise JournalInUse(_in_use(run, holder)) from None
                 raise JournalError(
-                    f"cannot lock {self.path} ({error}); keep the journal on a local disk, set AGENTKIT_HOME"
+                    f"cannot lock {self.path} ({error}); keep the journal on a local disk, or set AGENTKIT_HOME to one"
                 ) from error
             if _still_there(file, self.path):
                 self._file = file
-            else:  # its last holder took the file away between our open and our lock
+            else:  # its last holder deleted the file after we opened it and before we locked it
                 os.close(file)
         _held.add(self)
-        with contextlib.suppress(OSError):  # on a full disk it is held all the same, by nobody knows whom
+        with contextlib.suppress(OSError):  # on a full disk the run is held, too, but the file does not name the holder
             os.ftruncate(self._file, 0)
             os.write(self._file, f"{os.getpid()} {socket.gethostname()}\n".encode())
 
@@ -54,7 +54,7 @@ class RunLock:
             ) from error
 
     def release(self) -> None:
-        """Let the run go, and take the file away."""
+        """Release the run, and delete the file."""
         if self._file is not None:
             if sys.platform != "win32":
                 with contextlib.suppress(OSError):
@@ -62,7 +62,7 @@ class RunLock:
             self.forget()
 
     def forget(self) -> None:
-        """Close the file without freeing the lock of a parent process, with which it may be shared."""
+        """Close the file without freeing the lock of a parent process that may share it."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.close(self._file)
@@ -70,7 +70,7 @@ class RunLock:
 
 
 def is_held(folder: Path, run: str) -> bool:
-    """Say whether any process holds a run."""
+    """Return whether any process holds a run."""
     try:
         file = os.open(folder / f"{run}.lock", os.O_RDWR)
     except OSError:
@@ -114,8 +114,9 @@ def _read(file: int) -> str:
 def _in_use(run: str, holder: str) -> str:
     process, _, host = holder.partition(" ")
     if process == str(os.getpid()) and host == socket.gethostname():
-        return f"run {run} is held by this process ({process}) already; go on with that Run object, or release it first"
-    return f"run {run} is held by process {process or 'unknown'} on {host or 'this host'}; close it there first, or fork it here"
+        return f"this process ({process}) holds run {run} already; use that Run object, or close it first"
+    holder = f"process {process or 'unknown'} on {host or 'this host'}"
+    return f"run {run} is held by {holder}; close it there first, or fork it here"
 
 
 _held: weakref.WeakSet[RunLock] = weakref.WeakSet()

@@ -1,4 +1,4 @@
-"""The journal in memory: the rows themselves, as long as the process lives."""
+"""The journal in memory: it keeps the rows until the process ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Tree:
 
 
 class MemoryJournal:
-    """Runs in this process only. Needs no lock: what is shared between threads is changed in single steps of the interpreter."""
+    """Runs in this process only. It needs no lock: threads share only data that one interpreter operation changes."""
 
     durable = False
 
@@ -34,7 +34,7 @@ class MemoryJournal:
 
     @classmethod
     def of(cls, info: RunInfo, rows: list[Row]) -> MemoryJournal:
-        """Make a journal that holds one run, as far as its `rows` go, and nothing else."""
+        """Return a journal that contains one run with these `rows`, and nothing else."""
         journal = cls()
         journal.create(info)
         held = journal._held[info.run]
@@ -44,29 +44,29 @@ class MemoryJournal:
         return journal
 
     def create(self, info: RunInfo) -> None:
-        """Add a run and hold it. Raises `UsageError` where the name is taken."""
+        """Add a run, and hold it. Raises `UsageError` if the name is taken."""
         info = replace(info)
         if self._infos.setdefault(info.run, info) is not info:
-            raise UsageError(f"there is a run {info.run!r} already; claim it, or take another name")
+            raise UsageError(f"there is already a run {info.run!r}; claim it, or use another name")
         self._held[info.run] = self._trees.setdefault(info.tree, _Tree())
 
     def claim(self, run: str) -> RunInfo:
-        """Hold an existing run. Raises `Unknown`, or `JournalInUse` where it is held already."""
+        """Hold an existing run. Raises `Unknown`, or `JournalInUse` if it is held already."""
         info = self._info(run)
         tree = self._trees[info.tree]
         if run in self._held:
             raise JournalInUse(
-                f"run {run} is held by this process ({os.getpid()}) already; go on with that Run object, or release it"
+                f"this process ({os.getpid()}) holds run {run} already; use that Run object, or close it first"
             )
         self._held[run] = tree
         return self._line(info)
 
     def release(self, run: str) -> None:
-        """Let go of a run; one that is not held is left alone."""
+        """Release a run; do nothing if it is not held."""
         self._held.pop(run, None)
 
     def append(self, row: Row, *, sync: bool = True) -> int:
-        """Add a row to the tree of `row.run`, set its `id` and give it."""
+        """Add a row to the tree of `row.run`, set its `id`, and return it."""
         tree = self._held.get(row.run)
         if tree is None:
             raise JournalError(f"run {row.run} is not held; claim it first")
@@ -75,39 +75,39 @@ class MemoryJournal:
         return number
 
     def rows(self, run: str, after: int = 0) -> list[Row]:
-        """Give the rows of the run's tree behind row `after`, oldest first. Raises `Unknown`."""
-        found = sorted(
+        """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`."""
+        rows = sorted(
             self._trees[self._info(run).tree].rows, key=_number
-        )  # two threads can number in one order and add in the other
-        return found[after:]
+        )  # two threads may get their numbers in one order and append in the other
+        return rows[after:]
 
     def runs(self) -> list[RunInfo]:
-        """List all runs, the newest first."""
+        """Return all runs, newest first."""
         return sorted(map(self._line, list(self._infos.values())), key=lambda info: info.updated, reverse=True)
 
     def set_status(self, run: str, status: str) -> None:
-        """Say how the run stands, for the list."""
+        """Set the status of a run that the list of runs shows."""
         info = self._info(run)
         info.status, info.updated = status, time.time()
 
     def delete(self, run: str) -> None:
-        """Forget a run; the rows of its tree go when the last run of the tree does. Raises `JournalInUse` where it is held."""
+        """Delete a run, and its rows with the last run of the tree. Raises `JournalInUse` if it is held."""
         info = self._info(run)
         if run in self._held:
-            raise JournalInUse(f"run {run} is held by this process ({os.getpid()}); release it first")
+            raise JournalInUse(f"this process ({os.getpid()}) holds run {run}; release it first")
         del self._infos[run]
         if all(other.tree != info.tree for other in list(self._infos.values())):
             self._trees.pop(info.tree, None)
 
     def prune(self, keep_days: float | None = None, keep_runs: int | None = None) -> list[str]:
-        """Delete the runs not touched for `keep_days`, and all but the newest `keep_runs`; runs that are held stay."""
+        """Delete runs older than `keep_days` and all but the newest `keep_runs`, except those that are held."""
         gone = [run for run in outdated(self.runs(), keep_days, keep_runs) if run not in self._held]
         for run in gone:
             self.delete(run)
         return gone
 
     def close(self) -> None:
-        """Let go of all runs; they stay in memory."""
+        """Release all runs; they stay in memory."""
         self._held.clear()
 
     def _info(self, run: str) -> RunInfo:

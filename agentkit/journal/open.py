@@ -1,4 +1,4 @@
-"""Which journal is meant: none, this process's memory, the file in the user's data directory, or a file."""
+"""Find the journal that an option names: none, this process's memory, the user's default file, or another file."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _guard = threading.Lock()
 
 
 def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Journal | None:
-    """Give the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, or a journal, which is taken as it is.
+    """Return the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, or a journal itself.
 
-    The same file is opened once per process. Raises `JournalError` where it cannot be opened.
+    A file is opened once per process. Raises `UsageError` for anything else, `JournalError` if the file cannot be
+    opened.
     """
     if spec is None:
         return None
@@ -31,15 +32,15 @@ def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Jo
         return memory
     if not isinstance(spec, str | os.PathLike):
         if not callable(getattr(spec, "append", None)) or not callable(getattr(spec, "rows", None)):
-            raise UsageError(f'a journal is None, "memory", "sqlite", a path or a Journal, not {spec!r}')
+            raise UsageError(f'a journal must be None, "memory", "sqlite", a path or a Journal, not {spec!r}')
         return spec
     if not spec:
-        raise UsageError('a journal is None, "memory", "sqlite", a path or a Journal, not an empty text')
+        raise UsageError('a journal must be None, "memory", "sqlite", a path or a Journal, not an empty str')
     from agentkit.journal.sqlite import SqliteJournal
 
     path = (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
     with _guard:
-        found = _opened.get((path, os.getpid()))
-        if found is None or found.closed:
-            found = _opened[path, os.getpid()] = SqliteJournal(path)
-        return found
+        journal = _opened.get((path, os.getpid()))
+        if journal is None or journal.closed:
+            journal = _opened[path, os.getpid()] = SqliteJournal(path)
+        return journal

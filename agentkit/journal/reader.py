@@ -1,4 +1,4 @@
-"""Turn lines of JSON back into rows, and check on the way that messages and chats are what they are named after."""
+"""Turn lines of JSON back into rows, and check that messages and chats match their digests."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from agentkit.journal.json_lines import loads, parse
 from agentkit.tools.tool import as_native
 
 Json = dict[str, Any]
-OWN = ("text", "calls", "reasoning", "raw", "dialect", "opaque")  # what a reply shares with its own message
+OWN = ("text", "calls", "reasoning", "raw", "dialect", "opaque")  # the fields that a reply shares with its message
 
 
 @dataclass(slots=True)
 class RecordedTool:
-    """What is left of a tool in a recording: everything but the function."""
+    """A tool as it is recorded: everything but the function."""
 
     name: str
     digest: str
@@ -30,25 +30,25 @@ class RecordedTool:
 
     @property
     def schema(self) -> Json:
-        """The four keys with which a toolbox describes a tool."""
+        """The four keys that describe the tool in a toolbox."""
         about = {"name": self.name, "description": self.description}
         return {**about, "argument_schema": self.parameters, "output_schema": self.returns}
 
     @property
     def native(self) -> Json:
-        """The tool as APIs with native tool calls want it."""
+        """The tool in the form that APIs with native tool calls expect."""
         return as_native(self.name, self.description, self.parameters)
 
 
 class Reader:
-    """Decodes the rows of one tree, in order. Raises `ValueError`, `KeyError` or `TypeError` where a row is damaged."""
+    """A decoder for the rows of one tree, in order; `ValueError`, `KeyError` or `TypeError` means a damaged row."""
 
     def __init__(self) -> None:
         self.chats: dict[str, Chat] = {EMPTY.digest: EMPTY}
         self.stored: dict[str, Any] = {}
 
     def decode(self, body: str) -> Row:
-        """Make the row of its lines."""
+        """Return the row that these lines encode."""
         first, *rest = body.split("\n")
         for line in rest:
             self._take(line)
@@ -87,7 +87,7 @@ class Reader:
                 chat = Chat(chat, self.stored[name])
                 chat = self.chats.setdefault(chat.digest, chat)
             if chat.digest != data["is"]:
-                raise ValueError(f"chat {data['is']} does not hold the messages that it held when it was stored")
+                raise ValueError(f"chat {data['is']} does not contain the messages that were stored in it")
         return self.chats[data["is"]]
 
     def _step(self, data: Json) -> Step:

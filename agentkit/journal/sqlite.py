@@ -1,8 +1,8 @@
-"""The journal on disk: one SQLite file, readable by its owner only, whose rows vouch for each other.
+"""The journal on disk: one SQLite file that only its owner can read, with a chain of hashes through its rows.
 
-Each row carries a hash of itself and of the row before it in its tree, so that a changed, missing or inserted row is
-seen when the tree is read. Every append is one transaction: what `append` returned from outlives the death of the
-process, and with `sync` also that of the machine. Nothing is ever deleted unless asked (`delete`, `prune`).
+Each row has a hash of itself and of the row before it in its tree, so that a changed, missing or inserted row is
+noticed when the tree is read. Every append is one transaction: when `append` returns, the row survives the death of the
+process, and with `sync` also that of the machine. Nothing is deleted except by `delete` and `prune`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class _Claim:
 
 
 class SqliteJournal:
-    """Runs in the SQLite file `path`, with a lock file per held run in a folder beside it (`locks`, `<name>.locks`).
+    """Runs in the SQLite file `path`, with a lock file per held run in a folder beside it (`locks` or `<name>.locks`).
 
-    `timeout` is how many seconds to wait for another program that writes. `mask` hides secrets in whatever is stored.
-    Raises `JournalTooNew`, and `JournalError` where the file cannot be opened, is no journal, or is locked for long.
+    `timeout` is how long to wait for another program that is writing, in seconds. `mask` hides secrets before they are
+    stored. Raises `JournalTooNew`, and `JournalError` if the file cannot be opened, is not a journal, or stays locked.
     """
 
     durable = True
@@ -57,7 +57,7 @@ class SqliteJournal:
         mask: Callable[[str], str] | None = secrets.mask,
     ) -> None:
         if synchronous not in ("FULL", "NORMAL"):
-            raise UsageError(f"synchronous is 'FULL' or 'NORMAL', not {synchronous!r}")
+            raise UsageError(f"synchronous must be 'FULL' or 'NORMAL', not {synchronous!r}")
         self.path = Path(path).expanduser().absolute()
         self.closed = False
         self._locks = self.path.parent / ("locks" if self.path.name == "runs.db" else f"{self.path.name}.locks")
@@ -65,7 +65,7 @@ class SqliteJournal:
         self._guard = threading.RLock()
         self._claims: dict[str, _Claim] = {}
         self._writers: dict[int, Writer] = {}
-        self._lost: dict[str, str] = {}  # run -> who holds it: the process that this one was forked from
+        self._lost: dict[str, str] = {}  # run -> its holder: the process that this one was forked from
         self._level = ""
         self._db: sqlite3.Connection | None = connect(self.path, timeout)
         _journals.add(self)
@@ -76,9 +76,12 @@ class SqliteJournal:
     # -- holding runs ------------------------------------------------------------------------------------------------
 
     def create(self, info: RunInfo) -> None:
-        """Add a run and hold it for this process. Raises `UsageError` where the name is taken or cannot name a file."""
+        """Add a run, and hold it for this process. Raises `UsageError` if the name is taken or not allowed."""
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", info.run):
-            raise UsageError(f"a run's name has up to 100 letters, digits and -._ in it, unlike {info.run!r}")
+            raise UsageError(
+                f"the name of a run must have 1 to 100 letters, digits, '-', '.' or '_', and must not begin with "
+                f"'-' or '.'; {info.run!r} does not"
+            )
         secrets.refresh()
         line = {
             name: value
@@ -89,7 +92,7 @@ class SqliteJournal:
         with self._using() as db, self._locked(info.run) as lock:
             with transaction(db):
                 if db.execute("SELECT 1 FROM runs WHERE run = ?", (info.run,)).fetchone():
-                    raise UsageError(f"there is a run {info.run!r} already; claim it, or take another name")
+                    raise UsageError(f"there is already a run {info.run!r}; claim it, or use another name")
                 db.execute("INSERT OR IGNORE INTO trees VALUES (NULL, ?, 0, ?)", (_plain(info.tree), START))
                 tree = db.execute("SELECT id FROM trees WHERE name = ?", (_plain(info.tree),)).fetchone()[0]
                 values = (info.run, tree, 1, _me(), _plain(info.status), info.updated, text)
@@ -97,7 +100,7 @@ class SqliteJournal:
             self._claims[info.run] = _Claim(tree, 1, lock)
 
     def claim(self, run: str) -> RunInfo:
-        """Hold an existing run for this process. Raises `Unknown`, or `JournalInUse` where it is held already."""
+        """Hold an existing run for this process. Raises `Unknown`, or `JournalInUse` if it is held already."""
         secrets.refresh()
         with self._using() as db:
             self._tree(db, run)
@@ -111,7 +114,7 @@ class SqliteJournal:
                 return info
 
     def release(self, run: str) -> None:
-        """Let go of a run; one that is not held is left alone."""
+        """Release a run; do nothing if it is not held."""
         with self._guard:
             claim = self._claims.get(run)
             if claim is None:
@@ -129,11 +132,11 @@ class SqliteJournal:
     # -- rows --------------------------------------------------------------------------------------------------------
 
     def append(self, row: Row, *, sync: bool = True) -> int:
-        """Add a row to the tree of `row.run`, set its `id` and give it.
+        """Add a row to the tree of `row.run`, set its `id`, and return it.
 
-        On return it outlives this process; with `sync` it, and all before it, are on the disk. Raises `Fenced` where
-        another process took the run over, `JournalError` where it cannot be written: then nothing of it is, and the
-        same row can be appended again.
+        On return, the row survives the death of this process; with `sync`, it and all rows before it are on the disk.
+        Raises `Fenced` if another process took the run over, `JournalError` if the row cannot be written. In that case
+        no part of it is written, and the same row can be appended again.
         """
         with self._using("" if sync else "NORMAL") as db:
             claim = self._claimed(row.run)
@@ -151,23 +154,23 @@ class SqliteJournal:
             return row.id
 
     def rows(self, run: str, after: int = 0) -> list[Row]:
-        """Give the rows of the run's tree behind row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
+        """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
         with self._using() as db:
             return read(db, self.path, self._tree(db, run), run)[0][after:]
 
     # -- the list of runs --------------------------------------------------------------------------------------------
 
     def runs(self) -> list[RunInfo]:
-        """List all runs, the newest first; one whose process died while it was running is "interrupted"."""
+        """Return all runs, newest first; a run whose process died while it was running is "interrupted"."""
         with self._using() as db:
-            found = infos(db)
-        for info in found:
+            listed = infos(db)
+        for info in listed:
             if info.status == "running" and not is_held(self._locks, info.run):
                 info.status = "interrupted"
-        return found
+        return listed
 
     def set_status(self, run: str, status: str) -> None:
-        """Say how a run stands that this process holds, for the list."""
+        """Set the status that the list of runs shows for a run that this process holds."""
         with self._using() as db:
             claim = self._claimed(run)
             with transaction(db):
@@ -176,9 +179,9 @@ class SqliteJournal:
                 seal(db, claim.tree)
 
     def delete(self, run: str) -> None:
-        """Forget a run that nobody holds; the rows of its tree go when the last run of the tree does.
+        """Delete a run that is not held; the rows of its tree are deleted with the last run of the tree.
 
-        Raises `Unknown`, and `JournalInUse` where the run is held, by this process or another one.
+        Raises `Unknown`, and `JournalInUse` if this process or another one holds the run.
         """
         with self._using() as db:
             self._tree(db, run)
@@ -190,13 +193,13 @@ class SqliteJournal:
                         db.execute("DELETE FROM rows WHERE id BETWEEN ? AND ?", span(tree))
                         db.execute("DELETE FROM trees WHERE id = ?", (tree,))
                 lock.release()
-            with contextlib.suppress(sqlite3.Error):  # what is deleted leaves the write-ahead log too
+            with contextlib.suppress(sqlite3.Error):  # remove deleted rows from the write-ahead log, too
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def prune(self, keep_days: float | None = None, keep_runs: int | None = None) -> list[str]:
-        """Delete the runs not touched for `keep_days`, and all but the newest `keep_runs`; give their names.
+        """Delete runs older than `keep_days`, and all but the newest `keep_runs`; return the names of deleted runs.
 
-        Runs that are held stay. Without arguments nothing is deleted.
+        Runs that are held are kept. Without arguments nothing is deleted.
         """
         gone = []
         for run in outdated(self.runs(), keep_days, keep_runs):
@@ -204,12 +207,12 @@ class SqliteJournal:
                 self.delete(run)
                 gone.append(run)
         if gone:
-            with self._using() as db, contextlib.suppress(sqlite3.OperationalError):  # another program reads: next time
+            with self._using() as db, contextlib.suppress(sqlite3.OperationalError):  # another program is reading
                 db.execute("VACUUM")
         return gone
 
     def close(self) -> None:
-        """Let go of all runs and of the file."""
+        """Release all runs, and close the file."""
         with self._guard:
             for run in list(self._claims):
                 self.release(run)
@@ -221,7 +224,7 @@ class SqliteJournal:
 
     @contextlib.contextmanager
     def _using(self, level: str = "") -> Iterator[sqlite3.Connection]:
-        """Give the connection to this thread alone, at a level of durability ("" is the journal's own)."""
+        """Yield the connection, for this thread only, at a level of durability ("" is the journal's own)."""
         with self._guard, errors(self.path):
             if self.closed:
                 raise JournalError(f"the journal {self.path} was closed; open it again")
@@ -235,7 +238,7 @@ class SqliteJournal:
 
     @contextlib.contextmanager
     def _locked(self, run: str) -> Iterator[RunLock]:
-        """Lock a run, and let it go again if the block fails."""
+        """Lock a run, and unlock it if the block fails."""
         lock = RunLock(self._locks, run)
         try:
             yield lock
@@ -252,20 +255,20 @@ class SqliteJournal:
         raise JournalError(f"run {run} is not held by this process; claim it first")
 
     def _check(self, db: sqlite3.Connection, run: str, claim: _Claim) -> None:
-        found = db.execute("SELECT epoch, holder FROM runs WHERE run = ?", (run,)).fetchone()
-        if found is None or found[0] != claim.epoch:
-            raise Fenced(run, found[1] if found else "somebody who deleted it")
+        row = db.execute("SELECT epoch, holder FROM runs WHERE run = ?", (run,)).fetchone()
+        if row is None or row[0] != claim.epoch:
+            raise Fenced(run, row[1] if row else "another process, which deleted it")
 
     def _tree(self, db: sqlite3.Connection, run: str) -> int:
-        found = db.execute("SELECT tree FROM runs WHERE run = ?", (_plain(run),)).fetchone()
-        if found is None:
+        row = db.execute("SELECT tree FROM runs WHERE run = ?", (_plain(run),)).fetchone()
+        if row is None:
             raise Unknown(
                 "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
             )
-        return int(found[0])
+        return int(row[0])
 
     def _writer(self, db: sqlite3.Connection, tree: int, run: str) -> Writer:
-        """Give the encoder of a tree; what the tree holds already is read once. Raises `JournalDamaged`."""
+        """Return the encoder of a tree; rows that the tree has already are read once. Raises `JournalDamaged`."""
         writer = self._writers.get(tree)
         if writer is None:
             writer = Writer(self._mask)
@@ -274,7 +277,7 @@ class SqliteJournal:
         return writer
 
     def _forked(self) -> None:
-        """Leave the connection and the runs to the parent process: a child must not use them, nor close them."""
+        """Leave the connection and the runs to the parent process: a child must neither use nor close them."""
         _left_to_the_parent.append(self._db)
         self._db, self._level, self._guard = None, "", threading.RLock()
         self._lost.update({run: f"process {os.getppid()}" for run in self._claims})
@@ -287,7 +290,7 @@ def _me() -> str:
 
 
 def _plain(text: str) -> str:
-    """Make a text that SQLite takes: lone surrogates are written out."""
+    """Return a text that SQLite accepts: lone surrogates are escaped."""
     return text.encode(errors="backslashreplace").decode()
 
 

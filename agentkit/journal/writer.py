@@ -1,9 +1,10 @@
-"""Turn rows into lines of JSON; a chat is written once per tree, however many steps repeat it.
+"""Turn rows into lines of JSON; a chat is written once per tree, even if many steps repeat it.
 
-A row is stored as lines of JSON. The first is the row itself; each further line is something that the row is the first
-of its tree to name: a message, or the tools that a model was offered. These are named by the digest of their line. A
-chat is named by its own digest, and is written as the nearest chat that the tree knows (`past`) and the messages that
-follow it (`then`). So a row costs what is new in it, and whoever reads rebuilds every chat, shared past included.
+A row is stored as lines of JSON. The first line is the row itself; each further line is an object that no earlier row
+of the tree refers to: a message, or the tools that a model was offered. The name of such an object is the digest of its
+line. A chat is named by its own digest, and is written as the nearest chat that the tree contains (`past`) and the
+messages that follow it (`then`). So the size of a row is the size of what is new in it, and the reader can rebuild
+every chat.
 """
 
 from __future__ import annotations
@@ -27,26 +28,27 @@ ROOT = EMPTY.digest
 
 
 class Writer:
-    """Encodes the rows of one tree, and remembers what the tree holds already.
+    """An encoder for the rows of one tree, which remembers what the tree contains already.
 
-    `encode` remembers for good only when `keep` is called, so that a row that could not be written can be tried again.
+    What `encode` adds is remembered only after `keep` is called, so that a row that could not be written can be tried
+    again.
     """
 
     def __init__(self, mask: Mask | None = None) -> None:
         self._mask = mask
         self._stored: dict[
             str, str
-        ] = {}  # digest of a message -> the one that it is stored under: another if it was masked
+        ] = {}  # digest of a message -> the digest that it is stored under, which differs if it was masked
         self._chats = {ROOT: ROOT}  # the same for chats
         self._hidden: set[str] = set()  # the messages that were masked
-        self._tools: dict[int, tuple[Any, str]] = {}  # by identity, which the tuple beside it keeps alive
-        self._calls: tuple[Any, str] = ((), "")  # the calls of the last reply, and the message that holds them
+        self._tools: dict[int, tuple[Any, str]] = {}  # by id(), which the tuple in the value keeps valid
+        self._calls: tuple[Any, str] = ((), "")  # the calls of the last reply, and the digest of its message
         self._new: dict[str, str] = {}  # digest -> line
         self._new_names: dict[str, str] = {}
         self._new_chats: dict[str, str] = {}
 
     def encode(self, row: Row) -> str:
-        """Give the lines of a row, as one text in ASCII."""
+        """Return the lines of a row, as one ASCII text."""
         self._new.clear()
         self._new_names.clear()
         self._new_chats.clear()
@@ -54,12 +56,12 @@ class Writer:
         return "\n".join((self._line(data), *self._new.values()))
 
     def keep(self) -> None:
-        """Remember what the last row brought, now that it is stored."""
+        """Remember what the last row added, now that it is stored."""
         self._stored.update(self._new_names)
         self._chats.update(self._new_chats)
 
     def knows(self, reader: Reader) -> None:
-        """Learn what the tree holds already from a reader of it."""
+        """Take over from a reader what the tree contains already."""
         self._stored.update({name: name for name in reader.stored})
         self._chats.update({name: name for name in reader.chats})
 
@@ -197,7 +199,7 @@ def _note(note: Note) -> Json:
 
 
 def _plain(value: Any, names: tuple[tuple[str, Any], ...]) -> Json:
-    """Give the named fields that are not at their default."""
+    """Return the named fields that differ from their default."""
     return {name: got for name, default in names if (got := getattr(value, name)) != default}
 
 

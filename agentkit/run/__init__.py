@@ -1,1 +1,1 @@
-"""What a person holds: a run, with the verbs that step, edit, undo, fork and decide."""
+"""Runs: the objects that a person steps, edits, undoes, forks and decides about."""

@@ -1,6 +1,6 @@
-"""What a run's final answer is to be: an object of a type, or a text that is written from the whole trace.
+"""The kind of final answer that a run gives: an object of a type, or a text that is written from the whole trace.
 
-Both are recorded with the task, so that whoever resumes or loads the run has the same answer.
+Both are recorded with the task, so that a run that is resumed or loaded gives the same kind of answer.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from agentkit.models.structured_output import NOTHING, misfit
 from agentkit.stepper.stepper import Pending
 
 ASK = """\
-Your final answer is data: in the place of its text, and with no prose around it, stands one JSON object that follows
-this JSON schema:
+Your final answer must be data: instead of text, write one JSON object, without any prose around it, that follows this
+JSON schema:
 
 """
-AGAIN = "That answer does not fit the schema: {problem}\nGive the final answer again, as one JSON object that fits it."
+AGAIN = "Your answer does not fit the schema: {problem}\nGive the final answer again, as one JSON object that fits it."
 
 _KNOWN: dict[str, Any] = {}
-"""The types that were asked for in this process, by what is recorded of them; the last thousand of them."""
+"""The types that were used in this process, by what is recorded about them; the last thousand are kept."""
 
 
 def begin(spec: dict[str, Any], output: Any, synthesize: Any) -> dict[str, Any]:
-    """Record in a run's spec what its answer is to be, and tell the model of the type; a typed answer is not written anew."""
+    """Return the spec of a run with the kind of its answer; for a typed answer, with the schema in a system message."""
     if output is None:
         return {**spec, **changed({"synthesize": synthesize})} if synthesize else spec
     shape, _ = shape_of(output)
@@ -46,20 +46,20 @@ def begin(spec: dict[str, Any], output: Any, synthesize: Any) -> dict[str, Any]:
     if len(_KNOWN) > 1_000:
         del _KNOWN[next(iter(_KNOWN))]
     parameters = Shape(shape.name, about["schema"]).parameters
-    told = message_to_json(system(ASK + json.dumps(parameters, indent=2, ensure_ascii=False)))
+    request = message_to_json(system(ASK + json.dumps(parameters, indent=2, ensure_ascii=False)))
     at = next((n for n, message in enumerate(spec["task"]) if message["role"] != "system"), len(spec["task"]))
-    return {**spec, "task": [*spec["task"][:at], told, *spec["task"][at:]], "output": about}
+    return {**spec, "task": [*spec["task"][:at], request, *spec["task"][at:]], "output": about}
 
 
 def changed(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what an agent's settings change in the spec of a run: how its answer is written."""
+    """Return the part of a run's spec that changed options of an agent affect: how the answer is written."""
     if "synthesize" not in changes:
         return {}
     return {"synthesize": LONGEST if changes["synthesize"] is True else int(changes["synthesize"] or 0)}
 
 
 def arounds(spec: dict[str, Any], usual: tuple[Around, ...]) -> tuple[Around, ...]:
-    """Give the arounds of a run: the usual ones, and what its answer takes."""
+    """Return the arounds of a run: the usual ones, and the one that its kind of answer needs."""
     if "output" in spec:
         return (*usual, bare_data(spec["output"]["schema"]))
     if not spec.get("synthesize"):
@@ -70,8 +70,9 @@ def arounds(spec: dict[str, Any], usual: tuple[Around, ...]) -> tuple[Around, ..
 def gates(spec: dict[str, Any]) -> tuple[Gate, ...]:
     """Return the gate that checks the final answer against the recorded type.
 
-    An answer that does not fit is sent back once; the next one is an error. When the run is driven again, it is sent
-    back once more. An answer that was forced by a limit ends the run in any case; the result then holds the error.
+    An answer that does not fit is sent back once; a second one is an error. If the run is then driven again, the answer
+    is sent back once more. An answer that was forced by a limit ends the run in any case; the result then has the
+    error.
     """
     if "output" not in spec:
         return ()
@@ -102,7 +103,7 @@ def _was_sent_back(state: State) -> bool:
 
 
 def result(spec: dict[str, Any], answer: str) -> tuple[Any, OutputValidationError | None]:
-    """Give the validated object of a final answer, or the error that says why there is none."""
+    """Return the validated object of a final answer, or the error that says why there is none."""
     if "output" not in spec:
         return None, None
     try:
@@ -112,37 +113,37 @@ def result(spec: dict[str, Any], answer: str) -> tuple[Any, OutputValidationErro
 
 
 def read(answer: str, about: dict[str, Any]) -> Any:
-    """Make an object of the recorded type of an answer: the first JSON in it that fits, and none whose end is missing.
+    """Return an object of the recorded type: the first JSON in the answer that fits and whose end is not missing.
 
-    Where the type itself is not to be had (another kernel, another version of it), that is plain data.
+    If the type itself is not available (in another kernel, or in another version), plain data is returned.
     Raises `OutputValidationError`.
     """
     shape = Shape(about["name"], about["schema"])
     load, problems = _loader(about), []
-    for found in candidates(answer):
-        if found.completed:
+    for candidate in candidates(answer):
+        if candidate.completed:
             problems.append("its end is missing")
             continue
-        for value in shape.unwrapped(found.value):
+        for value in shape.unwrapped(candidate.value):
             try:
                 return load(json.dumps(value, ensure_ascii=False))
             except Exception as error:
                 problems.append(in_words(error))
     problem = problems[0] if problems else NOTHING
-    hint = "edit the last thought, or drive on to ask the model again"
+    hint = "edit the last thought, or drive the run again to ask the model once more"
     raise OutputValidationError(f"the answer does not fit {shape.name}: {problem}; {hint}", raw=answer, problem=problem)
 
 
 def _loader(about: dict[str, Any]) -> Callable[[str], Any]:
-    """Give what makes an object of JSON text: the type that was asked for, else its schema."""
+    """Return the function that parses JSON text: that of the recorded type, or one that checks only the schema."""
     kind = _KNOWN.get(_key(about)) or _named(about)
     if kind is not None:
         return shape_of(kind)[1]
-    wrong = misfit(Shape(about["name"], about["schema"]))
+    problem_of = misfit(Shape(about["name"], about["schema"]))
 
     def load(text: str) -> Any:
         value = json.loads(text)
-        if problem := wrong(value):
+        if problem := problem_of(value):
             raise ValueError(problem)
         return value
 
@@ -158,11 +159,11 @@ def _path(output: Any) -> str:
 
 
 def _named(about: dict[str, Any]) -> Any:
-    """Find a type of that name and schema in what is imported already: a recording imports nothing and calls nothing else."""
+    """Return the imported type with this name and schema, or None: a recording never imports or calls anything else."""
     module, _, names = about.get("type", "").partition(":")
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for name in names.split("."):
-        found = vars(found).get(name) if isinstance(found, type | type(sys)) else None
-    if not isinstance(found, type) or not hasattr(found, "model_json_schema"):
+        value = vars(value).get(name) if isinstance(value, type | type(sys)) else None
+    if not isinstance(value, type) or not hasattr(value, "model_json_schema"):
         return None
-    return found if shape_of(found)[0].schema == about["schema"] else None
+    return value if shape_of(value)[0].schema == about["schema"] else None

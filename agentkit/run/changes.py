@@ -1,4 +1,4 @@
-"""What may be changed about a result, and how: pure functions from a result to another one."""
+"""What can be changed about a result, and how: pure functions from a result to another one."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ CHANGES = {
     "act": ("text", "arguments"),
     "ask": ("text",),
 }
-"""What may be edited, by kind of step."""
+"""What can be edited, by the kind of a step."""
 
 
-_AT_ODDS = {
+_CONTRADICTORY = {
     "think": (("answer", "calls"), ("answer", "arguments"), ("calls", "arguments")),
     "act": (("text", "arguments"),),
 }
-"""What contradicts each other: an answer and an action, one action and all of them, an observation and another action."""
+"""Pairs of changes that contradict each other: an answer and an action, one action and all, a result and a new call."""
 
 
 def check(kind: str, change: dict[str, Any]) -> None:
-    """See that a change makes sense for a kind of step. Raises `UsageError` that says what would."""
+    """Check that a change makes sense for a kind of step. Raises `UsageError`, which says what would."""
     if kind not in CHANGES:
         raise UsageError(f"an entry of kind {kind} cannot be edited; edit the thought or the observation before it")
     for name in change:
         if name not in CHANGES[kind]:
             raise Unknown("change", name, CHANGES[kind], of=f"a {kind} step")
     if not change:
-        raise UsageError(f"say what to change: {', '.join(CHANGES[kind])}")
-    for one, other in _AT_ODDS.get(kind, ()):
-        if one in change and other in change:
-            raise UsageError(f"{one}= and {other}= contradict each other: change one of them, then look again")
+        raise UsageError(f"say what to change: {', '.join(f'{name}=' for name in CHANGES[kind])}")
+    for first, second in _CONTRADICTORY.get(kind, ()):
+        if first in change and second in change:
+            raise UsageError(f"{first}= and {second}= contradict each other; change only one of them")
     for name, value in change.items():
         if problem := _misfit(name, value):
             raise UsageError(problem)
@@ -45,17 +45,17 @@ def check(kind: str, change: dict[str, Any]) -> None:
 def _misfit(name: str, value: Any) -> str:
     if name == "arguments":
         fits = isinstance(value, dict) and all(isinstance(key, str) for key in value)
-        return "" if fits else f"arguments= is a dict with names as keys, not {value!r:.100}"
+        return "" if fits else f"arguments= must be a dict with names as keys, not {value!r:.100}"
     if name == "calls":
         fits = isinstance(value, list | tuple) and all(
             isinstance(c, Call) and isinstance(c.arguments, dict) for c in value
         )
-        return "" if fits else f"calls= is a list of Call(name, arguments), not {value!r:.100}"
-    return "" if isinstance(value, str) else f"{name}= is a text, not {value!r:.100}"
+        return "" if fits else f"calls= must be a list of Call(name, arguments), not {value!r:.100}"
+    return "" if isinstance(value, str) else f"{name}= must be a str, not {value!r:.100}"
 
 
 def changed(result: Any, change: dict[str, Any]) -> Any:
-    """Apply a change to a result; what a model wrote word by word is dropped, the rest says it anew."""
+    """Return a result with a change applied, without the raw text that the model wrote."""
     if isinstance(result, Reply):
         return _changed_reply(result, change)
     text = mask(change["text"])
@@ -66,7 +66,7 @@ def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
     calls = reply.calls
     if "arguments" in change:
         if len(calls) != 1:
-            raise UsageError(f"this thought asks for {len(calls)} tools; change calls=... instead")
+            raise UsageError(f"this thought asks for {len(calls)} tools; use calls=... instead of arguments=...")
         calls = (replace(calls[0], arguments=change["arguments"], raw=None, problem="", coerced=()),)
     if "calls" in change:
         calls = tuple(change["calls"])
@@ -91,7 +91,7 @@ def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
 
 
 def blank(step: Step) -> Any:
-    """Give the empty result of a step, to be changed."""
+    """Return an empty result for a step, to which a change can be applied."""
     if step.kind == "think":
         return Reply()
     if type(step) is Act:

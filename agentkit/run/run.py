@@ -1,4 +1,4 @@
-"""A run: what a person holds. An ordinary Python object that is stepped, paused, edited, injected into, undone and forked."""
+"""A run: an ordinary Python object that you can step, pause, edit, inject messages into, undo and fork."""
 
 from __future__ import annotations
 
@@ -47,29 +47,29 @@ Path = str | os.PathLike[str]
 
 
 class Maker(Protocol):
-    """What a run needs of the agent that made it."""
+    """What a run needs from the agent that made it."""
 
     engine_name: str
 
     def using(self, **changes: Any) -> Maker:
-        """Return an agent like this one with some things changed."""
+        """Return an agent like this one with some options changed."""
 
     def changed(self, spec: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-        """Return what these changes change in the spec of a run."""
+        """Return the part of a run's spec that these changes affect, with its new values."""
 
     def attach(self, spec: dict[str, Any], *, parent: Run, gates: tuple[Any, ...]) -> Run:
-        """Make the run of a spec."""
+        """Return a run for a spec."""
 
 
 class Run(Displayed):
-    """One run of an agent, held at its pending step.
+    """A run of an agent, which waits at its pending step.
 
-    `next(run)` performs one step in this thread, and `for entry in run` all of them; `play()` goes on in the background,
-    and `await run` or `run.wait()` wait for it. `run[3]` is the third entry of the trace; `edit`, `inject`, `undo` and
-    `fork` change what comes next, and nothing that was recorded is ever lost.
+    `next(run)` performs one step in this thread, and `for entry in run` performs all of them; `play()` continues the
+    run in the background, and `await run` or `run.wait()` wait for it. `run[3]` is entry 3 of the trace, and `run[0]`
+    the task. `edit`, `inject`, `undo` and `fork` change what happens next; nothing that was recorded is ever lost.
 
-    `trace` is what the run has done, `state` how it is doing, `control` who drives it, and `performer` what steps are
-    performed with. `missing` names what was not there when it was opened, and `forecast` what it may cost or re-use.
+    `trace` is what the run has done, `state` its current state, `control` drives it, and `performer` performs its
+    steps. `missing` lists what was not available when it was opened, and `forecast` says what it may cost or reuse.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Run(Displayed):
         self._saved_status = str(Status.PAUSED)
         control.on_rest = self._save_status
 
-    # -- what it is ----------------------------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------------------------------
 
     @property
     def status(self) -> Status:
@@ -102,7 +102,7 @@ class Run(Displayed):
         return Status.RUNNING if self.control.running else self.control.read(self._status_at_rest)
 
     def _status_at_rest(self) -> Status:
-        """Return the status, whether or not somebody drives just now."""
+        """Return the status without regard to whether there is a driver."""
         state, trace = self.state, self.trace
         if self.read_only:
             return Status.READONLY
@@ -116,48 +116,48 @@ class Run(Displayed):
 
     @property
     def entries(self) -> list[Entry]:
-        """The trace: entry 0 is the task, then one entry per performed step, on the way to where the run is now."""
+        """The entries of the trace: entry 0 is the task, followed by one entry for each performed step."""
         return list(self.control.read(lambda: self.trace.line.entries))
 
     @property
     def pending(self) -> list[Pending]:
-        """The steps that could be performed now."""
-        found: list[Pending] = self.control.read(lambda: self.trace.pending)
-        return found
+        """The steps that can be performed now."""
+        pending: list[Pending] = self.control.read(lambda: self.trace.pending)
+        return pending
 
     @property
     def waiting(self) -> list[tuple[Pending, Verdict]]:
         """The steps that wait for a person, each with the reason."""
-        found: list[tuple[Pending, Verdict]] = self.control.read(lambda: self.state.waiting)
-        return found
+        waiting: list[tuple[Pending, Verdict]] = self.control.read(lambda: self.state.waiting)
+        return waiting
 
     @property
     def answer(self) -> str | None:
         """The final answer, once there is one."""
-        found = self.control.read(lambda: self.trace.stepper.answer)
-        return found.text if found else None
+        answer = self.control.read(lambda: self.trace.stepper.answer)
+        return answer.text if answer else None
 
     @property
     def usage(self) -> Usage:
-        """Tokens, calls and money so far; what an undo leaves behind was spent all the same."""
+        """Tokens, calls and money so far, including steps that were undone."""
         return self.state.spent.total
 
     @property
     def error(self) -> BaseException | None:
-        """What went wrong last, as long as the run has not gone on."""
+        """The last error, until the run continues; None if there is none."""
         return self.state.error
 
     @property
     def hold(self) -> str:
-        """Why the run does not go on by itself: a breakpoint, an error; "" if nothing is in the way."""
-        found: str = self.control.read(lambda: self.state.hold)
-        return found
+        """Why the run does not continue by itself, for example a breakpoint or an error; "" if nothing holds it."""
+        hold: str = self.control.read(lambda: self.state.hold)
+        return hold
 
     @property
     def result(self) -> Result:
-        """The present state of the run as a value."""
-        found: Result = self.control.read(self._result)
-        return found
+        """The current result of the run."""
+        result: Result = self.control.read(self._result)
+        return result
 
     def _result(self) -> Result:
         state, trace = self.state, self.trace
@@ -181,7 +181,7 @@ class Run(Displayed):
 
     @property
     def dialect(self) -> str:
-        """The dialect in which the model is asked; may be set at any time, from the next step on."""
+        """The dialect in which the model is asked; it can be set at any time, and applies from the next step on."""
         return self.performer.dialect_for(self.performer.model).name
 
     @dialect.setter
@@ -189,33 +189,33 @@ class Run(Displayed):
         self.performer.dialect = dialects.get(name) if name else None
 
     def where(self) -> list[FrameInfo]:
-        """Return where the engine is: function, file, line, source line and local variables of each frame of each lane."""
-        found: list[FrameInfo] = self.control.read(lambda: self.trace.stepper.where())
-        return found
+        """Return where the engine is: the function, file, line, source line and local variables of each frame."""
+        frames: list[FrameInfo] = self.control.read(lambda: self.trace.stepper.where())
+        return frames
 
     def request(self, entry: int | Entry | None = None) -> dict[str, Any]:
-        """Rebuild the exact request of a model call as it was sent; without an entry, that of the pending call."""
+        """Return the exact request of a model call as it was sent; without an entry, that of the pending call."""
         if entry is None:
-            asked = next((pending.step for pending in self.pending if pending.step.kind == "think"), None)
-            if asked is None:
-                raise UsageError("no model call is pending; run.request(entry) returns the request of a recorded one")
-            return self.performer.sent(asked)
+            step = next((pending.step for pending in self.pending if pending.step.kind == "think"), None)
+            if step is None:
+                raise UsageError("no model call is pending; use run.request(entry) for the request of a recorded one")
+            return self.performer.sent(step)
         recorded = self._entry(entry)
         if recorded.kind != "think":
             name = next((f"entry {n}" for n, other in enumerate(self.entries) if other is recorded), "this entry")
-            raise UsageError(f"{name} is not a model call but {recorded.kind}; only thoughts have a request")
+            raise UsageError(f"{name} is not a model call (it is {recorded.kind}); only thoughts have a request")
         return self.performer.sent(recorded.performed or recorded.step, recorded.dialect, recorded.model)
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Yield the recorded events with a cursor above `after`, in order, and `resume_done` at the end."""
         progress, begun = Progress(), set()
         for row in self.rows():
-            told = list(progress.take(row))
+            progressed = list(progress.take(row))
             if not isinstance(row, Entry) and row.kind == "call":
                 begun.add((row.data["path"], row.data["index"]))
             is_begun = isinstance(row, Entry) and (row.path, row.index) in begun
             if row.id > after and row.run == self.id:
-                yield from told
+                yield from progressed
                 yield from events_of(row, is_begun)
         yield Event("resume_done", self.id)
 
@@ -225,7 +225,7 @@ class Run(Displayed):
         return trace.journal.rows(self.id) if trace.journal else list(trace.tree.entries.values())
 
     def on_event(self, listener: Callable[[Event], Any]) -> Callable[[Event], Any]:
-        """Call `listener` for each event as it happens, in the thread that drives the run; it should only enqueue."""
+        """Call `listener` for each event as it happens, in the thread that drives the run; it must return quickly."""
         self.control.scheduler.listeners.add(listener)
         return listener
 
@@ -243,23 +243,23 @@ class Run(Displayed):
     def __next__(self) -> Entry:
         """Perform one step in this thread and return its entry; a run that plays in the background is paused first.
 
-        Raises `StopIteration` if the run is over, `Undecided` if the step waits for a person, and whatever a model
-        raised: the step then stays pending and can be tried again.
+        Raises `StopIteration` if the run is over, `Undecided` if the step waits for a person, and the error of a model;
+        the step then stays pending and can be tried again.
         """
         self._check_writable()
         entry = self.control.step()
         if entry is not None:
             return entry
         if waiting := self.waiting:
-            raise Undecided(f"{waiting[0][1].why}: run.approve(), run.reject(comment) or run.respond(value)")
+            raise Undecided(f"{waiting[0][1].why}: use run.approve(), run.reject(comment) or run.respond(value)")
         if self.state.error:
             raise self.state.error
         if self.pending:
             raise UsageError("the step was stopped; it is still pending, and next(run) tries it again")
-        raise StopIteration("the run is over; undo() or fork() to go on from an earlier step")
+        raise StopIteration("the run is over; use undo() or fork() to continue from an earlier step")
 
     def __iter__(self) -> Iterator[Entry]:
-        """Yield one entry after the other, until the run ends, is paused by the loop's own body, or hits a breakpoint."""
+        """Perform steps and yield their entries, until the run ends, is paused in the loop, or hits a breakpoint."""
         self.control.stopping = ""
         while not self.control.stopping:
             try:
@@ -282,7 +282,7 @@ class Run(Displayed):
             raise Ended(str(end)) from None
 
     def step_over(self) -> list[Entry]:
-        """Perform what is pending now and return the entries: parallel calls side by side, a nested engine to its end."""
+        """Perform all pending steps and return their entries: parallel calls together, a nested engine to its end."""
         before = {entry.id for entry in self.entries}
         self._check_writable()
         self.state.hold, self.state.error = "", None
@@ -291,10 +291,10 @@ class Run(Displayed):
         return [entry for entry in self.entries if entry.id not in before]
 
     def drive(self, timeout: float | None = None) -> Result:
-        """Perform steps until the run ends, pauses, or waits for a person; return the result.
+        """Perform steps until the run ends, pauses, or waits for a person, and return the result.
 
-        The steps are performed in a thread of the run, so that time limits hold. After `timeout` seconds the run is
-        stopped. An interrupt stops it, too; what was being performed stays pending.
+        The steps are performed in a thread of the run, so that time limits can be enforced. After `timeout` seconds the
+        run is stopped. An interrupt stops it, too; steps that were being performed stay pending.
         """
         check_timeout(timeout)
         self._ready()
@@ -317,7 +317,7 @@ class Run(Displayed):
             raise
 
     def play(self, until: Callable[[], str] = str, pace: float | None = None) -> Run:
-        """Go on in the background; returns at once.
+        """Continue in the background, and return at once.
 
         `until()` may return a reason to pause, and `pace` is the time to wait between two steps, in seconds.
         """
@@ -335,15 +335,15 @@ class Run(Displayed):
         self.state.pace = float(seconds)
 
     def play_step(self, *, over: bool = False) -> None:
-        """Perform one step in the background, or with `over` as much as `step_over` does.
+        """Perform one step in the background, or with `over` the same steps as `step_over`.
 
-        Breakpoints at the first steps are passed over.
+        Breakpoints at the first steps are ignored.
         """
         if (playing := self.control.playing) is not None:
             self.pause()
             background.wait(playing)
             if self.control.stopping != "pause":
-                return  # a stop that came meanwhile counts, and so does whoever has set the run playing again
+                return  # it was stopped, or set playing again, in the meantime
         self._ready()
         begun: list[Pending] = []
 
@@ -358,18 +358,18 @@ class Run(Displayed):
             self.control.play(self._until_over() if over else str, may_start)
 
     def pause(self) -> Run:
-        """Pause at the next step boundary: what is being performed ends first and is recorded. Returns at once."""
+        """Pause at the next step boundary: steps that are being performed finish first. Returns at once."""
         self.control.pause()
         return self
 
     def stop(self, reason: str = "stopped") -> Run:
-        """Stop now: cancel what can be cancelled. The run keeps all it has, and `play()` goes on from there."""
+        """Stop now, and cancel running calls if possible. The run keeps all its entries, and `play()` continues it."""
         self.control.stop(reason)
         self.state.interrupted = reason
         return self
 
     def wait(self, timeout: float | None = None) -> Result:
-        """Wait until the run rests; an interrupt pauses it, and after `timeout` seconds it is stopped."""
+        """Wait until the run rests, and return the result; an interrupt pauses it, `timeout` seconds stop it."""
         check_timeout(timeout)
         playing = self.control.playing
         if playing is not None:
@@ -384,7 +384,7 @@ class Run(Displayed):
         return self.result
 
     def __await__(self) -> Generator[Any, None, Result]:
-        """Play the run, unless it is playing already, and wait for it without holding the event loop."""
+        """Play the run, unless it is playing already, and wait for it without blocking the event loop."""
         return self._awaited().__await__()
 
     async def _awaited(self) -> Result:
@@ -394,7 +394,7 @@ class Run(Displayed):
         return self.result
 
     async def __aiter__(self) -> AsyncIterator[Entry]:
-        """Yield one entry after the other without holding the event loop; leaving the loop cancels what is under way."""
+        """Perform steps and yield their entries without blocking the event loop; leaving the loop cancels the step."""
         while self.status not in (Status.DONE, Status.WAITING, Status.READONLY) and not self.state.hold:
             before = {entry.id for entry in self.entries}
             self.play(self._until_batch())
@@ -406,7 +406,7 @@ class Run(Displayed):
                     yield entry
 
     async def _at_rest(self, interrupted: Callable[[], Any]) -> None:
-        """Wait until the run rests; wakes every 0.1 s, so that an interrupt is quick."""
+        """Wait until the run rests, in steps of 0.1 s, so that an interrupt is noticed."""
         import asyncio
 
         try:
@@ -417,8 +417,13 @@ class Run(Displayed):
             raise
 
     def _until_over(self) -> Callable[[], str]:
+<<<<<<< HEAD
         """Return what says "pause" as soon as a nested engine that is at work has returned; else as `_until_batch`."""
         frame = next((pending.path for pending in self.pending), "")
+=======
+        """Return a function that says "pause" when the nested engine in progress has returned; else `_until_batch`."""
+        frame = self.pending[0].path if self.pending else ""
+>>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
         if "." not in frame.rpartition("]")[2]:
             return self._until_batch()
         inner = (f"{frame}.", f"{frame}[")
@@ -426,7 +431,7 @@ class Run(Displayed):
         return lambda: "" if any(p.path == frame or p.path.startswith(inner) for p in trace.pending) else "pause"
 
     def _until_batch(self) -> Callable[[], str]:
-        """Return what says "pause" as soon as what is pending now has been performed."""
+        """Return a function that says "pause" when the steps that are pending now have been performed."""
         first, trace, state = set(self.pending), self.trace, self.state
 
         def until() -> str:
@@ -436,7 +441,7 @@ class Run(Displayed):
         return until
 
     def _ready(self) -> None:
-        """Check that the run can go on, and forget what held it up before."""
+        """Check that the run can continue, and clear what held it before."""
         self._check_writable()
         self.state.hold, self.state.error, self.state.interrupted = "", None, ""
 
@@ -452,9 +457,9 @@ class Run(Displayed):
         return self.control.sealed
 
     def close(self) -> None:
-        """Release the run in its journal, so that it can be resumed or deleted elsewhere; this object is then read-only.
+        """Release the run in its journal, so that it can be resumed or deleted; this object is then read-only.
 
-        Raises `JournalError` if the journal still refuses what it has refused before: that would be lost.
+        Raises `JournalError` if the journal still refuses rows that it has refused before, because they would be lost.
         """
         self.wait()
         if self.trace.unsaved.waiting:
@@ -470,8 +475,8 @@ class Run(Displayed):
         """Replace a recorded result, or answer a pending step; the original is kept.
 
         For a thought: `text=`, `answer=`, `calls=`, `arguments=` (of its only call); for an action: `text=` (the
-        observation), `arguments=` (edits the thought that asked for it). A pending step is one of `run.pending`; None is
-        the first of them. Raises `UsageError` that says what can be edited.
+        observation), `arguments=` (edits the thought that asked for it). A pending step is one of `run.pending`; None
+        means the first of them. Raises `UsageError`, which says what can be edited.
         """
         reason, author = mask(reason), mask(author)
         if entry is None or isinstance(entry, Pending):
@@ -493,7 +498,7 @@ class Run(Displayed):
         return edited
 
     def _edit_call(self, action: Entry | Pending, arguments: dict[str, Any], reason: str, author: str) -> Entry:
-        """Edit the arguments of a call in the thought that asked for it; what was done beside the call stays."""
+        """Edit the arguments of a call in the thought that asked for it; steps parallel to the call stay."""
 
         def edit() -> Entry:
             now = self._still(action) if isinstance(action, Pending) else action
@@ -507,9 +512,9 @@ class Run(Displayed):
         return edited
 
     def inject(self, text: str, to: str = "") -> Receipt:
-        """Say something to the model; it arrives with its next request. Safe at any time, also from a tool.
+        """Send a message to the model with its next request. Safe at any time, even from a tool.
 
-        `to` is a lane, as `where()` names them; "" is the run's own. Raises `Ended` if the run is over.
+        `to` is the name of a lane, as in `where()`; "" is the run's own. Raises `Ended` if the run is over.
         """
         if not isinstance(text, str) or not text.strip():
             raise UsageError(f"an injected message needs some text, not {text!r:.100}")
@@ -517,7 +522,7 @@ class Run(Displayed):
         if to and to not in lanes:
             raise Unknown("lane", to, (lane for lane in lanes if lane))
         if self.answer is not None:
-            raise Ended("the run is over, so no model would hear it: undo() or fork() first, then inject")
+            raise Ended("the run is over, so no model would get the message: use undo() or fork() first, then inject")
         key, text, trace = uuid.uuid4().hex[:12], mask(text), self.trace
         put = self.control.post(lambda: trace.unsaved.attempt(lambda: trace.inject(key, text, to, time.time())))
         if put.done():
@@ -525,25 +530,25 @@ class Run(Displayed):
         return Receipt(key, text, self)
 
     def undo(self) -> Run:
-        """Go back to before the last edit, move or step; nothing is deleted, and `redo()` takes it back."""
+        """Undo the last edit, move or step; nothing is deleted, and `redo()` reverts the undo."""
         self._change_line(lambda: self.trace.undo(time.time()))
         return self
 
     def redo(self) -> Run:
-        """Take the last undo back."""
+        """Revert the last undo."""
         self._change_line(lambda: self.trace.redo(time.time()))
         return self
 
     def rewind(self, to: int | Entry) -> Run:
-        """Go back, or over to another branch: `to` becomes the last performed step."""
+        """Go back to an entry, or to an entry of another branch: it becomes the last performed step."""
         entry = self._entry(to)
         self._change_line(lambda: self.trace.rewind(entry, time.time()))
         return self
 
     def fork(self, at: int | Entry | None = None, **changes: Any) -> Run:
-        """Begin a second run over the same tree after entry `at`; the changes are those of `Agent.using`.
+        """Return a second run that continues after entry `at`; the changes are those of `Agent.using`.
 
-        Nothing is performed; `forecast` says what is re-used and what would run.
+        Nothing is performed yet; `forecast` says what is reused and what would run next.
         """
         entry = None if at is None else self._entry(at)
         agent = self.agent.using(**changes) if changes else self.agent
@@ -564,42 +569,43 @@ class Run(Displayed):
         count = sum(entry.kind != "begin" for entry in self.entries)
         following = ", ".join(pending_text(pending, self) for pending in self.pending) or "nothing: the run is over"
         steps = "1 recorded step is" if count == 1 else f"{count} recorded steps are"
-        return f"{steps} re-used without a call; next: {following}"
+        return f"{steps} reused without a call; next: {following}"
 
     def discard(self) -> None:
-        """Take back a run that could not be begun."""
+        """Delete a run that could not be started."""
         self.control.lease.drop()
-        with contextlib.suppress(Exception):  # what went wrong before is what is told
+        with contextlib.suppress(Exception):  # the error that happened before is the one to show
             self.trace.journal.delete(self.id)  # type: ignore[union-attr]
 
     def branches(self) -> Branches:
-        """Return all lines of the tree that this run's entries are in, the present one first."""
+        """Return all lines of the run's tree, the current one first."""
         return Branches(self.control.read(lambda: list(map(list, self.trace.tree.branches(self.trace.line)))))
 
     def break_at(self, **condition: Any) -> Breakpoint:
         """Set a breakpoint: `tool=`, `role=`, `line=`, `error=True`, `repeat=True` or `when=predicate`.
 
-        If there is the same one already, it is enabled. One on a line moves to the next line at which the engine can be
-        held.
+        If the same breakpoint exists already, it is enabled. A breakpoint on a line moves to the next line at which the
+        engine can be paused.
         """
         breakpoint = Breakpoint.of(condition)
         if breakpoint.line is not None:
             frames, file = self.where(), breakpoint.file
-            files = [each.file for each in frames if (each.file.endswith(file) if file else not each.around)]
+            files = [frame.file for frame in frames if (frame.file.endswith(file) if file else not frame.around)]
             breakpoint.line = next_yield(files or [file], breakpoint.line)
         known = self.state.breakpoints
         if breakpoint not in known:
             known.append(breakpoint)
-        found = known[known.index(breakpoint)]
-        found.enabled = True
-        return found
+        existing = known[known.index(breakpoint)]
+        existing.enabled = True
+        return existing
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
     def approve(self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False) -> Run:
-        """Let a waiting call pass, with other `arguments` if given, or extend a budget that is used up.
+        """Approve a waiting call, with other `arguments` if given, or extend a budget that is used up.
 
-        With `remember`, the tool may always be called from now on. Of several waiting steps, `which` is the position.
+        With `remember`, the tool may always be called from now on. If several steps wait, `which` is the position of
+        one.
         """
         pending = self._waiting(which)
         if arguments is not None:
@@ -633,7 +639,7 @@ class Run(Displayed):
         return self
 
     def reject(self, comment: str = "", which: int = 0) -> Entry:
-        """Refuse a waiting call; the model is told so, with the comment. Ends a run that waits for more budget."""
+        """Reject a waiting call; the model is told, with the comment. A run that waits for more budget ends."""
         pending = self._waiting(which)
         limit, gate = self._budget_limit(pending), self._budget_gate()
         if limit and gate is not None:
@@ -644,15 +650,15 @@ class Run(Displayed):
         return self._answer(pending, message, "human", "rejected")
 
     def respond(self, value: Any, which: int = 0) -> Entry:
-        """Answer a waiting question, or a pending call in the tool's place."""
+        """Answer a waiting question, or a pending call instead of the tool."""
         pending = self._waiting(which)
         if pending.step.kind == "ask":
             return self._answer(pending, mask(str(value)), "human")
         if type(pending.step) is not Act:
-            raise UsageError("respond() answers a question or stands in for a tool; edit(text=...) writes a thought")
+            raise UsageError("respond() answers a question or a call; use edit(text=...) to write a thought")
         message = observations.returned(pending.step.call, value)
         message = replace(message, text=mask(message.text))
-        return self._answer(pending, message, "human", "answered in the tool's place")
+        return self._answer(pending, message, "human", "answered instead of the tool")
 
     def _waiting(self, which: int) -> Pending:
         known = [pending for pending, _ in self.waiting] or self.pending
@@ -662,7 +668,7 @@ class Run(Displayed):
         return known[which]
 
     def _budget_limit(self, pending: Pending) -> str:
-        """Return the limit of the budget that a step waits for more of; "" if it does not."""
+        """Return the name of the budget's limit that a step waits for, or ""."""
         decision = self.state.decision(pending)
         return decision.verdict.limit if decision is not None and decision.verdict is not None else ""
 
@@ -672,15 +678,15 @@ class Run(Displayed):
     @staticmethod
     def _check_call(pending: Pending) -> None:
         if pending.step.kind == "ask":
-            raise UsageError("this step is a question: answer it with respond(text)")
+            raise UsageError("this step is a question; answer it with respond(text)")
         if pending.step.kind != "act":
             name = f"{pending.step.kind} ({pending.step.role})"
-            raise UsageError(f"the pending step is {name}: it does not wait for anybody, next(run) performs it")
+            raise UsageError(f"the pending step {name} does not wait for a decision; next(run) performs it")
 
-    # -- out -----------------------------------------------------------------------------------------------------------
+    # -- exporting -----------------------------------------------------------------------------------------------------
 
     def to_notebook(self, path: Path | None = None) -> Any:
-        """Return the trace as a notebook whose cells run again on the recording; with `path`, also write it to a file."""
+        """Return the trace as a notebook whose cells replay the recording; with `path`, also write it to a file."""
         from agentkit import export
 
         return export.to_notebook(self, path)
@@ -698,7 +704,7 @@ class Run(Displayed):
         return export.to_html(self, path)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all that is recorded, branches and edits included, as JSON data."""
+        """Return everything that is recorded, including branches and edits, as JSON data."""
         from agentkit import export
 
         return export.to_json(self)
@@ -725,7 +731,7 @@ class Run(Displayed):
         return markdown.run(self)
 
     def _ipython_display_(self) -> None:
-        """Show a live view if there is a notebook for it; otherwise HTML or text is shown."""
+        """Show a live view in a notebook; elsewhere HTML or text is shown."""
         display.live.show(self)
 
     def _display_(self) -> Any:
@@ -736,49 +742,47 @@ class Run(Displayed):
         return display.live.widget(self)
 
     def freeze(self) -> None:
-        """Replace the live views of this run by pictures that need no kernel; `run` in a cell opens a new one."""
+        """Replace the live views of this run with pictures that need no kernel; `run` in a cell opens a new view."""
         display.live.freeze(self)
 
-    # -- pieces --------------------------------------------------------------------------------------------------------
+    # -- private -------------------------------------------------------------------------------------------------------
 
     def _entry(self, entry: int | Entry) -> Entry:
-        """Return the run's own entry, by its number in the trace, or for one of an older object of the run.
+        """Return the run's entry with a number, or the one that matches an entry of an older object of this run.
 
         Raises `UsageError` for an entry of another run.
         """
         if isinstance(entry, Entry):
-            found = self.trace.tree.entries.get(entry.id)
+            own = self.trace.tree.entries.get(entry.id)
             place = (entry.run, entry.kind, entry.path, entry.index)
-            if found is None or (found.run, found.kind, found.path, found.index) != place:
+            if own is None or (own.run, own.kind, own.path, own.index) != place:
                 raise UsageError(
                     f"this {entry.kind} is an entry of another run, {entry.run}; use one of run.entries or branches()"
                 )
-            return found
+            return own
         if not isinstance(entry, int) or isinstance(entry, bool):
-            raise UsageError(
-                f"an entry is named by its number in the trace, or is one of run.entries, not {entry!r:.100}"
-            )
+            raise UsageError(f"an entry must be its number in the trace, or one of run.entries, not {entry!r:.100}")
         entries = self.entries
         if not -len(entries) <= entry < len(entries):
             raise UsageError(f"there is no entry {entry}; the trace has entries 0 to {len(entries) - 1}")
         return entries[entry]
 
-    def _pending(self, wanted: Pending | None) -> Pending:
+    def _pending(self, earlier: Pending | None) -> Pending:
         if self.trace.torn:
             self.control.do(self.control.scheduler.mend)
         if not self.pending:
-            raise UsageError("no step is pending: the run is over; undo() or fork() first")
-        return self.pending[0] if wanted is None else self._still(wanted)
+            raise UsageError("no step is pending, because the run is over; use undo() or fork() first")
+        return self.pending[0] if earlier is None else self._still(earlier)
 
-    def _still(self, wanted: Pending) -> Pending:
-        """Return what is pending at the place of a step, if it is the same step. Raises `UsageError` if it is not."""
+    def _still(self, earlier: Pending) -> Pending:
+        """Return the pending step that is the same as an earlier one. Raises `UsageError` if there is none."""
         for pending in self.pending:
-            if is_at(pending, wanted):
+            if is_at(pending, earlier):
                 return pending
-        raise UsageError(f"this {wanted.step.kind} is not pending any more; use one of run.pending")
+        raise UsageError(f"this {earlier.step.kind} is not pending any more; use one of run.pending")
 
     def _answer(self, pending: Pending, result: Any, author: str, reason: str = "") -> Entry:
-        """Put a result in the place of a pending step."""
+        """Record a result for a pending step instead of performing it."""
         scheduler = self.control.scheduler
         entry: Entry = self.control.do(lambda: scheduler.answer(pending, result, author=author, reason=reason))
         return entry
@@ -792,12 +796,12 @@ class Run(Displayed):
         return self.control.do(do)
 
     def _save_status(self, doing: str) -> None:
-        """Let the list of runs know the status, if it has changed."""
+        """Save the status for the list of runs, if it has changed."""
         journal, status = self.trace.journal, doing or str(self._status_at_rest())
         if journal is not None and status != self._saved_status and not self.read_only:
             with contextlib.suppress(
                 JournalError, Fenced
-            ):  # the list is a convenience; the next row tells what is wrong
+            ):  # the list is a convenience; the next row will raise the error
                 journal.set_status(self.id, status)
                 self._saved_status = status
 
@@ -810,11 +814,11 @@ class Run(Displayed):
 
 @dataclass(slots=True, eq=False)
 class Result(Displayed):
-    """What a run came to: the answer, or why there is none.
+    """The result of a run: the answer, or the reason why there is none.
 
-    `interrupted` says whether it ended before the engine was through, and `reason` why ("max_turns", "timeout",
-    "stopped" …). `pending_injections` are the injected messages that no model has seen. `output` is the validated object,
-    if the run was started with `output=`.
+    `interrupted` tells whether it ended before the engine had finished, and `reason` why ("max_turns", "timeout",
+    "stopped" …). `pending_injections` are the injected messages that no model has seen. `output` is the validated
+    object, if the run was started with `output=`.
     """
 
     answer: str
@@ -850,7 +854,7 @@ class Result(Displayed):
 
         def __getattr__(self, name: str) -> Any:
             known = name != "run" and not name.startswith("_") and hasattr(Run, name)
-            hint = f"; its run has: result.run.{name}" if known else ""
+            hint = f"; its run does: use result.run.{name}" if known else ""
             raise AttributeError(f"a Result has no {name!r}{hint}", name=name, obj=self)
 
 
@@ -864,16 +868,16 @@ class Receipt:
 
     @property
     def seen(self) -> bool:
-        """Whether a model has seen the message on the run's present line."""
+        """Whether a model has seen the message on the run's current line."""
         return self.id in self._run.trace.injections.heard
 
     def recall(self) -> None:
-        """Take the message back. Raises `UsageError` if a model has already seen it."""
+        """Recall the message. Raises `UsageError` if a model has already seen it."""
         self._run.control.do(lambda: self._run.trace.recall(self.id, time.time()))
 
 
 class Branches(list[list[Entry]]):
-    """The lines of a tree, the present one first; each is a list of entries."""
+    """The lines of a tree, the current one first; each is a list of entries."""
 
     def __repr__(self) -> str:
         from agentkit.export.text import branches_text

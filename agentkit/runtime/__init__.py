@@ -1,1 +1,1 @@
-"""How steps are performed: models and tools are called, in time, and their results recorded."""
+"""How steps are performed: models and tools are called, time limits are enforced, and results are recorded."""

@@ -1,7 +1,7 @@
-"""Calling code that is not ours: models and tools, synchronous or not, with time limits.
+"""Calling foreign code: models and tools, synchronous or asynchronous, with time limits.
 
-A synchronous call is made in the present thread. Whatever must be awaited is awaited on the private event loop, where it
-can be cancelled.
+A synchronous call is made in the current thread. Awaitables are awaited on the private event loop, where they can be
+cancelled.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from agentkit.runtime.events import Listeners
 from agentkit.runtime.in_flight import InFlight
 
 _PLAIN = frozenset((Reply, str, int, float, bool, type(None)))
-"""Types of values that need no waiting for."""
+"""Types of values that are never awaited."""
 
 
 def call_tool(function: Callable[..., Any], arguments: dict[str, Any], flight: InFlight, limit: float | None) -> Any:
-    """Call a tool and return what it returns. Raises what it raises, or `ToolTimeout`."""
+    """Call a tool and return its result. Raises the tool's error, or `ToolTimeout`."""
     try:
         value = _call(function, (), arguments, flight, limit)
         if type(value) not in _PLAIN and hasattr(value, "__await__"):
@@ -41,9 +41,9 @@ def call_tool(function: Callable[..., Any], arguments: dict[str, Any], flight: I
 
 
 def call_model(model: Any, request: Any, flight: InFlight, limit: float | None, listeners: Listeners) -> Any:
-    """Call a model and return its reply, or whatever else it returns; its chunks are told to the listeners.
+    """Call a model and return what it returns, usually a reply; its chunks are sent to the listeners.
 
-    Raises what the model raises, `ModelTimeout`, or `ModelError` for what is not an `Exception`.
+    Raises the model's error, `ModelTimeout`, or `ModelError` if the model raises anything but an `Exception`.
     """
     try:
         value = _call(model, (request,), {}, flight, limit)
@@ -66,7 +66,7 @@ def call_model(model: Any, request: Any, flight: InFlight, limit: float | None, 
 def _call(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], flight: InFlight, limit: float | None
 ) -> Any:
-    """Call a function in a copy of the present context, so that what it sets there does not last."""
+    """Call a function in a copy of the current context, so that context variables that it sets do not last."""
     if flight.seconds is not None:
         limit = flight.seconds if limit is None else min(limit, flight.seconds)
     flight.limit = limit
@@ -77,7 +77,7 @@ def _call(
 
 
 def is_async(function: Any) -> bool:
-    """Return whether a function is asynchronous, so that calling it costs nothing and what it returns can be cancelled."""
+    """Return whether a function is asynchronous, so that the call returns at once and its result can be cancelled."""
     if getattr(function, "awaits", False):
         return True
     while isinstance(function, functools.partial):
@@ -87,18 +87,18 @@ def is_async(function: Any) -> bool:
 
 
 def _wait(future: Future[Any], flight: InFlight) -> Any:
-    """Wait for what the private loop does; an interrupt cancels it, and so does a stop from another thread."""
+    """Wait for a future of the private loop; an interrupt or a stop from another thread cancels it."""
     flight.future = future
     if flight.is_cancelled:
         future.cancel()
     raised: BaseException
     try:
         if threading.current_thread() is threading.main_thread():
-            return interrupts.foreign(background.wait, (future,), {})  # in short steps, so that an interrupt arrives
+            return interrupts.foreign(background.wait, (future,), {})  # in short steps, so that interrupts are noticed
         return future.result()
     except CancelledError:
         if flight.is_cancelled:
-            raise Stopped("it was stopped while it waited") from None
+            raise Stopped("it was stopped while it was waiting") from None
         raised = RuntimeError("its task was cancelled")
     except _Foreign as error:
         raised = error.error
@@ -111,7 +111,7 @@ def _wait(future: Future[Any], flight: InFlight) -> Any:
 
 
 async def _in_time(awaitable: Any, flight: InFlight, late: type[ModelTimeout] | type[ToolTimeout]) -> Any:
-    """Wait for an awaitable, at most for the time limit of the flight. Raises `_Foreign` with what it raises."""
+    """Await an awaitable within the time limit of the flight. Raises `_Foreign`, which wraps any error."""
     import asyncio
 
     try:
@@ -126,7 +126,7 @@ async def _in_time(awaitable: Any, flight: InFlight, late: type[ModelTimeout] | 
 
 
 class _Foreign(Exception):
-    """Carries an exception of foreign code out of its task, also one that no task can raise, with its own frames only."""
+    """A wrapper that carries any exception of foreign code out of its task, with only the exception's own frames."""
 
     def __init__(self, error: BaseException) -> None:
         frames = error.__traceback__
@@ -143,7 +143,7 @@ async def _gathered(value: Any, flight: InFlight, listeners: Listeners) -> Any:
 
 
 def as_model_error(error: BaseException) -> BaseException:
-    """Return the error to raise for what a model raised: one that can be tried again, unless a person has interrupted."""
+    """Return the error to raise for an error of a model: one that can be tried again, unless a person interrupted."""
     if isinstance(error, Stopped) or (isinstance(error, KeyboardInterrupt) and interrupts.pressed(error)):
         return error
     if isinstance(error, Exception) and not isinstance(error, StopIteration | StopAsyncIteration):
@@ -154,7 +154,7 @@ def as_model_error(error: BaseException) -> BaseException:
 
 
 def late_error(flight: InFlight, kind: type[ModelTimeout] | type[ToolTimeout]) -> Exception:
-    """Return the error that says that a call took too long."""
+    """Return the error for a call that took too long."""
     if kind is ToolTimeout:
         return ToolTimeout(f"tool timed out after {flight.limit:g}s")
     name = flight.entry.model or "the model"
@@ -162,14 +162,14 @@ def late_error(flight: InFlight, kind: type[ModelTimeout] | type[ToolTimeout]) -
 
 
 def tool_error(error: BaseException) -> BaseException:
-    """Return the error to show for what a tool raised; a KeyboardInterrupt that no person caused is one like any other."""
+    """Return the error to show for an error of a tool; a KeyboardInterrupt that no person caused is an error, too."""
     return ToolError("it raised KeyboardInterrupt") if isinstance(error, KeyboardInterrupt) else error
 
 
 class Chunks:
-    """Tells the listeners of the pieces of a reply, and which step they belong to.
+    """A function that sends the pieces of a reply to the listeners, with the step that they belong to.
 
-    Thinking in tags is told as reasoning; secrets are masked, also across pieces.
+    Thinking in tags is sent as reasoning; secrets are masked, even if they are split between pieces.
     """
 
     def __init__(self, flight: InFlight, listeners: Listeners) -> None:

@@ -1,11 +1,11 @@
-"""Who may touch a run, and the thread that drives it.
+"""The control of a run: its lock, and the thread that drives it.
 
-One lock guards everything that is known of a run. It is never held while a model or a tool is at work, so that anybody can
-look at the run or change it meanwhile: an edit from another cell, a click. Whoever must not wait for the lock leaves a
-command in the inbox, and whoever releases the lock carries it out.
+One lock guards the whole state of a run. It is never held while a model or a tool is running, so that others can read
+or change the run meanwhile: an edit from another cell, a click. A thread that must not wait for the lock puts a command
+into the inbox, and the thread that releases the lock carries it out.
 
-A run that plays has one thread for itself, which also makes the calls. If a call takes too long, or a person has left
-the line it was made for, the thread is given up, and a new one goes on; what the old one brings back is not used.
+A run that plays has its own thread, which also makes the calls. If a call takes too long, or if a person has left the
+line that it belongs to, the thread is abandoned and a new one continues; the result of the old one is not used.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from agentkit.runtime.scheduler import Scheduler
 from agentkit.stepper.stepper import Pending
 
 DRIVING: contextvars.ContextVar[Any] = contextvars.ContextVar("agentkit_driving", default=None)
-"""The control whose tools and listeners are running in this context."""
+"""The control of the run whose tools and listeners are running in this context."""
 
 GRACE = 1.0
-"""Seconds that a stop waits for synchronous calls that are still out."""
+"""How long a stop waits for synchronous calls that are still running, in seconds."""
 
 READ_TIMEOUT = 0.5
-"""Seconds that a reader waits until what is being applied has been applied; an engine may compute for longer."""
+"""How long a reader waits for a change that is being made, in seconds; an engine may compute for longer."""
 
 Until = Callable[[], str]
 """Returns a reason to stop driving, or ""."""
 
 MayStart = Callable[[], list[Pending]]
-"""Returns the pending steps that may start, beside those that are being performed."""
+"""Returns the pending steps that may start, in addition to those that are being performed."""
 
 
 class Driver:
-    """Somebody who drives a run: a thread that plays it, or a caller who takes one step.
+    """A driver of a run: a thread that plays it, or a caller that takes one step.
 
-    `playing` is set when the run rests again; a caller who takes one step has none. `calling` is the call that its
-    `thread` is in the middle of.
+    `playing` is a future that is done when the run rests again; None if the driver takes one step. `calling` is the
+    call that its `thread` is making.
     """
 
     __slots__ = ("calling", "context", "may_start", "playing", "thread", "until")
@@ -65,10 +65,11 @@ class Driver:
 
 
 class Control:
-    """Let one driver at a time drive a run, and everybody else look at it and change it.
+    """The control of a run: one driver at a time drives it, and others can read and change it.
 
-    Raises `Busy` if a second driver comes, `RuntimeError` if a tool drives the run that is running it. `stopping` is what
-    the driver was asked for ("pause", or the reason of a stop), `sealed` why nothing can be changed any more, if so.
+    Raises `Busy` if there is another driver, `RuntimeError` if a tool tries to drive the run that is running it.
+    `stopping` is what the driver was asked to do ("pause", or the reason of a stop). `sealed` says why the run cannot
+    be changed any more; "" if it can.
     """
 
     def __init__(self, scheduler: Scheduler, state: State) -> None:
@@ -89,12 +90,12 @@ class Control:
 
     @property
     def running(self) -> bool:
-        """Whether somebody drives the run."""
+        """Whether there is a driver."""
         return self._driver is not None
 
     @property
     def playing(self) -> Future[None] | None:
-        """Is done when the run rests again; None if it is not playing in the background."""
+        """A future that is done when the run rests again; None if it is not playing in the background."""
         driver = self._driver
         return driver.playing if driver is not None else None
 
@@ -109,14 +110,14 @@ class Control:
         self._lock.release()
 
     def _release(self) -> None:
-        """Release the lock, and carry out what came in meanwhile."""
+        """Release the lock, and carry out the commands that came in meanwhile."""
         self._owner = 0
         self._lock.release()
         if self._inbox:
             self.serve()
 
     def read(self, look: Callable[[], Any]) -> Any:
-        """Return what a reader sees; while another thread changes the run, its end is waited for, but not for long."""
+        """Return the value of `look()`; if another thread is changing the run, wait a short time for it to finish."""
         if self._owner == threading.get_ident():
             return look()
         with interrupts.deferred():
@@ -136,7 +137,7 @@ class Control:
     def step(self) -> Entry | None:
         """Perform one step in the caller's thread, without time limits: a debugger may stay in the tool for an hour.
 
-        Returns its entry; None if no step may start, or it failed or was stopped, or could not be saved.
+        Returns its entry; None if no step may start, or if the step failed, was stopped, or could not be saved.
         """
         driver = Driver(str, list)
         with interrupts.deferred():
@@ -155,7 +156,7 @@ class Control:
                 DRIVING.reset(token)
 
     def _step(self) -> Entry | None:
-        """Perform one step; the lock is held, but not while a model or a tool is at work."""
+        """Perform one step; the lock is held, except while a model or a tool is running."""
         scheduler, state = self.scheduler, self.state
         state.error = None
         due = scheduler.due(stepping=True)
@@ -178,7 +179,7 @@ class Control:
         return self._came_back(flight, outcome)
 
     def play(self, until: Until = str, may_start: MayStart | None = None) -> Future[None]:
-        """Perform steps in the background, in a copy of the caller's context, until `until()` gives a reason to stop.
+        """Perform steps in the background, in a copy of the caller's context, until `until()` returns a reason to stop.
 
         Returns a future that is done when the run rests again.
         """
@@ -220,7 +221,7 @@ class Control:
             self.on_rest("running")
 
     def _rest(self, driver: Driver) -> None:
-        """Stop driving. A run that is over is released in its journal, too."""
+        """Stop driving; a run that is over is also released in its journal."""
         if self._driver is not driver:
             return
         trace, state = self.trace, self.state
@@ -236,28 +237,28 @@ class Control:
                 driver.playing.set_result(None)
 
     def _tell_rest(self) -> None:
-        """Tell how the run stands now that nobody drives; one that is over is released in its journal."""
+        """Report the status of the run at rest; a run that is over is released in its journal."""
         self.on_rest("")
         if self.trace.stepper.answer is not None and not self.trace.unsaved.waiting:
             self.lease.drop()
 
     def pause(self) -> None:
-        """Ask whoever drives to pause; what is being performed ends and is recorded first."""
+        """Ask the driver to pause; steps that are being performed finish and are recorded first."""
         self.stopping = self.stopping or "pause"
         self._wake()
 
     def stop(self, reason: str) -> None:
-        """Ask whoever drives to stop: what can be cancelled is cancelled at once, the rest has a moment to end."""
+        """Ask the driver to stop: calls are cancelled at once if possible, and others have a moment to finish."""
         self.stopping = reason
         self._cancel()
         if (driver := self._driver) is not None:
             background.timer(GRACE, lambda: self._end_grace(driver))
             if driver.calling is None and self._commanding != driver.thread:
-                interrupts.interrupt(driver.thread)  # an engine that computes for ever
+                interrupts.interrupt(driver.thread)  # the engine may be computing forever
         self._wake()
 
     def _end_grace(self, driver: Driver) -> None:
-        """Give up what is still out some time after a stop."""
+        """Give up the calls that are still running some time after a stop."""
         with _Held(self):
             if self._driver is driver and driver.playing is not None and self.stopping not in ("", "pause"):
                 for flight in list(self.state.in_flight.values()):
@@ -265,7 +266,7 @@ class Control:
                 self._rest(driver)
 
     def _wake(self) -> None:
-        """Have a driver that waits look around."""
+        """Wake up a driver that waits."""
         self.post(str)
 
     # -- the thread that plays -----------------------------------------------------------------------------------------
@@ -275,7 +276,7 @@ class Control:
         threading.Thread(target=work.run, args=(self._work, driver), name="agentkit-run", daemon=True).start()
 
     def _work(self, driver: Driver) -> None:
-        """Drive until there is a reason to rest, or until somebody else has taken over."""
+        """Drive until there is a reason to rest, or until another driver has taken over."""
         DRIVING.set(self)
         driver.thread = threading.get_ident()
         with _Held(self):
@@ -283,7 +284,7 @@ class Control:
                 self._drive(driver)
             except KeyboardInterrupt:
                 self.trace.torn = True
-            except BaseException as error:  # nobody is there to catch it: the run tells it
+            except BaseException as error:  # there is no caller to catch it, so the run shows it
                 if self._driver is driver:
                     self.state.error, self.state.hold = error, mask(error_line(error))
             self._rest(driver)
@@ -324,11 +325,11 @@ class Control:
                     self._perform_apart(flight)
 
     def _perform_here(self, driver: Driver, flight: InFlight) -> None:
-        """Perform a step in the thread that drives, without the lock."""
+        """Perform a step in the driving thread, without the lock."""
         driver.calling = flight
         self._release()
         try:
-            outcome: Outcome = False, Stopped("it was given up before it began")
+            outcome: Outcome = False, Stopped("it was given up before it started")
             if not flight.given_up:
                 outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
         finally:
@@ -337,7 +338,7 @@ class Control:
         self._came_back(flight, outcome)
 
     def _perform_apart(self, flight: InFlight) -> None:
-        """Perform a step in a thread of its own."""
+        """Perform a step in a new thread."""
 
         def work() -> None:
             outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
@@ -358,7 +359,7 @@ class Control:
         return None
 
     def _collect(self) -> None:
-        """Record what has come back, and what has taken too long."""
+        """Record the steps that have ended, and those that have taken too long."""
         for flight in list(self.state.in_flight.values()):
             if flight.outcome is not None:
                 self.scheduler.end(flight, flight.outcome)
@@ -367,13 +368,13 @@ class Control:
                 self.scheduler.end(flight, self.scheduler.performer.late(flight))
 
     def _wait(self, seconds: float = 0.5) -> None:
-        """Wait for news, without the lock."""
+        """Wait for something to happen, without the lock."""
         self._owner = 0
         self._news.wait(seconds)
         self._owner = threading.get_ident()
 
     def _breathe(self, driver: Driver) -> None:
-        """Wait as long as the pace says, so that a person can look, or until they ask for something."""
+        """Wait for the time between two steps, so that a person can look, or until there is something to do."""
         end = time.monotonic() + self.state.pace
         while not self._inbox and not (self.stopping or driver.until()) and (left := end - time.monotonic()) > 0:
             self._wait(min(left, 0.05))
@@ -383,19 +384,19 @@ class Control:
             flight.cancel()
 
     def _give_up(self, flight: InFlight) -> None:
-        """Leave a call that is out marked as begun; what it brings back later is noted, and not used."""
+        """Give up a call that is still running: it stays marked as begun, and its result will not be used."""
         flight.given_up = True
         self.state.in_flight.pop(flight.pending, None)
         flight.cancel()
 
     def check_deadlines(self, now: float) -> float:
-        """Have the calls that are late given up, and return the next deadline; see `background.Clock`."""
+        """Mark the calls that are late, and return the next deadline; see `background.Clock`."""
         driver, flights = self._driver, tuple(self.state.in_flight.values())
         if driver is None or driver.playing is None:
             return float("inf")
         late = [flight for flight in flights if flight.deadline <= now and not flight.is_late]
         if late:
-            background.in_thread(lambda: self._mark_late(late))  # the clock has other runs to look at
+            background.in_thread(lambda: self._mark_late(late))  # the clock also has to check other runs
         return min((flight.deadline for flight in flights if flight not in late), default=float("inf"))
 
     def _mark_late(self, flights: list[InFlight]) -> None:
@@ -407,7 +408,7 @@ class Control:
                 self._replace(driver)
 
     def _replace(self, driver: Driver) -> None:
-        """Let a new thread go on for one that is in the middle of a call."""
+        """Continue in a new thread, because the old one is in the middle of a call."""
         assert driver.playing is not None
         self._driver = Driver(driver.until, driver.may_start, driver.playing)
         self._driver.context = driver.context
@@ -416,11 +417,11 @@ class Control:
     # -- the inbox -----------------------------------------------------------------------------------------------------
 
     def ask(self, command: Callable[[], Any]) -> Future[Any]:
-        """Have a command applied, and return the future of what it returns or raises; safe from any thread.
+        """Apply a command, and return a future of its result or error; safe from any thread.
 
-        It is applied at once unless the lock is held, otherwise by whoever releases it; calls that are out stay out. A
-        call whose line the command leaves is given up. The verbs of a run may be used within it:
-        `ask(lambda: run.edit(3, text="x"))`.
+        It is applied at once, or if the lock is held, by the thread that releases it. Calls that are running continue;
+        a call whose line the command leaves is given up. The command may use the methods of a run: `ask(lambda:
+        run.edit(3, text="x"))`.
         """
 
         def in_order() -> Any:
@@ -430,14 +431,14 @@ class Control:
         return self.post(in_order)
 
     def post(self, command: Callable[[], Any]) -> Future[Any]:
-        """Do the same for what loses nothing when the journal refuses it, and need not wait for what it refused before."""
+        """Apply a command like `ask`, but without first writing the rows that the journal has refused."""
         future: Future[Any] = Future()
         self._inbox.append((command, future))
         self.serve()
         return future
 
     def do(self, command: Callable[[], Any]) -> Any:
-        """Apply a command and wait until it is done. Raises what the command raises."""
+        """Apply a command, wait for it, and return its result. Raises the error that the command raises."""
         if self._commanding == threading.get_ident():
             return command()
         if DRIVING.get() is self:
@@ -447,7 +448,7 @@ class Control:
         return background.wait(self.ask(command))
 
     def serve(self) -> None:
-        """Apply the inbox, unless somebody holds the lock: then they do that."""
+        """Carry out the commands in the inbox, unless another thread holds the lock: then that thread will."""
         while self._inbox and self._owner != threading.get_ident() and self._lock.acquire(False):
             self._owner = threading.get_ident()
             token = DRIVING.set(self)
@@ -459,13 +460,13 @@ class Control:
                 self._let_go()
 
     def _apply(self) -> None:
-        """Carry out what is in the inbox; the lock is held."""
+        """Carry out the commands in the inbox; the lock is held."""
         self._commanding = threading.get_ident()
         try:
             while self._inbox:
                 command, future = self._inbox.popleft()
                 if not future.set_running_or_notify_cancel():
-                    continue  # whoever asked has taken it back
+                    continue  # the command was cancelled
                 try:
                     if self.sealed:
                         raise ReadOnly(f"this run is read-only: {self.sealed}")
@@ -485,7 +486,7 @@ class Control:
                 self._tell_rest()
 
     def _follow(self) -> None:
-        """Give up the calls whose line was left, and let a new thread go on for one that is stuck in such a call."""
+        """Give up the calls whose line was left; a thread that is in such a call is replaced by a new one."""
         for flight in self.scheduler.follow():
             self._give_up(flight)
             driver = self._driver
@@ -494,7 +495,7 @@ class Control:
 
 
 class _Held:
-    """Hold the lock of a control, and interrupts back; on leaving, carry out what came in meanwhile."""
+    """A context manager that holds the lock of a control, and defers interrupts; on leaving, it empties the inbox."""
 
     __slots__ = ("_control", "_deferred")
 

@@ -1,4 +1,4 @@
-"""Telling listeners what happens in a run."""
+"""The listeners of a run, which are called for each of its events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Listener = Callable[[Event], Any]
 
 
 class Listeners:
-    """Those who want to hear of every event; one that raises is not called any more, and a warning is recorded."""
+    """The listeners of a run; one that raises is not called any more, and a warning is recorded."""
 
     def __init__(self, trace: Trace, warn: Callable[[str], Any]) -> None:
         self._trace = trace
@@ -35,12 +35,12 @@ class Listeners:
         self._listeners.append(listener)
 
     def remove(self, listener: Listener) -> None:
-        """Do not call a listener any more."""
+        """Stop calling a listener."""
         if listener in self._listeners:
             self._listeners.remove(listener)
 
     def tell(self, kind: str, **data: Any) -> None:
-        """Tell something that is not kept."""
+        """Send the listeners an event that is not stored."""
         if self._listeners:
             self._tell(Event(kind, self._trace.run, 0, mask_json(data)))
 
@@ -55,6 +55,6 @@ class Listeners:
         for listener in list(self._listeners):
             try:
                 listener(event)
-            except BaseException as error:  # the row it was told of is written, and the engine must go on
+            except BaseException as error:  # the row of the event is written already, and the engine must continue
                 self.remove(listener)
                 self._warn(f"a listener raised {error_line(error)}; it is not called any more")

@@ -11,16 +11,16 @@ from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import Pending
 
 Outcome = tuple[bool, Any]
-"""Whether something came back, and its value or its exception."""
+"""Whether the step succeeded, and its result or its exception."""
 
 
 @dataclass(slots=True, eq=False)
 class InFlight:
     """A step that is being performed, and the entry that it will become.
 
-    `step` is the pending step with the injected messages that go with it. `seconds` is what is left to it of a time limit
-    around it. `limit` and `deadline` are those of the call that is out now, in seconds and by the monotonic clock, and
-    `future` is what an event loop does for it; that is cancelled with `cancel()`. Once it is `given_up`, what comes back
+    `step` is the pending step with the injected messages that are sent with it. `seconds` is what is left of the time
+    limits around it. `limit` and `deadline` are those of the current call, in seconds and by the monotonic clock, and
+    `future` is the future of the event loop that works on it, which `cancel()` cancels. If it is `given_up`, its result
     is not used any more.
     """
 
@@ -38,7 +38,7 @@ class InFlight:
     is_cancelled: bool = False
 
     def cancel(self) -> None:
-        """Cancel what can be cancelled of the call."""
+        """Cancel the call as far as possible."""
         self.is_cancelled = True
         if (future := self.future) is not None:
             future.cancel()

@@ -1,4 +1,4 @@
-"""The hold on a run in its journal: who holds it may write its rows."""
+"""The claim on a run in its journal: its holder may write the rows of the run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from agentkit.trace.trace import Trace
 
 
 class Lease:
-    """This process holds the run while it goes on, and takes it again when it must.
+    """The claim of this process on a run; it is released when the run is over, and taken again when needed.
 
     Raises `JournalInUse` if another process has taken it in the meantime.
     """
@@ -18,7 +18,7 @@ class Lease:
         self.held = True
 
     def take(self) -> None:
-        """Hold the run, if it was released; what others have written since then is read first."""
+        """Claim the run if it was released; rows that others have written since then are read first."""
         journal = self.trace.journal
         if self.held or journal is None:
             return
@@ -28,7 +28,7 @@ class Lease:
             self.trace.reload(journal.rows(self.trace.run))
 
     def drop(self) -> None:
-        """Release the run, so that it can be resumed elsewhere or deleted, and costs no open file."""
+        """Release the run, so that it can be resumed elsewhere or deleted, and needs no open file."""
         if self.held and self.trace.journal is not None:
             self.trace.journal.release(self.trace.run)
             self.held = False

@@ -28,11 +28,11 @@ from agentkit.tools.toolset import ToolSet
 
 
 class Performer:
-    """What steps are performed with; each attribute may be changed between two steps.
+    """The model, tools and settings with which steps are performed; each attribute may be changed between two steps.
 
-    `roles` names other models for some roles ("evaluate", "plan" …), and for what `tags["model"]` of a step may say
-    ("fast"). With `dialect` None, the abilities of the model decide. `failed` collects the usage of calls that failed for
-    good, by frame path.
+    `roles` contains other models for some roles ("evaluate", "plan" …), and for the names in `tags["model"]` of a step
+    ("fast"). If `dialect` is None, the abilities of the model decide. `failed` collects the usage of failed calls, by
+    frame path.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Performer:
         self._chosen: dict[int, Dialect] = {}
 
     def perform(self, flight: InFlight, listeners: Listeners) -> Outcome:
-        """Perform a step, in the present thread; return what came back, or the error. A person's interrupt is raised."""
+        """Perform a step in the current thread, and return its outcome. Raises only an interrupt by a person."""
         try:
             if type(flight.step) is Act:
                 return True, self._act(flight.step.call, flight)
@@ -83,7 +83,7 @@ class Performer:
     # -- models --------------------------------------------------------------------------------------------------------
 
     def dialect_for(self, model: Model, shape: Shape | None = None) -> Dialect:
-        """Return the dialect in which a model is asked; for data, the best level that it can do."""
+        """Return the dialect in which a model is asked; for data, the best level that the model supports."""
         if shape is not None:
             return structured_output.dialect_for(shape, getattr(model, "abilities", Abilities()), self.dialect)
         if self.dialect is not None:
@@ -93,13 +93,13 @@ class Performer:
         return self._chosen[id(model)]
 
     def _model_for(self, step: Think) -> Model:
-        """Return the model that a step wants by its tags, or that its role has, or the run's own."""
+        """Return the model that a step names in its tags, or the model of its role, or the run's own model."""
         if not self.roles:
             return self.model
         return self.roles.get(step.tags.get("model", "")) or self.roles.get(step.role, self.model)
 
     def sent(self, step: Any, dialect_name: str = "", author: str = "") -> dict[str, Any]:
-        """Rebuild the request of a model call: the JSON that is sent, if the model is still there to write it."""
+        """Return the request of a model call: the JSON that is sent, if the model is still available to write it."""
         model = self._model_for(step)
         dialect = (
             structured_output.dialect_named(dialect_name, step.shape)
@@ -107,8 +107,8 @@ class Performer:
             else self.dialect_for(model, step.shape)
         )
         request = structured_output.request_for(step, dialect, self.settings)
-        asked = [one for one in getattr(model, "models", [model]) if author in ("", name_of(one))]
-        write = getattr(asked[0], "body", None) if asked else None
+        candidates = [other for other in getattr(model, "models", [model]) if author in ("", name_of(other))]
+        write = getattr(candidates[0], "body", None) if candidates else None
         return write(request) if write else request.to_dict()
 
     def _think(self, flight: InFlight, listeners: Listeners) -> Reply:
@@ -130,7 +130,7 @@ class Performer:
         return dialect.read(_masked_reply(reply), step.tools)
 
     def _ask(self, step: Think, flight: InFlight, model: Model, request: Request, listeners: Listeners) -> Any:
-        """Ask a model; a chat that is too long for it is shortened, once."""
+        """Ask a model; a chat that is too long for it is shortened once."""
         limit = None if getattr(model, "limits_itself", False) else self.model_timeout
         try:
             return call_model(model, request, flight, limit, listeners)
@@ -142,7 +142,7 @@ class Performer:
             return call_model(model, replace(request, chat=chat), flight, limit, listeners)
 
     def _failed(self, error: Exception, flight: InFlight, step: Think, model: Model, dialect: Dialect) -> Reply:
-        """Return the reply that stands for a failure, if the step can do without one; otherwise raise the error."""
+        """Return a reply that says that the model failed, if the step allows that; otherwise raise the error."""
         used = error.usage if isinstance(error, ModelError) and is_usage(error.usage) else None
         if finish := structured_output.finish_after_failure(step, dialect, error):
             entry = flight.entry
@@ -154,7 +154,7 @@ class Performer:
         raise error
 
     def restore(self, rows: Iterable[Row], run: str) -> None:
-        """Take over from a journal what failed calls have used: the last error tells it all."""
+        """Read from a journal what failed calls have used: the last error contains the total."""
         for row in rows:
             if isinstance(row, Note) and row.kind == "error" and row.run == run:
                 self.failed.clear()
@@ -187,7 +187,7 @@ class Performer:
 
 
 def name_of(model: Any) -> str:
-    """Return the name of a model, or of its function."""
+    """Return the name of a model, or of its function or class."""
     return getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
 
 
@@ -201,7 +201,7 @@ def _masked(message: Message) -> Message:
 def _masked_reply(reply: Reply) -> Reply:
     text, reasoning = mask(reply.text), mask(reply.reasoning) if reply.reasoning else ""
     if reply.opaque is not None and mask_json(reply.opaque) is not reply.opaque:
-        reply = replace(reply, opaque=None)  # what is signed cannot be masked, and a secret in it must not be kept
+        reply = replace(reply, opaque=None)  # signed data cannot be masked, and a secret in it must not be stored
     if text is reply.text and reasoning is reply.reasoning:
         return reply
     return replace(reply, text=text, reasoning=reasoning)

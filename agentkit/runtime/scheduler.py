@@ -1,4 +1,4 @@
-"""What may start, how it is started, and how its end is recorded. Nothing here waits for anything."""
+"""Which steps may start, how they start, and how their results are recorded. Nothing here blocks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from agentkit.trace.trace import Trace
 
 
 class Scheduler:
-    """Bring a trace, a performer and gates together. Whoever holds the run's lock uses it."""
+    """The scheduler of a run's steps; use it only while holding the run's lock."""
 
     def __init__(self, trace: Trace, state: State, performer: Performer, scoped: tuple[Gate, ...]) -> None:
         self.trace = trace
@@ -40,14 +40,14 @@ class Scheduler:
     # -- starting ------------------------------------------------------------------------------------------------------
 
     def due(self, *, stepping: bool = False) -> list[Pending]:
-        """Return the steps that may start now; what a gate holds back waits, and a breakpoint holds the run.
+        """Return the steps that may start now; a step that a gate holds back waits, and a breakpoint holds the run.
 
-        With `stepping` a person goes step by step: breakpoints and an earlier hold are passed over.
+        With `stepping`, a person takes single steps: breakpoints and an earlier hold are ignored.
         """
         trace, state = self.trace, self.state
         if (state.hold and not stepping) or not self.is_ready():
             return []
-        found = state.starting = []
+        ready = state.starting = []
         for pending in trace.stepper.pending:
             if pending in state.in_flight or (state.decisions and self._is_waiting(pending)):
                 continue
@@ -56,7 +56,7 @@ class Scheduler:
                 gates = (*gates, *self._scoped)
             verdict = self._verdict(gates, pending, stepping) if gates or state.breakpoints else None
             if verdict is None:
-                found.append(pending)
+                ready.append(pending)
             elif verdict.kind == "ask":
                 state.wait(pending, verdict)
                 self.listeners.tell("waiting", why=verdict.why)
@@ -73,12 +73,12 @@ class Scheduler:
                 break
         else:
             state.starting = []
-            return found
+            return ready
         state.starting = []
         return []
 
     def is_ready(self) -> bool:
-        """Write what the journal refused, and run an engine that was interrupted again; return whether steps may start."""
+        """Write rows that the journal refused, and rebuild an interrupted engine; return whether steps may start."""
         trace = self.trace
         if trace.unsaved.waiting and not self.caught_up():
             return False
@@ -101,13 +101,13 @@ class Scheduler:
         return Verdict("pause", why) if why else None
 
     def mend(self) -> None:
-        """Run the engine again if it was interrupted in its own code."""
+        """Rebuild the engine if it was interrupted in its own code."""
         if self.trace.torn:
             self.trace.rebuild()
             self.settle()
 
     def begin(self, pending: Pending) -> InFlight | None:
-        """Begin a step: from here on it may have had its effect. If the journal refuses that, the run is held instead."""
+        """Begin a step: from now on it may have its effect. If the journal refuses this, the run is held instead."""
         trace, state, step = self.trace, self.state, pending.step
         now = time.time()
         if type(step) is Act:
@@ -128,7 +128,7 @@ class Scheduler:
         return flight
 
     def _begin_call(self, pending: Pending, now: float) -> None:
-        """Record that a call begins, if anybody may ask about it later: nobody asks about a pure one that is gone."""
+        """Record that a call begins; a pure call needs no record, unless the journal is durable."""
         is_pure = self.state.effect(pending) == "pure"
         if not is_pure or (self.trace.journal is not None and self.trace.journal.durable):
             self.trace.begin_call(pending, now, sync=not is_pure)
@@ -139,11 +139,11 @@ class Scheduler:
     # -- ending --------------------------------------------------------------------------------------------------------
 
     def conclude(self, pending: Pending) -> Entry | None:
-        """Let an answer stand, or hand over the injected messages that must be answered first."""
+        """Accept an answer, or send back the injected messages that must be answered first."""
         return self.save(self._instead(pending, "model"), self.trace.answer_first())
 
     def end(self, flight: InFlight, outcome: Outcome) -> Entry | None:
-        """Record how a step ended. If it failed or was stopped, it stays pending, and None is returned."""
+        """Record the outcome of a step, and return its entry; None if it failed or was stopped and stays pending."""
         self.state.in_flight.pop(flight.pending, None)
         came_back, value = outcome
         if came_back:
@@ -153,9 +153,9 @@ class Scheduler:
         return None
 
     def answer(self, pending: Pending, result: Any, *, author: str, reason: str = "") -> Entry:
-        """Put a result in the place of performing a step. Raises `JournalError`; then nothing has happened."""
+        """Record a result for a step instead of performing it. Raises `JournalError`; then nothing has changed."""
         if pending not in self.trace.pending:
-            raise UsageError("the run has moved on, and this step is not pending any more; see run.pending")
+            raise UsageError("this step is not pending any more, because the run has continued; use one of run.pending")
         return self._finish(self._instead(pending, author, reason), result)
 
     def _instead(self, pending: Pending, author: str, reason: str = "") -> InFlight:
@@ -163,7 +163,7 @@ class Scheduler:
         return InFlight(pending, pending.step, entry, (0, "", 0))
 
     def save(self, flight: InFlight, result: Any) -> Entry | None:
-        """Record a result; what the journal refuses is kept in hand, and holds the run until it is written."""
+        """Record a result; if the journal refuses it, it is kept in memory, and the run is held until it is written."""
         unsaved = self.trace.unsaved
         if not unsaved.waiting:
             try:
@@ -175,7 +175,7 @@ class Scheduler:
         return None
 
     def _finish(self, flight: InFlight, result: Any) -> Entry:
-        """Record a result and move the engine on. Raises `JournalError`; then nothing has happened."""
+        """Record a result and continue the engine. Raises `JournalError`; then nothing has changed."""
         pending, entry, trace, state = flight.pending, flight.entry, self.trace, self.state
         entry.ended = entry.ended or time.time()
         if state.decisions:
@@ -191,7 +191,7 @@ class Scheduler:
         return entry
 
     def settle(self) -> None:
-        """Record that the engine has returned its answer, or raised."""
+        """Record that the engine has returned its answer or has raised an error."""
         self.trace.unsaved.attempt(self._tell_end)
         self.look_for_unsaved()
 
@@ -218,10 +218,10 @@ class Scheduler:
         trace.unsaved.attempt(lambda: trace.note("error", data, at=at))
         self.look_for_unsaved()
 
-    # -- what the journal has refused ----------------------------------------------------------------------------------
+    # -- unsaved rows --------------------------------------------------------------------------------------------------
 
     def caught_up(self) -> bool:
-        """Write what the journal refused before, if anything; return whether nothing is left of it."""
+        """Write the rows that the journal refused before, if any; return whether all of them are written."""
         try:
             self.catch_up()
         except JournalError:
@@ -230,7 +230,7 @@ class Scheduler:
         return True
 
     def catch_up(self) -> None:
-        """Write what the journal refused before. Raises `JournalError` if it still refuses."""
+        """Write the rows that the journal refused before. Raises `JournalError` if it still refuses."""
         unsaved, state = self.trace.unsaved, self.state
         if not unsaved.waiting:
             return
@@ -239,17 +239,17 @@ class Scheduler:
             state.hold, state.error = "", None
 
     def look_for_unsaved(self) -> None:
-        """Hold the run, and say why, if the journal has refused something that is still in hand."""
+        """Hold the run, with the reason, if there are rows that the journal has refused."""
         if self.trace.unsaved.waiting:
             self._refused(self.trace.unsaved.error)
 
     def _refused(self, error: JournalError | None) -> None:
         self.state.error, self.state.hold = error, f"not saved yet: {mask(str(error))}"
 
-    # -- beside the steps ----------------------------------------------------------------------------------------------
+    # -- other duties --------------------------------------------------------------------------------------------------
 
     def follow(self) -> list[InFlight]:
-        """After a change of the line: keep the flights whose steps are still pending, and return the others."""
+        """After a change of the line, keep the flights whose steps are still pending, and return the others."""
         self.mend()
         state = self.state
         places = {self.trace.place(pending): pending for pending in self.trace.pending}
@@ -265,9 +265,9 @@ class Scheduler:
         return lost
 
     def late(self, flight: InFlight) -> None:
-        """Note that something came back after it had been given up; it is not used."""
+        """Record a warning that a call returned after it had been given up; its result is not used."""
         name = flight.step.call.name if type(flight.step) is Act else "the model"
-        self.warn(f"{name} came back after it had been given up; its result is not used")
+        self.warn(f"{name} returned after it had been given up; its result is not used")
 
     def warn(self, text: str) -> None:
         """Record a warning."""
@@ -275,11 +275,11 @@ class Scheduler:
         self.trace.unsaved.attempt(lambda: self.trace.note("warning", data, at=at))
 
     def forget_hold(self) -> None:
-        """After the line has changed, nothing holds the run any more."""
+        """Clear the hold and the error of the run, after a change of the line."""
         self.state.hold, self.state.error = "", None
 
     def count(self) -> None:
-        """Count what this run has spent, from its entries, after it was loaded."""
+        """Count what this run has spent, from its entries; needed after it was loaded."""
         spent = self.state.spent
         spent.model_calls = spent.tool_calls = 0
         spent.usage = Usage()
@@ -288,7 +288,7 @@ class Scheduler:
                 spent.add(entry)
 
     def is_conclusion(self, pending: Pending) -> bool:
-        """Return whether a step is one that nobody performs."""
+        """Return whether a step only proposes the answer, so that there is nothing to perform."""
         return type(pending.step) is Conclude
 
 

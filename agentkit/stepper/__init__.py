@@ -1,1 +1,1 @@
-"""One engine, held at its pending steps. Pure: no I/O."""
+"""The stepper: it runs an engine up to its next steps, and waits for their results. Pure: no I/O."""

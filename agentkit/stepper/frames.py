@@ -1,4 +1,4 @@
-"""What a stepper holds: lanes of steps, and in each the generators that delegate to one another; and where they are now."""
+"""The lanes and frames of a stepper: the generators in progress, how they delegate, and where they are now."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentkit.errors import UsageError
 
 
 class Frame:
-    """One generator of an engine: its path, the number of steps it has asked for, and the memories of the arounds.
+    """A generator of an engine: its path, the number of steps it has asked for, and the memories of the arounds.
 
     `scopes` are the scopes that it runs in, outermost first, each with the path of the frame directly inside it.
     """
@@ -30,7 +30,7 @@ class Frame:
         self.replace(engine, scopes)
 
     def replace(self, engine: Any, scopes: tuple[tuple[str, Scope], ...] = ()) -> None:
-        """Let another engine go on in this frame."""
+        """Run another engine in this frame from now on."""
         while type(engine) is Scope:
             scopes = (*scopes, (self.path, engine))
             engine = engine.engine
@@ -39,11 +39,12 @@ class Frame:
 
 
 class Lane:
-    """A sequence of steps: the whole run is one, and each part of an `All` is another one inside it.
+    """A sequence of steps: the whole run is a lane, and each part of an `All` is another lane inside it.
 
-    `engine` is what results are sent to. `wrapped` tells whether arounds see its steps, `within` is the position of the
-    around that opened it (-1 for an engine), and `asker` that of whoever has asked for the pending step. `proposed` is
-    the answer that the outermost engine has returned and that has not been accepted yet.
+    `engine` is the generator that results are sent to. `wrapped` tells whether arounds see its steps. `within` is the
+    position of the around that opened the lane (-1 for an engine), and `asker` the position of the around (or engine)
+    that asked for the pending step. `proposed` is the answer that the outermost engine has returned, until it is
+    accepted.
     """
 
     __slots__ = (
@@ -76,7 +77,7 @@ class Lane:
         self.result: Any = None
 
     def follow(self) -> None:
-        """Bring the list of frames up to date with who delegates to whom by `yield from`."""
+        """Update the list of frames: which generator delegates to which with `yield from`."""
         frames, depth = self.frames, 0
         inner = frames[0].generator.gi_yieldfrom
         while generator := _without_scopes(inner):
@@ -98,7 +99,7 @@ def _without_scopes(inner: Any) -> Any:
 
 @dataclass(slots=True)
 class Batch:
-    """The parts of an `All` that are under way in a lane; `place` is the beginning of the paths of their lanes."""
+    """The parts of an `All` that are running in a lane; `place` is the beginning of the paths of their lanes."""
 
     step: All
     place: str
@@ -108,22 +109,22 @@ class Batch:
 
     @property
     def is_done(self) -> bool:
-        """Whether every part has its result."""
+        """Whether every part has a result."""
         return len(self.results) == len(self.step.parts)
 
     def path(self, number: int) -> str:
-        """Return the path of a lane: its number, and after "<" those of the lanes whose results it has begun with."""
+        """Return the path of a lane: its number, and after "<" those of the lanes whose results it was started with."""
         needs = sorted(self.needs(number))
         return f"{self.place}{number}{'<' if needs else ''}{','.join(map(str, needs))}]"
 
     def needs(self, number: int) -> set[int]:
-        """Return the parts that this one needs, directly or because another that it needs does."""
+        """Return the parts whose results this part needs, directly or indirectly."""
         part = self.step.parts[number]
         direct = set(part.needs) if type(part) is After else set()
         return direct.union(*(self.needs(need) for need in direct))
 
     def startable(self) -> Iterator[int]:
-        """Yield the parts that may be started now, in order, as long as there are any."""
+        """Yield the parts that may start now, in order, until there are none left."""
         if self.step.limit and sum(not lane.done for lane in self.lanes.values()) >= self.step.limit:
             return
         for number, part in enumerate(self.step.parts):
@@ -151,7 +152,7 @@ def all_lanes(lane: Lane) -> Iterator[Lane]:
 
 
 def single(step: Step) -> Generator[Step, Any, Any]:
-    """Be the engine of one step that is done beside others."""
+    """Return a generator for a single step, which is performed as a part of an `All`."""
     return (yield step)
 
 
@@ -160,7 +161,7 @@ def single(step: Step) -> Generator[Step, Any, Any]:
 
 @dataclass(slots=True, eq=False)
 class FrameInfo:
-    """One frame of `run.where()`: a function that is in progress, its current line and its local variables."""
+    """A frame in `run.where()`: a function that is in progress, its current line and its local variables."""
 
     function: str
     file: str
@@ -180,9 +181,9 @@ def frames_of(lane: Lane) -> Iterator[FrameInfo]:
     """Yield the frames of one lane, innermost last, then its arounds with the engines that they run."""
     if lane.done:
         return
-    held = [(frame.generator, False) for frame in lane.frames]
-    held += [(inner, inner is outer) for _, outer in lane.around for inner in _delegates(outer)]
-    for generator, is_around in held:
+    generators = [(frame.generator, False) for frame in lane.frames]
+    generators += [(inner, inner is outer) for _, outer in lane.around for inner in _delegates(outer)]
+    for generator, is_around in generators:
         frame = generator.gi_frame
         if frame is None or frame.f_code is single.__code__:
             continue
@@ -194,14 +195,14 @@ def frames_of(lane: Lane) -> Iterator[FrameInfo]:
 
 
 def _delegates(generator: Any) -> Iterator[Any]:
-    """Yield a generator and those that it delegates to."""
+    """Yield a generator and the generators that it delegates to."""
     while generator := _without_scopes(generator):
         yield generator
         generator = generator.gi_yieldfrom
 
 
 def raised_at(error: BaseException) -> str:
-    """Return the line of the engine or around that raised an error, as ", at: …"; "" if the source cannot be read."""
+    """Return the line of the engine or around that raised an error, as ", at: …"; "" if the source is not available."""
     traceback, source = error.__traceback__, ""
     while traceback:
         code = traceback.tb_frame.f_code
@@ -214,21 +215,21 @@ def raised_at(error: BaseException) -> str:
 def next_yield(files: Sequence[str], line: int) -> int:
     """Return the line at which a breakpoint on `line` pauses: an engine can only be paused where it yields.
 
-    If any of the files yields at `line`, that is the line; otherwise it is the next one of the first file that does.
-    Raises `UsageError` if there is no `yield` from there on. A file that cannot be read is not checked.
+    If one of the files yields at `line`, that is the line; otherwise it is the next line of the first file that does.
+    Raises `UsageError` if there is no `yield` at or after `line`. A file that cannot be read is not checked.
     """
     if any(line in _yield_lines(file) for file in files):
         return line
-    found = _yield_lines(files[0])
-    if found and line > max(found):
+    lines = _yield_lines(files[0])
+    if lines and line > max(lines):
         raise UsageError(
             f"{files[0]} has no yield at or after line {line}; an engine can only be paused where it yields"
         )
-    return min((number for number in found if number >= line), default=line)
+    return min((number for number in lines if number >= line), default=line)
 
 
 def _yield_lines(file: str) -> set[int]:
-    """Return the lines with a `yield`, found by tokens: CPython 3.11 cannot parse in two threads at a time."""
+    """Return the lines with a `yield`, found by tokens: CPython 3.11 cannot parse in two threads at the same time."""
     source = iter(linecache.getlines(file))
     try:
         tokens = list(tokenize.generate_tokens(source.__next__))

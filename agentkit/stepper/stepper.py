@@ -1,12 +1,12 @@
-"""One engine, held at its pending steps.
+"""The stepper: it runs an engine up to its pending steps, and continues it when their results arrive.
 
-Rule 1: nothing here performs anything: no I/O, no clock, no thread.
-Rule 2: the place of a step is its frame path and index, never the order in which things were completed.
-Rule 3: whatever was sent to an engine once can be sent again; a stepper is never copied, but built anew and replayed.
+Rule 1: nothing here performs anything: no I/O, no clock, no thread. Rule 2: a step is identified by its frame path and
+index, never by the order in which steps were completed. Rule 3: everything that was sent to an engine can be sent
+again; a stepper is never copied, but built again and replayed.
 
-Paths: the engine's own frame is "", the n-th generator that it delegates to with `yield from` is ".n", and lane k of the
-`All` with index i is "[i.k]"; so "[3.0].1" is the first sub-generator in lane 0 of step 3. A lane that has begun with the
-results of others names them, as in "[3.2<0,1]".
+Paths: the frame of the engine itself is "", the n-th generator that it delegates to with `yield from` is ".n", and lane
+k of the `All` with index i is "[i.k]"; so "[3.0].1" is the first sub-generator in lane 0 of step 3. The path of a lane
+that was started with the results of other lanes names them, as in "[3.2<0,1]".
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from agentkit.errors import EngineError, Finish, OutputValidationError
 from agentkit.stepper.frames import Batch, Frame, FrameInfo, Lane, all_lanes, frames_of, leaves, raised_at, single
 
 Recorded = Mapping[tuple[str, int], Any]
-"""Entries by frame path and index: anything with `step` and `result`."""
+"""Entries, or any objects with `step` and `result`, by frame path and index."""
 
 KINDS = ("think", "act", "ask", "all", "conclude")
 
 
 @dataclass(slots=True, eq=False)
 class Pending:
-    """A step that is waiting to be performed, its place in the engine, and the scopes that it is in."""
+    """A step that waits to be performed, its position in the engine, and the scopes that it is in."""
 
     lane: Lane
     path: str
@@ -44,19 +44,19 @@ class Pending:
 
 @dataclass(slots=True)
 class _Given:
-    """The result that an around gives instead of having a step performed."""
+    """The result that an around returns instead of having a step performed."""
 
     result: Any
 
 
 class Stepper:
-    """Hold an engine at its pending steps; `feed` sends a result to it and moves on to the next steps.
+    """An engine that waits at its pending steps; `feed` sends it a result and continues to the next steps.
 
-    When the engine returns its `Answer`, a `Conclude` is pending; `answer` is set when nothing comes back for that. If a
-    message comes back, the engine is begun again by `begin_again(chat)` with all that was said. If the engine or an
-    around raises or breaks the protocol, `error` holds an `EngineError` (or its `OutputValidationError`), and nothing is
-    pending any more. A KeyboardInterrupt for which `pressed(error)` is true is a person's and passes through; after
-    that the stepper cannot be used any more, and a new one has to be replayed.
+    When the engine returns its `Answer`, a `Conclude` is pending; if its result is None, `answer` is set. If its result
+    is a message, the engine is started again by `begin_again(chat)` with the whole chat. If the engine or an around
+    raises or violates the protocol, `error` is an `EngineError` (or the `OutputValidationError` that was raised), and
+    nothing is pending any more. A KeyboardInterrupt for which `pressed(error)` is true came from a person and passes
+    through; after that the stepper cannot be used any more, and a new one has to be replayed.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Stepper:
 
     @property
     def pending(self) -> list[Pending]:
-        """All steps that could be performed now, the lowest lane first."""
+        """The steps that can be performed now, the lowest lane first."""
         root = self.root
         if self.error:
             return []
@@ -93,7 +93,7 @@ class Stepper:
         return [lane.pending for lane in leaves(root) if lane.pending]
 
     def feed(self, pending: Pending, result: Any) -> None:
-        """Send the result of a pending step to its engine and move on; after the end, results are ignored."""
+        """Send the result of a pending step to its engine and continue; after the end, results are ignored."""
         lane = pending.lane
         if self.answer is not None:
             return
@@ -106,9 +106,9 @@ class Stepper:
             self._advance(lane, result)
 
     def replay(self, recorded: Recorded) -> list[tuple[Pending, Any]]:
-        """Feed recorded results until only steps are pending that have none; return the steps that were replayed.
+        """Feed recorded results until the pending steps have none; return the steps that were replayed.
 
-        A lane stops at the first step whose identity differs from the recorded one; `diverged` then says where.
+        A lane stops at the first step whose identity differs from the recorded one; `diverged` then says which.
         """
         done: list[tuple[Pending, Any]] = []
         differing: set[tuple[str, int]] = set()
@@ -119,7 +119,7 @@ class Stepper:
         ]:
             for pending, entry in due:
                 if pending.lane.pending is not pending:
-                    continue  # a result in a lane beside this one has ended it
+                    continue  # a result in a parallel lane has ended this lane
                 if not is_same(pending.step, entry):
                     self.diverged = _difference(pending, entry)
                     differing.add((pending.path, pending.index))
@@ -133,7 +133,7 @@ class Stepper:
         return [frame for lane in all_lanes(self.root) for frame in frames_of(lane)]
 
     def close(self) -> None:
-        """Close the generators; whatever one of them raises then does not matter to anybody."""
+        """Close the generators; errors that they raise are ignored."""
         self._close(self.root)
 
     def _close(self, lane: Lane) -> None:
@@ -148,7 +148,7 @@ class Stepper:
     # -- moving on -----------------------------------------------------------------------------------------------------
 
     def _advance(self, lane: Lane, value: Any) -> None:
-        """Send `value` to whoever is waiting for it in this lane, until a step is pending or the lane is done."""
+        """Send `value` to the generator that waits for it, until a step is pending or the lane has ended."""
         try:
             while asked := self._send(lane, value):
                 position, step = asked
@@ -180,7 +180,7 @@ class Stepper:
             self.error.__cause__ = error
 
     def _send(self, lane: Lane, value: Any) -> tuple[int, Any] | None:
-        """Send a result to the innermost around that is waiting, else to the engine; return who asks for which step."""
+        """Send a result to the innermost around that waits, or to the engine; return its position and its next step."""
         while lane.around:
             position, generator = lane.around[-1]
             try:
@@ -211,13 +211,13 @@ class Stepper:
         return -1, _with_tags(step, scopes) if scopes else step
 
     def _returned(self, lane: Lane, value: Any) -> tuple[int, Any] | None:
-        """Propose the answer of the outermost engine; note the result of any other, which may start or join others."""
+        """Propose the answer of the outermost engine; store the result of any other, which may start or join lanes."""
         del lane.frames[1:]
         if lane.parent is not None:
             self._finish(lane, value)
             return None
         if type(value) is not Answer or not isinstance(value.text, str):
-            raise EngineError(f"an engine returns an Answer with a text, as in Answer(text, chat), not {value!r:.200}")
+            raise EngineError(f"an engine must return Answer(text, chat) with a str as text, not {value!r:.200}")
         if not value.propose:
             self._end(value)
             return None
@@ -225,15 +225,15 @@ class Stepper:
         return -1, Conclude(value.text, "answer", value.tags, value.interrupted)
 
     def _restart(self, lane: Lane, answer: Answer, more: Any) -> None:
-        """Begin the engine again with the chat that led to its answer, and what came back."""
+        """Start the engine again with the chat that led to its answer, and the message that came back."""
         if self._begin_again is None:
-            raise EngineError("a message came back for the answer, and this stepper cannot begin its engine again")
+            raise EngineError("a message came back for the answer, but this stepper cannot start its engine again")
         lane.proposed = None
         lane.engine = self._begin_again(answer.chat + more)
         lane.frames[0].replace(lane.engine)
 
     def _wrap(self, lane: Lane, frame: Frame, position: int, step: Any) -> Any:
-        """Pass a step through the arounds inside of the one at `position`; return what comes out, or a `_Given`."""
+        """Pass a step through the arounds inside the one at `position`; return what comes out, or a `_Given`."""
         kind = "calls" if step.kind == "all" and step.calls else step.kind
         for i, around in self._arounds[kind]:
             if i > position:
@@ -257,7 +257,7 @@ class Stepper:
     # -- lanes ---------------------------------------------------------------------------------------------------------
 
     def _start_parts(self, lane: Lane, batch: Batch) -> bool:
-        """Start the parts of an `All` that can be started; return whether all of them have their results."""
+        """Start the parts of an `All` that can start; return whether all of them have their results."""
         if batch.is_starting:
             return False
         batch.is_starting = True
@@ -286,7 +286,7 @@ class Stepper:
         return batch.is_done
 
     def _finish(self, lane: Lane, value: Any) -> None:
-        """Note the result of a lane; start what was waiting for it, and let the parent go on if it was the last."""
+        """Store the result of a lane, start the parts that waited for it, and after the last part continue."""
         lane.done, lane.result = True, value
         parent = lane.parent
         assert parent is not None and parent.batch is not None
@@ -296,7 +296,7 @@ class Stepper:
             self._advance(parent, self._join(parent, batch))
 
     def _join(self, lane: Lane, batch: Batch) -> tuple[Any, ...]:
-        """Return the results of an `All`, in order, and show the arounds what their lanes remember."""
+        """Return the results of an `All`, in order, and give the arounds the memories of its lanes."""
         lane.batch = None
         lanes = [batch.lanes[number] for number in sorted(batch.lanes)]
         for i, memory in lane.frames[0].memories.items():
@@ -311,7 +311,7 @@ class Stepper:
         self.root.pending, self.root.batch, self.root.done = None, None, True
 
     def _end_at(self, lane: Lane, end: End) -> None:
-        """End the whole run, or the scope that a gate has named; the engine around that scope goes on."""
+        """End the whole run, or the scope that a gate has named; the engine around that scope continues."""
         answer = Answer(end.answer, EMPTY, end.reason)
         if not end.scope:
             self._end(answer)
@@ -329,7 +329,7 @@ class Stepper:
 
 
 def _own_scopes(lane: Lane, path: str) -> list[Scope]:
-    """Return the scopes of a lane's own frames that have this path."""
+    """Return the scopes with this path among those of a lane's own frames."""
     inherited = len(lane.parent.frames[-1].scopes) if lane.parent else 0
     return [scope for place, scope in lane.frames[-1].scopes[inherited:] if place == path]
 
@@ -342,7 +342,7 @@ def _with_tags(step: Step, scopes: Iterable[tuple[str, Scope]]) -> Step:
 
 
 def is_same(step: Step, entry: Any) -> bool:
-    """Return whether a step has the identity of a recorded one: kind and role, and for an Act its call."""
+    """Return whether a step has the same identity as a recorded one: kind, role, and for an Act the call."""
     recorded = entry.step
     if recorded is None or step.kind != recorded.kind or step.role != recorded.role:
         return False
@@ -350,13 +350,13 @@ def is_same(step: Step, entry: Any) -> bool:
 
 
 def is_at(pending: Pending, other: Any) -> bool:
-    """Return whether a pending step is the one that was pending, or was recorded, at the same place."""
+    """Return whether a pending step is the one that was pending, or was recorded, at the same position."""
     return (pending.path, pending.index) == (other.path, other.index) and is_same(pending.step, other)
 
 
 def _difference(pending: Pending, entry: Any) -> str:
     now, then = pending.step, entry.step
     return (
-        f"the engine now asks for {now.kind} ({now.role}) at {pending.path or 'the engine'} step {pending.index}, "
-        f"where {getattr(then, 'kind', None)} ({getattr(then, 'role', None)}) was recorded"
+        f"the engine now asks for {now.kind} ({now.role}) at {pending.path or 'the engine'} step {pending.index}, but "
+        f"{getattr(then, 'kind', None)} ({getattr(then, 'role', None)}) was recorded there"
     )

@@ -1,1 +1,1 @@
-"""What a run has done: its line through the tree of entries, injected messages, and the events they tell."""
+"""What a run has done: its line through the tree of entries, its injected messages, and its events."""

@@ -1,4 +1,4 @@
-"""Which thought asked for a call."""
+"""Find the thought that asked for a call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentkit.trace.trace import Trace
 def asked_by(trace: Trace, action: Entry | Pending) -> tuple[Entry, int]:
     """Return the thought that asked for a call, and the position of the call in it.
 
-    Raises `UsageError` if no thought did, but the engine.
+    Raises `UsageError` if the engine made the call by itself.
     """
     call = call_of(action)
     for thought in _before(trace, action):
@@ -27,12 +27,12 @@ def asked_by(trace: Trace, action: Entry | Pending) -> tuple[Entry, int]:
                 earlier = sum(other == call for other in _calls_before(trace, action))
                 return thought, positions[: earlier + 1][-1]
     raise UsageError(
-        f"no thought on this line asked for {call.name}: the engine did; respond(value) answers in its place"
+        f"the engine calls {call.name} by itself, no thought asked for it; use respond(value) to answer instead"
     )
 
 
 def is_engine_call(trace: Trace, pending: Pending) -> bool:
-    """Return whether the engine makes a call by itself: no thought asked for it, in which it could be changed."""
+    """Return whether the engine makes a call by itself, so that there is no thought in which it could be changed."""
     try:
         asked_by(trace, pending)
     except UsageError:
@@ -51,7 +51,7 @@ def _line(trace: Trace, action: Entry | Pending) -> list[Entry]:
 
 
 def _before(trace: Trace, action: Entry | Pending) -> Iterator[Entry]:
-    """Yield what was recorded before an action, newest first, without the lanes that run beside it."""
+    """Yield the entries before an action, newest first, without the lanes that run in parallel to it."""
     newest_first: Iterator[Entry] = reversed(_line(trace, action))
     if isinstance(action, Entry):
         newest_first = itertools.islice(itertools.dropwhile(lambda entry: entry is not action, newest_first), 1, None)
@@ -59,7 +59,7 @@ def _before(trace: Trace, action: Entry | Pending) -> Iterator[Entry]:
 
 
 def _calls_before(trace: Trace, action: Entry | Pending) -> Iterator[Call]:
-    """Yield the calls in the lanes beside an action that come before it."""
+    """Yield the calls in parallel lanes that come before an action."""
     lane = lane_of(action.path)
     if not lane:
         return

@@ -1,7 +1,7 @@
 """Events: what happened, typed, in order, with a cursor.
 
-A durable event is one row of the journal, and its `cursor` is the row's number; reading again after a cursor gives
-exactly the later ones. An event with cursor 0 is told only while it happens (a chunk of a reply, a pause).
+A durable event belongs to a row of the journal, and its `cursor` is the number of the row; reading from a cursor yields
+exactly the later events. An event with cursor 0 is sent only while it happens (a chunk of a reply, a pause).
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ KINDS = {
     "injected": "id, text, to",
     "recalled": "id",
     "moved": "keep, then, why",
-    "error": "type, text, retry, failed_usage (what calls have used so far that failed, by path, if they have)",
+    "error": "type, text, retry, failed_usage (what failed calls have used so far, by path, if anything)",
     "warning": "text",
     "budget_warning": "limit, max, spent, text, path",
     "budget_exceeded": "limit, max, spent, text, path",
     "budget_extended": "limit, to",
     "completed": "answer, interrupted",
     "thinking": "path, index, role, tags",
-    "model_chunk": "path, index, text, reasoning, again (why what came before counts no more)",
+    "model_chunk": "path, index, text, reasoning, again (why the chunks before it are no longer valid)",
     "waiting": "why",
     "playing": "",
     "paused": "why",
     "resume_done": "",
 }
-"""Every kind of event, and the keys of its data; the last six are not kept.
+"""Every kind of event, and the keys of its data; the last six are not stored.
 
-`role` and `tags` are what the engine said of the step ("plan", {"step": 3}): a plan, an episode, a node of a tree is
-followed by them, from "thinking" and "tool_call", where it begins, to "thought" and "tool_result".
+`role` and `tags` are what the engine says about the step ("plan", {"step": 3}): they show what belongs to a plan, an
+episode or a node of a tree, from "thinking" and "tool_call" at the beginning to "thought" and "tool_result".
 """
 
 
 @dataclass(slots=True)
 class Event:
-    """Something that happened in a run; progress.py adds kinds for what an engine is getting on with."""
+    """Something that happened in a run; progress.py adds kinds for the progress of an engine."""
 
     kind: str
     run: str
@@ -55,7 +55,7 @@ class Event:
     data: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the event as JSON data."""
+        """Return the event as JSON data."""
         return {"kind": self.kind, "run": self.run, "cursor": self.cursor, **self.data}
 
 
@@ -74,9 +74,9 @@ _NOTES = {
 
 
 def events_of(row: Row, begun: bool = True) -> Iterator[Event]:
-    """Yield the events that a row of the journal stands for.
+    """Yield the events of a row of the journal.
 
-    `begun` tells whether the beginning of a call has a row of its own; if not, its result tells of both.
+    `begun` tells whether the start of a call has a row of its own; if not, the row of its result yields both events.
     """
     if isinstance(row, Note):
         kind = _NOTES.get(row.kind)
@@ -138,11 +138,11 @@ def _concluding(entry: Entry) -> tuple[str, dict[str, Any]]:
     return "concluding", {**place(entry), "answer": step.answer, "more": entry.result.text if entry.result else None}
 
 
-def place(stands: Any) -> dict[str, Any]:
-    """Say where an entry or a pending step stands, and what its engine said of it."""
-    step = stands.step
-    said = {"role": step.role, "tags": dict(step.tags)} if step else {"role": "", "tags": {}}
-    return {"path": stands.path, "index": stands.index, **said}
+def place(located: Any) -> dict[str, Any]:
+    """Return the position of an entry or a pending step, and its role and tags."""
+    step = located.step
+    labels = {"role": step.role, "tags": dict(step.tags)} if step else {"role": "", "tags": {}}
+    return {"path": located.path, "index": located.index, **labels}
 
 
 _OF_ENTRY = {"begin": _started, "think": _thought, "act": _result, "ask": _asked, "conclude": _concluding}

@@ -1,6 +1,6 @@
-"""Injected messages: each is anchored at an entry and goes to the next requests that lack it, unless it is taken back.
+"""Injected messages: each is anchored at an entry and sent with the next requests that lack it, unless it is recalled.
 
-What was said at an entry stays when that entry is edited: the edited one stands in its place.
+A message that was injected at an entry stays when the entry is edited: the edited entry has the same position.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ class Injections:
         self.heard: set[str] = set()
 
     def live(self, line: Line) -> list[Note]:
-        """Return those that were said on this line."""
+        """Return the messages that were injected on this line."""
         slot, slots = line.tree.slot, line.slots
         return [note for note in self.notes.values() if not note.data["anchor"] or slot(note.data["anchor"]) in slots]
 
     def missing(self, line: Line, lane: str, chat: Chat) -> list[Note]:
-        """Return those addressed to a lane that a chat does not contain."""
+        """Return the messages addressed to a lane that a chat does not contain."""
         if self.notes.keys() <= chat.notes:
             return []
         return [note for note in self.live(line) if note.data["to"] == lane and note.data["id"] not in chat.notes]
 
     def unheard(self, line: Line) -> list[Note]:
-        """Return those that no model has seen yet."""
+        """Return the messages that no model has seen yet."""
         return [note for note in self.live(line) if note.data["id"] not in self.heard]
 
     def answer_first(self, line: Line) -> Message | None:
-        """Return those that must be answered before the end, as one message."""
+        """Return the messages that must be answered before the run ends, as one message."""
         waiting = [note for note in self.unheard(line) if not note.data["to"]]
         return interrupt(waiting) if waiting else None
 
     def hear(self, result: Any) -> None:
-        """Note what a model has seen, according to a result."""
+        """Note the messages that a model has seen, according to a result."""
         for message in getattr(result, "heard", ()) or ((result,) if isinstance(result, Message) else ()):
             self.heard.update(message.notes)
 
     def check_unheard(self, key: str) -> None:
-        """Check that a message can still be taken back. Raises `UsageError` if it is unknown or has been seen."""
+        """Check that a message can still be recalled. Raises `UsageError` if it is unknown or has been seen."""
         if key not in self.notes:
-            raise UsageError(f"there is no injected message {key!r} that waits")
+            raise UsageError(f"there is no waiting injected message {key!r}; it was recalled, or never injected")
         if key in self.heard:
             raise UsageError("the model has already seen this message; undo to before that, or inject a correction")
 
@@ -64,7 +64,7 @@ def interrupt(notes: list[Note]) -> Message:
 
 
 def added(step: Think, before: Step) -> list[Message]:
-    """Return the messages that a step's chat has gained since it was another step."""
+    """Return the messages that a step's chat has gained compared with an earlier version of the step."""
     assert isinstance(before, Think)
     gained = len(step.chat) - len(before.chat)
     return list(step.chat)[-gained:] if gained > 0 else []

@@ -1,8 +1,8 @@
-"""A line through a tree of entries: those on the way to where a run is, in the order of the trace.
+"""A line through a tree of entries: the entries that lead to the current position of a run, in the order of the trace.
 
-What was recorded is never changed: an edit adds an entry beside the old one, and the run goes over to another line. What
-stays on the line when one of its entries is replaced follows one rule, `keeps`: everything recorded before it, and
-everything in lanes that run beside its own.
+Recorded entries are never changed: an edit adds an entry, and the run moves to another line. One rule, `keeps`, decides
+which entries stay on the line when one of them is replaced: everything recorded before it, and everything in lanes that
+run in parallel to its own.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from agentkit.journal.entries import Entry, Row
 _SEGMENT = re.compile(r"\.\d+|\[(\d+)\.(\d+)(?:<([\d,]+))?\]")
 
 Order = tuple[int, ...]
-"""Where an entry stands in the trace: ids of entries and numbers of lanes, to be compared."""
+"""The position of an entry in the trace: ids of entries and numbers of lanes, for comparison."""
 
 
 def lane_of(path: str) -> str:
-    """Return the lane that a frame path lies in; "" is the run's own."""
+    """Return the lane of a frame path; "" is the run's own."""
     return path[: path.rfind("]") + 1]
 
 
@@ -33,7 +33,7 @@ def enclosing(lane: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _segments(path: str) -> tuple[tuple[str, int, int, frozenset[int]], ...]:
-    """Split a path into its text, and for a lane the index of its `All`, its number, and the lanes that it needs."""
+    """Return the segments of a path: the text, and for a lane its `All`'s index, its number, and the lanes it needs."""
     return tuple(
         (m[0], int(m[1] or -1), int(m[2] or 0), frozenset(map(int, (m[3] or "").split(",") if m[3] else ())))
         for m in _SEGMENT.finditer(path)
@@ -41,14 +41,14 @@ def _segments(path: str) -> tuple[tuple[str, int, int, frozenset[int]], ...]:
 
 
 def lane_numbers(lane: str, within: str) -> Iterator[int]:
-    """Yield the numbers of the lanes that lead from one lane to another one inside it."""
+    """Yield the numbers of the lanes that lead from one lane to another lane inside it."""
     return (number for text, _, number, _ in _segments(lane[len(within) :]) if text[0] == "[")
 
 
 class Tree:
-    """All entries that several runs share because one was forked from the other, and the lines that led through them.
+    """All entries that several runs share because one was forked from the other, and the lines through them.
 
-    `rows` holds everything that was recorded, if there is no journal to hold it.
+    `rows` contains everything that was recorded, if there is no journal.
     """
 
     def __init__(self) -> None:
@@ -75,41 +75,41 @@ class Tree:
         return (*before, first, *(number for other in others for number in (0, other)), entry.id)
 
     def order(self, number: int) -> Order:
-        """Return where an entry stands; one that replaces another stands where that one stood."""
+        """Return the position of an entry in the trace; an edited entry has the position of the original."""
         return self._order.get(number) or (number,)
 
     def slot(self, number: int) -> int:
-        """Return the first of the entries that have stood where this one does."""
+        """Return the id of the first entry at this position: the original, if the entry is an edited one."""
         while (entry := self.entries.get(number)) is not None and entry.original:
             number = entry.original
         return number
 
     def keeps(self, entry: Entry, at: Entry) -> bool:
-        """Return whether an entry stays when what follows `at` is taken off its line, `at` included."""
+        """Return whether an entry stays when `at`, and everything that followed from it, is taken off the line."""
         for mine, other in zip(_segments(entry.path), _segments(at.path), strict=False):
             if mine[0] != other[0]:
                 if mine[1] >= 0 and mine[1] == other[1]:
-                    return other[2] not in mine[3]  # beside it, unless that lane began with its result
+                    return other[2] not in mine[3]  # parallel to it, unless that lane was started with its result
                 break
         return self.order(entry.id) < self.order(at.id)
 
     def stays(self, entries: Iterable[Entry], at: Entry) -> list[Entry]:
-        """Return what stays on a line when `at`, and all that followed from it, is taken off."""
+        """Return the entries that stay on a line when `at`, and everything that followed from it, is taken off."""
         return [entry for entry in entries if self.keeps(entry, at)]
 
     def leave(self, line: Line) -> None:
-        """Remember a line that a run leaves, unless another one goes on from it, so that somebody can go back to it."""
+        """Remember a line that a run leaves, so that one can go back to it, unless another line continues it."""
         self.left = [other for other in self.left if not other.is_within(line)]
         if not any(line.is_within(other) for other in self.left):
             self.left.append(line)
 
     def line_with(self, entry: Entry, present: Line) -> list[Entry]:
-        """Return a line that an entry is on: the present one if possible, otherwise the newest."""
+        """Return a line that contains an entry: the present line if possible, otherwise the newest."""
         lines = [present, *reversed(self.left), *self.lines.values()]
         return next((line.entries for line in lines if entry.id in line.ids), [entry])
 
     def branches(self, present: Line) -> list[Line]:
-        """Return all lines of the tree that no other one continues: the present one first, then the newest."""
+        """Return all lines of the tree that no other line continues: the present one first, then the newest."""
         runs = [present]
         for line in self.lines.values():
             if len(line) and not any(line.is_within(other) for other in [*runs, *self.left]):
@@ -118,11 +118,10 @@ class Tree:
 
 
 class Line:
-    """The entries on the way to where a run is; any thread may read it.
+    """The entries that lead to the current position of a run; any thread may read it.
 
-    `tips` holds the last entry of each lane. An entry that is added moves nothing but the `entries` behind it;
-    `insertions` counts how often there were any, and `newest` is the largest id. For every other change, a new line takes
-    the place of this one.
+    `tips` contains the last entry of each lane. Adding an entry only moves the `entries` after it; `insertions` counts
+    how often there were any, and `newest` is the largest id. For every other change, a new line replaces this one.
     """
 
     __slots__ = ("entries", "ids", "insertions", "newest", "slots", "tips", "tree")
@@ -138,7 +137,7 @@ class Line:
             self.append(entry)
 
     def append(self, entry: Entry) -> None:
-        """Add an entry that was just recorded; with several lanes, those after it may have been recorded before."""
+        """Add an entry that was just recorded; with several lanes, it may belong before entries recorded earlier."""
         entries, order = self.entries, self.tree.order
         self.ids.add(entry.id)
         self.newest = max(self.newest, entry.id)
@@ -154,22 +153,22 @@ class Line:
         entries.insert(at, entry)
 
     def tip(self, lane: str) -> int:
-        """Return the last entry of a lane, or where nothing has happened in it yet, the one it was opened after."""
+        """Return the last entry of a lane, or the entry after which it was opened, if nothing has happened in it."""
         while lane and lane not in self.tips:
             lane = enclosing(lane)
         return self.tips[lane]
 
     def last(self, lane: str) -> int:
-        """Return the last entry of a lane or of the lanes inside it; if there is none, the one it was opened after."""
+        """Return the last entry of a lane or of the lanes inside it, or the entry after which it was opened."""
         inside = (entry.id for entry in reversed(self.entries) if entry.path.startswith(lane))
         return next(inside, None) or self.tip(lane)
 
     def is_within(self, other: Line) -> bool:
-        """Return whether all entries of this line are on another one, too."""
+        """Return whether another line contains all entries of this line."""
         return self.newest in other.ids and self.ids <= other.ids
 
     def common(self, entries: list[Entry]) -> int:
-        """Count the entries at the beginning that this line shares with another one."""
+        """Return how many entries at the beginning this line shares with another one."""
         pairs = zip(self.entries, entries, strict=False)
         return next((n for n, (mine, other) in enumerate(pairs) if mine is not other), min(len(self), len(entries)))
 
@@ -181,7 +180,7 @@ class Line:
 
 
 def past(line: Line, at: int) -> Iterator[Entry]:
-    """Yield the entries of a line before an entry, newest first, without the lanes that run beside it; `at` included."""
+    """Yield the entries of a line up to an entry, newest first, without the lanes that run in parallel to it."""
     entry = line.tree.entries.get(at)
     if entry is None:
         return
@@ -199,7 +198,7 @@ def is_beside(path: str, other: str) -> bool:
 
 
 def has_drifted(now: Step | None, then: Step | None) -> bool:
-    """Return whether two model calls at the same place ask for different things: messages, tools or data."""
+    """Return whether two model calls at the same position differ in their messages, tools or schema."""
     if not isinstance(now, Think) or not isinstance(then, Think):
         return False
     if now.chat.digest != then.chat.digest or now.shape != then.shape:

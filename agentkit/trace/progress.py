@@ -1,7 +1,7 @@
-"""What an engine is getting on with, told from the roles and tags of its entries: plans, steps, attempts, lessons, thoughts.
+"""The progress of an engine, derived from the roles and tags of its entries: plans, steps, attempts, lessons, thoughts.
 
-Nothing here is kept: the same rows always give the same events, so they are told while a run goes on and again whenever
-its events are read. They have cursor 0, since the row that they are told before has the cursor.
+Nothing here is stored: the same rows always give the same events, so there are events while a run is running, and again
+whenever its events are read. They have cursor 0; the event of the row itself, which comes after them, has the cursor.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ KINDS = {
 }
 """Every kind of progress, and the keys of its data."""
 
-Told = Iterator[tuple[str, dict[str, Any]]]
+Pairs = Iterator[tuple[str, dict[str, Any]]]
+"""Kinds of progress, each with its data."""
 
 
 class Progress:
-    """Follows the rows of one run in their order; `take` gives the events that come before the row's own."""
+    """A reader of the rows of one run, in order; `take` yields the events that come before the row's own event."""
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self._plan: list[str] = []
@@ -47,20 +48,20 @@ class Progress:
                 pass
 
     def take(self, row: Row) -> Iterator[Event]:
-        """Give what a row says of the engine's progress; nothing where its tags mean something else."""
+        """Yield the events of progress in a row; none if its tags mean something else."""
         if not isinstance(row, Entry) or row.step is None or not row.step.tags:
             return
         tags = row.step.tags
         try:
-            told = [*self._of_plan(tags), *_of_chat(tags)]
+            events = [*self._of_plan(tags), *_of_chat(tags)]
             for of in (self._of_episode, self._of_tree, self._of_round):
-                told += of(row, tags)
+                events += of(row, tags)
         except (TypeError, ValueError, AttributeError):
             return
-        for kind, data in told:
+        for kind, data in events:
             yield Event(kind, row.run, 0, mask_json(data))
 
-    def _of_plan(self, tags: Mapping[str, Any]) -> Told:
+    def _of_plan(self, tags: Mapping[str, Any]) -> Pairs:
         texts = [str(text) for text in tags.get("plan", ())]
         if not texts:
             return
@@ -77,7 +78,7 @@ class Progress:
             if state != before and state in ("done", "failed", "skipped"):
                 yield "plan_step_completed", {"step": number, "text": text, "state": state}
 
-    def _of_episode(self, row: Entry, tags: Mapping[str, Any]) -> Told:
+    def _of_episode(self, row: Entry, tags: Mapping[str, Any]) -> Pairs:
         episode = tags.get("episode")
         if not isinstance(episode, int) or row.step is None:
             return
@@ -89,7 +90,7 @@ class Progress:
         if row.step.role == "reflect":
             yield "lesson", {"episode": episode, "text": answer_of(row.result)}
 
-    def _of_tree(self, row: Entry, tags: Mapping[str, Any]) -> Told:
+    def _of_tree(self, row: Entry, tags: Mapping[str, Any]) -> Pairs:
         pruned = [str(node) for node in tags.get("pruned", ()) if str(node) not in self._pruned]
         if pruned:
             self._pruned.update(pruned)
@@ -105,7 +106,7 @@ class Progress:
         if row.kind == "conclude" and tags.get("chosen"):
             yield "solved", {"nodes": [str(node) for node in tags["chosen"]], "answer": getattr(row.step, "answer", "")}
 
-    def _of_round(self, row: Entry, tags: Mapping[str, Any]) -> Told:
+    def _of_round(self, row: Entry, tags: Mapping[str, Any]) -> Pairs:
         role = row.step.role if row.step is not None else ""
         if "round" in tags and role in ("critique", "feedback"):
             yield "critique", {"round": tags["round"], "text": answer_of(row.result)}
@@ -113,13 +114,13 @@ class Progress:
             yield "revised", {"round": tags["round"], "text": answer_of(row.result)}
 
 
-def _of_chat(tags: Mapping[str, Any]) -> Told:
+def _of_chat(tags: Mapping[str, Any]) -> Pairs:
     if "original" in tags and "kept" in tags:
         yield "compacted", {"original": tags["original"], "kept": tags["kept"]}
 
 
 def judgement(row: Entry) -> dict[str, Any]:
-    """Read what an "evaluate" step says of an attempt, as the engine reads it: by a verdict, or by a score and a threshold."""
+    """Return the judgement of an attempt in an "evaluate" step, as the engine reads it: a verdict, or a score."""
     threshold = row.step.tags.get("threshold") if row.step is not None else None
     text = row.result.raw or row.result.text
     if threshold is None:
@@ -129,16 +130,16 @@ def judgement(row: Entry) -> dict[str, Any]:
 
 
 def scored(row: Entry) -> dict[str, Any]:
-    """Read what an "evaluate" step says of a thought, as the engine reads it."""
+    """Return the score of a thought in an "evaluate" step, as the engine reads it."""
     value = score_of(row.result.raw or row.result.text, 10.0)
     return {"score": 5.0 if value is None else value}
 
 
 def _state(number: int, tags: Mapping[str, Any], before: str) -> str:
-    """Return the state of a step of the plan: what the tags say, else what follows from the step that is worked on.
+    """Return the state of a step of the plan: that in the tags, or else what follows from the step in progress.
 
-    `plan_step` is the one that is worked on in a plan whose steps are done in order; `plan_lane` is one of several that
-    are worked on side by side, and says nothing of the others.
+    `plan_step` is the step in progress if the steps run in order. `plan_lane` is one of several steps that run in
+    parallel, and says nothing about the others.
     """
     states = {int(n): str(state) for n, state in dict(tags.get("plan_states", {})).items()}
     at, lane = tags.get("plan_step"), tags.get("plan_lane")

@@ -1,7 +1,7 @@
-"""What a run has done: its line through the tree of entries, and the stepper that stands at the end of it.
+"""What a run has done: its line through the tree of entries, and the stepper at the end of the line.
 
-Rule 1: nothing is overwritten: an edit is another entry in the same place, an undo is a record.
-Rule 2: the stepper always stands where the line ends; after a change of the line the engine is run again and replayed.
+Rule 1: nothing is overwritten: an edit is another entry at the same position, and an undo is a record. Rule 2: the
+stepper is always at the end of the line; after a change of the line, the engine is started again and replayed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from agentkit.trace.line import Line, Tree, has_drifted, is_beside
 from agentkit.trace.unsaved import Unsaved
 
 Begin = Callable[[Chat | None], Engine]
-"""Starts the engine: on the task of the run, or on the chat with which it is begun again."""
+"""Starts the engine: on the task of the run, or on the chat with which it is started again."""
 
 
 @dataclass(slots=True)
 class Move:
-    """A change of the line: the first `keep` entries stayed, `dropped` were followed before, `added` afterwards."""
+    """A change of the line: the first `keep` entries stayed, and `added` replaced those that were `dropped`."""
 
     keep: int
     dropped: list[Entry]
@@ -37,14 +37,14 @@ class Move:
 
     @property
     def length(self) -> int:
-        """How long the line was right after the move."""
+        """The length of the line right after the move."""
         return self.keep + len(self.added)
 
 
 class Position:
-    """Where a run is in its tree, found by following its rows.
+    """The position of a run in its tree, found by following its rows.
 
-    `begun` holds the calls that have begun and have no result.
+    `begun` contains the calls that have begun and have no result.
     """
 
     def __init__(self, run: str, tree: Tree) -> None:
@@ -53,7 +53,7 @@ class Position:
         self.reset()
 
     def reset(self) -> None:
-        """Go back to before the first row."""
+        """Go back to the position before the first row."""
         self.line = self.tree.lines[self.run] = Line(self.tree)
         self.injections = Injections()
         self.begun: dict[tuple[int, str, int], Note] = {}
@@ -61,9 +61,9 @@ class Position:
         self.undone: list[Move] = []
 
     def take(self, row: Row, others: Iterable[Position] = ()) -> None:
-        """Follow a row of this run; `others` are the positions of the other runs, of which a fork may inherit messages."""
+        """Follow a row of this run; `others` are the positions of other runs, whose messages a fork may inherit."""
         if isinstance(row, Entry):
-            if not row.original:  # an edited one comes onto the line with the move after it
+            if not row.original:  # an edited entry is put on the line by the move after it
                 self.line.append(row)
                 self.undone.clear()
                 self.begun.pop((self.tree.slot(row.parent), row.path, row.index), None)
@@ -81,13 +81,13 @@ class Position:
             self.go_over(data["keep"], data["then"], data["why"])
 
     def go_over(self, keep: int, then: list[int], why: str) -> None:
-        """Go over to another line, of which the first `keep` entries are the same."""
+        """Move to another line that has the same first `keep` entries."""
         before, added = self.line, [self.tree.entries[number] for number in then]
         self.line = self.tree.lines[self.run] = Line(self.tree, [*before.entries[:keep], *added])
         move = Move(keep, before.entries[keep:], added)
         if move.dropped:
             self.tree.leave(before)
-        if why in ("fork", "diverged"):  # where a run begins or parts ways, nothing can be undone
+        if why in ("fork", "diverged"):  # nothing can be undone at the start of a fork or after a divergence
             self.done, self.undone = [], []
         elif why == "undo":
             if self.done and self.done[-1].length == len(before):
@@ -106,9 +106,9 @@ class Position:
 class Trace(Position):
     """What a run has done, and its engine.
 
-    A fork shares the `tree` of the run that it was forked from. `unsaved` holds what the journal has refused so far, and
-    `torn` tells that the engine was interrupted in its own code and must be rebuilt before it is used again. Not safe
-    for two threads at once: whoever holds the run's lock uses it.
+    A fork shares the `tree` of the run that it was forked from. `unsaved` contains the rows that the journal has
+    refused so far. `torn` is true if the engine was interrupted in its own code and must be rebuilt before it is used
+    again. Two threads must not use a trace at the same time: use it only while holding the run's lock.
     """
 
     def __init__(
@@ -134,25 +134,25 @@ class Trace(Position):
 
     @property
     def pending(self) -> list[Pending]:
-        """The steps that could be performed now, the lowest lane first."""
+        """The steps that can be performed now, the lowest lane first."""
         return self.stepper.pending
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a step or a move to go back over."""
+        """Whether there is a step or a move to undo."""
         return len(self.line) > 1 or self.moved_last
 
     @property
     def can_redo(self) -> bool:
-        """Whether an undo can be taken back."""
+        """Whether there is an undo to revert."""
         return bool(self.undone)
 
     def place(self, pending: Pending) -> tuple[int, str, int]:
-        """Return the place of a pending step in the tree; it stays the same when what comes before it is edited."""
+        """Return the position of a pending step in the tree; it stays the same when earlier entries are edited."""
         return self.tree.slot(self.line.tip(pending.lane.path)), pending.path, pending.index
 
     def uncertain(self, pending: Pending) -> Note | None:
-        """Return the record of a call that began here and never ended: it may have run."""
+        """Return the record of a call that began here but never ended, and so may have run; None if there is none."""
         return self.begun.get(self.place(pending)) if self.begun else None
 
     def unheard(self) -> list[Note]:
@@ -160,13 +160,13 @@ class Trace(Position):
         return self.injections.unheard(self.line)
 
     def has_drifted(self, entry: Entry) -> bool:
-        """Return whether the engine, replayed, sent another request than the recorded one."""
+        """Return whether the replayed engine made a different request from the recorded one."""
         return has_drifted(self.proposed.get(entry.id), entry.step)
 
-    # -- going on ------------------------------------------------------------------------------------------------------
+    # -- continuing ----------------------------------------------------------------------------------------------------
 
     def to_perform(self, pending: Pending) -> Step:
-        """Return a step as it is to be performed: with the injected messages that its chat does not contain yet."""
+        """Return the step to perform: with the injected messages that its chat does not contain yet."""
         step = pending.step
         if not self.injections.notes or not isinstance(step, Think) or not step.hears:
             return step
@@ -174,7 +174,7 @@ class Trace(Position):
         return replace(step, chat=step.chat + interrupt(missing)) if missing else step
 
     def begin_call(self, pending: Pending, at: float, *, sync: bool) -> Note:
-        """Record that a tool is about to run; with `sync` that is on the disk before this returns."""
+        """Record that a tool is about to run; with `sync`, the record is on the disk before this returns."""
         step: Any = pending.step
         slot, path, index = place = self.place(pending)
         data = {"parent": slot, "path": path, "index": index, "name": step.call.name, "id": step.call.id}
@@ -184,9 +184,9 @@ class Trace(Position):
         return note
 
     def record(self, pending: Pending, performed: Step, result: Any, entry: Entry) -> None:
-        """Record the result of a step; `entry` holds what else is known of it (author, times, cost).
+        """Record the result of a step; `entry` contains what else is known about it (author, times, cost).
 
-        Raises `JournalError`; then nothing has happened, and the same can be tried again.
+        Raises `JournalError`; then nothing has changed, and it can be tried again.
         """
         step, lane = pending.step, pending.lane.path
         if performed is not step:
@@ -224,7 +224,7 @@ class Trace(Position):
         return entry
 
     def note(self, kind: str, data: dict[str, Any], *, at: float = 0.0, sync: bool = True) -> Note:
-        """Record something beside the steps. Raises `JournalError`; then nothing has happened."""
+        """Record something that is not a step. Raises `JournalError`; then nothing has changed."""
         note = Note(kind, data, at, self.run)
         self._write(note, sync=sync)
         if self.on_row is not None:
@@ -232,7 +232,7 @@ class Trace(Position):
         return note
 
     def start(self, spec: dict[str, Any], at: float = 0.0) -> None:
-        """Record the beginning: what is needed to begin again."""
+        """Record the start of the run, with all that is needed to start it again."""
         entry = Entry(0, "begin", result=spec, author="human", started=at, ended=at, run=self.run)
         self._put(entry)
         self.line.append(entry)
@@ -240,18 +240,18 @@ class Trace(Position):
             self.on_row(entry)
 
     def answer_first(self) -> Message | None:
-        """Return the injected messages that must be answered before the answer can stand, as one message."""
+        """Return the injected messages that must be answered before the run can end, as one message."""
         return self.injections.answer_first(self.line) if self.injections.notes else None
 
     def inject(self, key: str, text: str, to: str = "", at: float = 0.0) -> None:
-        """Anchor a message at the end of a lane; the next Think that listens hears it. `key` names it, for `recall`."""
+        """Anchor a message at the end of a lane; the next Think with `hears` gets it. `key` names it, for `recall`."""
         is_split = any(lane.path == to and lane.batch for lane in all_lanes(self.stepper.root))
         anchor = self.line.tip(to) if is_split else self.line.last(to)
         data = {"id": key, "text": text, "to": to, "anchor": anchor}
         self.injections.notes[key] = self.note("inject", data, at=at)
 
     def recall(self, key: str, at: float = 0.0) -> None:
-        """Take an injected message back. Raises `UsageError` if a model has already seen it."""
+        """Recall an injected message. Raises `UsageError` if a model has already seen it."""
         self.injections.check_unheard(key)
         self.note("recall", {"id": key}, at=at)
         del self.injections.notes[key]
@@ -261,9 +261,9 @@ class Trace(Position):
     def edit(
         self, entry: Entry, result: Any, beside: str | None = None, *, author: str, reason: str, at: float
     ) -> Entry:
-        """Put another result in the place of a recorded one.
+        """Replace a recorded result with another one.
 
-        `beside` is the frame path of a step that followed from it: what was done in the lanes beside that step stays.
+        `beside` is the frame path of a step that followed from it: entries in the lanes parallel to that step stay.
         """
         fresh = replace(
             entry, result=result, author=author, reason=reason, original=entry.id, started=at, ended=at, usage=None
@@ -280,11 +280,11 @@ class Trace(Position):
         return fresh
 
     def _beside(self, line: list[Entry], entry: Entry, path: str) -> list[Entry]:
-        """Return what was done in the lanes beside a step, if they were opened directly after an entry."""
-        found = [other for other in line if not self.tree.keeps(other, entry) and is_beside(other.path, path)]
-        ids, slot = {other.id for other in found}, self.tree.slot(entry.id)
-        first = [other for other in found if other.parent not in ids]
-        return found if all(self.tree.slot(other.parent) == slot for other in first) else []
+        """Return the entries in the lanes parallel to a step, if the lanes were opened directly after an entry."""
+        parallel = [other for other in line if not self.tree.keeps(other, entry) and is_beside(other.path, path)]
+        ids, slot = {other.id for other in parallel}, self.tree.slot(entry.id)
+        first = [other for other in parallel if other.parent not in ids]
+        return parallel if all(self.tree.slot(other.parent) == slot for other in first) else []
 
     def rewind(self, entry: Entry, at: float = 0.0) -> None:
         """Make an entry the last step of its lane, on this line or on another one."""
@@ -295,7 +295,7 @@ class Trace(Position):
         return [*self.tree.stays(self.tree.line_with(entry, self.line), entry), entry]
 
     def undo(self, at: float = 0.0) -> None:
-        """Go back to before the last change of the line, or else before the last step."""
+        """Go back to before the last change of the line or the last step, whichever is later."""
         if self.moved_last:
             move = self.done[-1]
             target = self.line.entries[: move.keep] + move.dropped
@@ -308,19 +308,19 @@ class Trace(Position):
         self.move(target, "undo", at=at)
 
     def redo(self, at: float = 0.0) -> None:
-        """Take the last undo back. Raises `UsageError` if there is none."""
+        """Revert the last undo. Raises `UsageError` if there is none."""
         if not self.undone:
-            raise UsageError("there is nothing to redo")
+            raise UsageError("there is nothing to redo: there is no undo to revert")
         move = self.undone[-1]
         self.move(self.line.entries[: move.keep] + move.dropped, "redo", at=at)
 
     def move(self, entries: list[Entry], why: str, *, at: float = 0.0, **more: Any) -> None:
-        """Go over to another line, record that, and bring the engine there by replay."""
+        """Move to another line, record that, and replay the engine up to its end."""
         self._record_move(entries, why, at, more)
         self.rebuild()
 
     def fork_from(self, source: Trace, entries: list[Entry], changes: Mapping[str, Any], at: float = 0.0) -> None:
-        """Begin where another run of the same tree was; injected messages that no model has seen come along."""
+        """Start at a position of another run of the same tree, and inherit its messages that no model has seen."""
         inherited = {note.data["id"]: note for note in source.injections.live(Line(self.tree, entries))}
         self.injections.notes.update(inherited)
         self.move(entries, "fork", at=at, inherits=list(inherited), changes=dict(changes))
@@ -332,13 +332,13 @@ class Trace(Position):
         self.note("head", {"why": why, "keep": keep, "then": then, **more}, at=at)
         self.go_over(keep, then, why)
 
-    # -- bringing the engine to the end of the line --------------------------------------------------------------------
+    # -- replaying the engine ------------------------------------------------------------------------------------------
 
     def rebuild(self, *, strict: bool = False) -> None:
-        """Run the engine again and send it what is recorded on the line.
+        """Start the engine again and send it the recorded results on the line.
 
         If the engine asks for something else, the line ends there, and the rest stays in the tree as a branch. With
-        `strict`, that raises `Diverged` before anything is changed.
+        `strict`, `Diverged` is raised instead, and nothing is changed.
         """
         self.torn = True
         stepper, done = interrupts.engine(self._replay)
@@ -369,7 +369,7 @@ class Trace(Position):
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def load(self, rows: Iterable[Row]) -> None:
-        """Take over the rows of a journal, in order; `rebuild` then brings the engine to the end of the line."""
+        """Read the rows of a journal, in order; call `rebuild` afterwards to replay the engine."""
         positions: dict[str, Position] = {self.run: self}
         for row in rows:
             self.latest = max(self.latest, row.id)
@@ -380,7 +380,7 @@ class Trace(Position):
             positions[row.run].take(row, positions.values())
 
     def reload(self, rows: Iterable[Row]) -> None:
-        """Take over all rows again, because another process went on with this run."""
+        """Read all rows again, because another process has continued this run."""
         self.tree.left.clear()
         self.reset()
         self.load(rows)
@@ -396,10 +396,10 @@ class Trace(Position):
         except JournalError:
             raise
         except Exception as error:
-            raise JournalError(f"the journal did not take a row: {error_line(error)}") from error
+            raise JournalError(f"the journal could not write a row: {error_line(error)}") from error
 
     def _number(self, row: Row, *, sync: bool = True) -> int:
-        """Keep and number a row, if there is no journal to do that."""
+        """Store and number a row if there is no journal, and return its number."""
         self.tree.rows.append(row)
         row.id = len(self.tree.rows)
         return row.id

@@ -1,4 +1,4 @@
-"""What the journal has refused: it waits here in order, and is written before anything else happens."""
+"""Rows that the journal has refused: they wait here in order, and are written before anything else happens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from agentkit.errors import JournalError
 
 Write = Callable[[], Any]
-"""Writes rows and does what follows from them; if it raises `JournalError`, it can be done again from where it was."""
+"""Writes rows and does what follows from them; if it raises `JournalError`, it can be called again to continue."""
 
 
 class Unsaved:
@@ -22,7 +22,7 @@ class Unsaved:
         self.error: JournalError | None = None
 
     def attempt(self, write: Write) -> None:
-        """Do a write now; if the journal refuses it, or others are waiting already, it waits its turn."""
+        """Do a write now; if the journal refuses it, or if others are waiting already, it has to wait."""
         if self.waiting:
             self.waiting.append(write)
             return
@@ -32,12 +32,12 @@ class Unsaved:
             self.put(write, error)
 
     def put(self, write: Write, error: JournalError | None) -> None:
-        """Let a write wait that has just been refused."""
+        """Add a write that was just refused to those that wait."""
         self.waiting.append(write)
         self.error = error
 
     def catch_up(self) -> None:
-        """Do all that waits, in order. Raises `JournalError` if the journal still refuses; the rest goes on waiting."""
+        """Do all waiting writes, in order. Raises `JournalError` if the journal still refuses; the rest then waits."""
         while self.waiting:
             write = self.waiting.popleft()
             try:

@@ -1,4 +1,4 @@
-"""What goes around a loop, on real runs of the scripted model."""
+"""Arounds, in real runs with the scripted model."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def roles(result: Any) -> list[str]:
     return [entry.step.role for entry in result.run.entries if entry.kind == "think"]
 
 
-def test_an_unreadable_reply_is_asked_for_once_more_and_then_taken_as_it_is() -> None:
+def test_an_unreadable_reply_is_requested_once_more_and_then_taken_as_it_is() -> None:
     result = go(Scripted(["well, hm", "really no idea"]))
     assert (result.answer, roles(result), result.step_count) == ("really no idea", ["thought", "reformat"], 2)
 
 
-def test_a_reply_that_was_mended_goes_on_and_both_calls_count_as_iterations() -> None:
+def test_a_corrected_reply_continues_the_run_and_both_calls_count_as_iterations() -> None:
     model = Scripted(["well, hm", 'Action: add\nAction Input: {"a": 1, "b": 2}', "FINAL_ANSWER: 3"])
     result = go(model, max_iterations=2)
     assert result.answer == "3" and roles(result) == ["thought", "reformat", "answer"]
 
 
-def test_each_turn_may_be_mended_once() -> None:
+def test_each_turn_may_be_corrected_once() -> None:
     model = Scripted(["hm", 'Action: add\nAction Input: {"a": 1, "b": 2}', "hm again", "FINAL_ANSWER: 3"])
     assert roles(go(model)) == ["thought", "reformat", "thought", "reformat"]
 
@@ -60,13 +60,13 @@ def test_an_empty_reply_is_nudged_once(empty: str) -> None:
     assert (result.answer, roles(result)) == ("3", ["thought", "nudge"])
 
 
-def test_two_empty_replies_end_the_run_in_plain_words() -> None:
+def test_two_empty_replies_end_the_run_with_an_explanation() -> None:
     result = go(Scripted(["", ""]))
     assert (result.reason, roles(result)) == ("empty_reply", ["thought", "nudge"])
     assert "no answer" in result.answer
 
 
-def test_a_tool_that_ends_the_turn_ends_the_run_with_its_words() -> None:
+def test_a_tool_that_ends_the_turn_ends_the_run_with_its_result() -> None:
     model = Scripted([Reply("", (Call("hand_over", {"to": "Ada"}, "c"),))], abilities=Abilities(tools=True))
     result = go(model)
     assert (result.answer, result.reason) == ("Ada takes over", "ends_turn")
@@ -76,20 +76,21 @@ def test_calls_over_the_limit_are_not_run_and_the_model_is_told() -> None:
     calls = tuple(Call("add", {"a": n, "b": 1}, f"c{n}") for n in range(5))
     model = Scripted([Reply("", calls), "done"], abilities=Abilities(tools=True))
     result = go(model, max_tool_calls=2)
-    told = [message["content"] for message in model.requests[1]["messages"][-5:]]
-    assert told[:2] == ["1", "2"] and all("limit of 2 tool calls" in text for text in told[2:])
+    contents = [message["content"] for message in model.requests[1]["messages"][-5:]]
+    assert contents[:2] == ["1", "2"] and all("limit of 2 tool calls" in text for text in contents[2:])
     assert (result.answer, result.tool_calls_count) == ("done", 2)
 
 
 @pytest.mark.parametrize(
     "more", [{}, {"self_check": 1}, {"warn_cycles": True, "max_failures": 5, "revise_calls": True}]
 )
-def test_a_model_that_goes_on_calling_above_the_limit_is_told_each_time(more: Any) -> None:
+def test_a_model_that_keeps_calling_above_the_limit_is_told_each_time(more: Any) -> None:
     calls = [Reply("", (Call("add", {"a": n, "b": 1}, f"c{n}"),)) for n in range(3)]
-    said = {"self_check": lambda request: "on it"} if "self_check" in more else {}
+    extra_replies = {"self_check": lambda request: "on it"} if "self_check" in more else {}
     replies = iter([*calls, "done"])
     model = Scripted(
-        [lambda request: said.get(request.role, lambda _: next(replies))(request)] * 9, abilities=Abilities(tools=True)
+        [lambda request: extra_replies.get(request.role, lambda _: next(replies))(request)] * 9,
+        abilities=Abilities(tools=True),
     )
     result = go(model, max_tool_calls=1, **more)
     assert (result.answer, result.error, result.tool_calls_count) == ("done", None, 1)
@@ -102,7 +103,7 @@ def test_a_model_that_goes_on_calling_above_the_limit_is_told_each_time(more: An
     ("engine", "calls"),
     [("reflexion", 1), ("plan_and_execute", 1), ("critic", 1), ("self_ask", 1), ("rewoo", 1), ("dag", 1)],
 )
-def test_the_limit_holds_for_all_engines_of_a_run(engine: str, calls: int) -> None:
+def test_the_limit_applies_to_all_engines_of_a_run(engine: str, calls: int) -> None:
     model = Actor()
     model.evaluate = lambda request: Reply("UNSATISFACTORY")  # type: ignore[method-assign]
     result = Agent(model, [look], engine=engine, max_tool_calls=1, journal="memory").run("q")
@@ -111,18 +112,18 @@ def test_the_limit_holds_for_all_engines_of_a_run(engine: str, calls: int) -> No
 
 
 @pytest.mark.parametrize("most", [0, -1, True, "3", 1.5])
-def test_a_limit_that_is_no_count_is_refused_at_construction(most: Any) -> None:
+def test_an_invalid_limit_is_refused_at_construction(most: Any) -> None:
     with pytest.raises(ValueError, match="max_tool_calls"):
         Agent(Scripted([]), max_tool_calls=most)
 
 
-def test_the_forced_answer_is_taken_as_it_is_said() -> None:
+def test_the_forced_answer_is_taken_as_it_is() -> None:
     model = Scripted(['Action: add\nAction Input: {"a": 1, "b": 2}', "three, I think"])
     result = go(model, max_iterations=1)
     assert (result.answer, len(model.requests)) == ("three, I think", 2)
 
 
-def test_two_turns_and_a_forced_one_are_three_calls_and_the_last_asks_for_the_answer() -> None:
+def test_two_turns_and_a_forced_answer_are_three_calls_and_the_last_asks_for_the_answer() -> None:
     act = 'Action: add\nAction Input: {"a": 1, "b": 2}'
     model = Scripted([act, act, "Thought: enough\nFINAL_ANSWER: 3"])
     result = go(model, max_iterations=2)

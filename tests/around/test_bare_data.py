@@ -1,4 +1,4 @@
-"""Data that is given without the words of a dialect, by hand."""
+"""Bare data without the markers of a dialect, driven by hand."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_one_object_with_the_fields_of_the_schema_is_the_answer(raw: str) -> Non
 @pytest.mark.parametrize(
     "raw", ["", "Bern", '{"days": 2}', '{"city": "Bern", "tool_name": "x"}', '{"city": "Bern"', "{}", "[1]"]
 )
-def test_anything_else_stays_as_it_was_read(raw: str) -> None:
+def test_anything_else_is_left_as_it_was_read(raw: str) -> None:
     reply = Reply(raw, answer="as read", raw=raw)
     assert through(reply) is reply
 
 
-def test_a_reply_that_asks_for_tools_is_no_answer() -> None:
+def test_a_reply_that_calls_tools_is_not_an_answer() -> None:
     reply = Reply("", (Call("look", {}, "c"),), raw='{"city": "Bern"}')
     assert through(reply) is reply

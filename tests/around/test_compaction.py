@@ -1,4 +1,4 @@
-"""Requests stay within their budget; the trace, the task and what a person said stay whole."""
+"""Requests stay within their budget; the trace, the task and the messages of a person are kept in full."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(page: int) -> str:
 
 
 def reader(turns: int, width: int = 1) -> Any:
-    """Ask for a page in each turn, summarise when asked, and answer in the end."""
+    """Return a model that asks for a page in each turn, summarises when asked, and answers in the end."""
     left = iter(range(turns))
 
     def say(request: Any) -> Reply:
@@ -70,7 +70,7 @@ def test_a_long_run_stays_within_its_budget_and_the_trace_keeps_everything() -> 
     assert len(acts) == 60 and all(len(text) > 500 for text in acts)
 
 
-def test_the_system_message_and_the_task_stand_in_every_request_and_no_result_loses_its_call() -> None:
+def test_every_request_has_the_system_message_and_the_task_and_no_result_loses_its_call() -> None:
     model = reader(30, width=2)
     agent(model, 30, compact=2_500, instructions="Be brief.").run("Read the book.")
     for request in (sent for sent in model.requests if sent["role"] == "thought"):
@@ -81,7 +81,7 @@ def test_the_system_message_and_the_task_stand_in_every_request_and_no_result_lo
     )
 
 
-def test_a_message_injected_in_turn_one_stands_word_by_word_in_the_last_request_of_200_turns() -> None:
+def test_a_message_injected_in_turn_one_is_unchanged_in_the_last_request_of_200_turns() -> None:
     model = reader(200)
     run = agent(model, 200, compact=2_000).start("Read the book.", paused=True)
     next(run)
@@ -92,11 +92,11 @@ def test_a_message_injected_in_turn_one_stands_word_by_word_in_the_last_request_
     assert last[0] == "Read the book." and max(map(size, model.requests)) <= 2_000
 
 
-def test_a_pinned_message_of_the_conversation_stays_word_by_word_and_its_neighbours_give_way() -> None:
-    said = [Message("user", "one"), Message("assistant", "two")]
-    said += [Message("user", "three", pinned=True), Message("assistant", "four")]
+def test_a_pinned_message_of_the_conversation_is_kept_word_for_word_while_others_are_summarised() -> None:
+    history = [Message("user", "one"), Message("assistant", "two")]
+    history += [Message("user", "three", pinned=True), Message("assistant", "four")]
     model = reader(30)
-    assert agent(model, 30, compact=2_000).run([*said, Message("user", "Read the book.")]).answer == "done"
+    assert agent(model, 30, compact=2_000).run([*history, Message("user", "Read the book.")]).answer == "done"
     last = [message["content"] for message in model.requests[-1]["messages"]]
     assert "three" in last and "Read the book." in last and not {"two", "four"} & {*last}
 
@@ -108,14 +108,15 @@ def test_a_pinned_message_of_the_conversation_stays_word_by_word_and_its_neighbo
         {"engine": "plan_and_execute", "max_step_iterations": 30},
     ],
 )
-def test_the_question_of_a_conversation_stays_where_something_was_added_to_it(options: dict[str, Any]) -> None:
+def test_the_question_of_a_conversation_is_kept_even_if_something_was_added_to_it(options: dict[str, Any]) -> None:
     model, plan = reader(20), Scripted(["1. read"])
-    said = [Message("user", "one"), Message("assistant", "two"), Message("user", "Read the book.")]
+    history = [Message("user", "one"), Message("assistant", "two"), Message("user", "Read the book.")]
     thinker = Scripted(["{}"] * 30)
     roles = {"plan": plan, "structured_thought": thinker}
     options = options if "engine" in options else {**options, "max_iterations": 30}
     assert (
-        Agent(model, [read], journal="memory", roles=roles, compact=2_000, **split(options)).run(said).answer == "done"
+        Agent(model, [read], journal="memory", roles=roles, compact=2_000, **split(options)).run(history).answer
+        == "done"
     )
     asked = [
         [message["content"] for message in sent["messages"]] for sent in model.requests if sent["role"] != "compact"
@@ -123,16 +124,16 @@ def test_the_question_of_a_conversation_stays_where_something_was_added_to_it(op
     assert len(asked) < len(model.requests) and all("Read the book." in texts for texts in asked)
 
 
-def test_the_summary_is_a_step_of_the_trace_that_says_how_much_it_stands_for() -> None:
-    told: list[Any] = []
-    result = agent(reader(40), 40, compact=2_000, on_event=told.append).run("Read the book.")
+def test_the_summary_is_a_step_of_the_trace_that_says_how_many_messages_it_replaces() -> None:
+    heard: list[Any] = []
+    result = agent(reader(40), 40, compact=2_000, on_event=heard.append).run("Read the book.")
     notes = [entry for entry in result.run.entries if entry.step and entry.step.role == "compact"]
     assert 1 < len(notes) < 15
     for entry in notes:
         assert entry.step.tags["original"] > entry.step.tags["kept"] > 0 and not entry.step.hears
-    events = [event.data["tags"] for event in told if event.kind == "thought" and event.data["role"] == "compact"]
+    events = [event.data["tags"] for event in heard if event.kind == "thought" and event.data["role"] == "compact"]
     assert events == [dict(entry.step.tags) for entry in notes]
-    assert [event.data for event in told if event.kind == "compacted"] == events
+    assert [event.data for event in heard if event.kind == "compacted"] == events
 
 
 def test_the_beginning_of_a_request_stays_the_same_between_two_compactions() -> None:
@@ -144,9 +145,11 @@ def test_the_beginning_of_a_request_stays_the_same_between_two_compactions() -> 
 
 
 def test_without_a_summary_a_line_says_how_many_messages_are_not_shown() -> None:
-    model, told = reader(30), list[Any]()
-    result = agent(model, 30, compact={"tokens": 2_000, "summarise": False}, on_event=told.append).run("Read the book.")
-    compacted = [event.data for event in told if event.kind == "compacted"]
+    model, heard = reader(30), list[Any]()
+    result = agent(model, 30, compact={"tokens": 2_000, "summarise": False}, on_event=heard.append).run(
+        "Read the book."
+    )
+    compacted = [event.data for event in heard if event.kind == "compacted"]
     assert 1 < len(compacted) < 15 and all(data["original"] > data["kept"] > 0 for data in compacted)
     assert {entry.step.role for entry in result.run.entries if entry.kind == "think"} == {"thought"}
     assert "earlier messages are not shown any more" in str(model.requests[-1]["messages"])
@@ -155,7 +158,7 @@ def test_without_a_summary_a_line_says_how_many_messages_are_not_shown() -> None
 def test_one_huge_result_is_cut_in_the_request_only() -> None:
     @tool(effect="pure")
     def dump() -> str:
-        """Give a lot of text."""
+        """Return a lot of text."""
         return "x" * 40_000
 
     model = Scripted([Reply("", (Call("dump", {}, "c"),)), "done"], abilities=Abilities(tools=True))
@@ -164,14 +167,14 @@ def test_one_huge_result_is_cut_in_the_request_only() -> None:
     assert len(result.run[2].result.text) == 40_000
 
 
-def test_a_short_run_sends_what_it_would_send_without() -> None:
-    plain, held = reader(3), reader(3)
-    agent(plain, 3).run("q")
-    agent(held, 3, compact=100_000).run("q")
-    assert plain.requests == held.requests
+def test_a_short_run_sends_the_same_requests_as_without_compaction() -> None:
+    uncompacted, compacted_model = reader(3), reader(3)
+    agent(uncompacted, 3).run("q")
+    agent(compacted_model, 3, compact=100_000).run("q")
+    assert uncompacted.requests == compacted_model.requests
 
 
-def test_a_compacted_run_replays_without_a_model_and_goes_on_after_an_undo() -> None:
+def test_a_compacted_run_replays_without_a_model_and_continues_after_an_undo() -> None:
     model = reader(40)
     run = agent(model, 40, compact=2_000).start("Read the book.", paused=True)
     run.drive()
@@ -184,7 +187,7 @@ def test_a_compacted_run_replays_without_a_model_and_goes_on_after_an_undo() -> 
 
 
 @pytest.mark.parametrize("tokens", [0, -1, 99, True, "many", 1.5])
-def test_a_budget_that_is_none_is_refused_at_construction(tokens: Any) -> None:
+def test_an_invalid_token_budget_is_refused_at_construction(tokens: Any) -> None:
     if tokens is True:
         assert agent(reader(1), 1, compact=True)
     else:
@@ -201,8 +204,8 @@ def test_old_results_are_cleared_in_the_request_and_kept_in_the_trace() -> None:
     texts = [m["content"] for m in model.requests[-1]["messages"] if m["role"] == "tool"]
     assert len(texts) == 9 and [text.startswith("[Cleared") for text in texts] == [True] * 6 + [False] * 3
     assert paired(model.requests[-1]["messages"])
-    whole = [entry.result.text for entry in result.run.entries if entry.kind == "act"]
-    assert len(whole) == 9 and all(text.startswith("page") and len(text) > 500 for text in whole)
+    results = [entry.result.text for entry in result.run.entries if entry.kind == "act"]
+    assert len(results) == 9 and all(text.startswith("page") and len(text) > 500 for text in results)
 
 
 def test_at_least_the_newest_results_are_always_shown_and_never_twice_as_many() -> None:
@@ -221,10 +224,10 @@ def test_clearing_and_compaction_work_together() -> None:
     assert all(paired(request["messages"]) for request in model.requests if request["role"] == "thought")
 
 
-def test_all_results_together_have_no_more_characters_than_allowed_and_a_longer_one_is_cut() -> None:
+def test_all_results_together_respect_the_character_limit_and_a_longer_one_is_cut() -> None:
     @tool(effect="pure")
     def dump(size: int) -> str:
-        """Give some text."""
+        """Return some text."""
         return "x" * size
 
     sizes = [900, 900, 900, 5_000, 100, 900]
@@ -238,19 +241,26 @@ def test_all_results_together_have_no_more_characters_than_allowed_and_a_longer_
     assert [len(entry.result.text) for entry in result.run.entries if entry.kind == "act"] == sizes
 
 
-def test_a_window_of_two_keeps_the_last_two_turns_that_a_person_began() -> None:
+def test_a_window_of_two_keeps_the_last_two_turns_of_the_user() -> None:
     model = Scripted([Reply("", (Call("read", {"page": 1}, "c"),)), "done"], abilities=Abilities(tools=True))
-    said = [("system", "s"), ("user", "u1"), ("assistant", "a1"), ("user", "u2"), ("assistant", "a2"), ("user", "u3")]
-    agent(model, 3, window=2).run([{"role": role, "content": text} for role, text in said])
+    history = [
+        ("system", "s"),
+        ("user", "u1"),
+        ("assistant", "a1"),
+        ("user", "u2"),
+        ("assistant", "a2"),
+        ("user", "u3"),
+    ]
+    agent(model, 3, window=2).run([{"role": role, "content": text} for role, text in history])
     for request in model.requests:
         assert [message["content"] for message in request["messages"]][:4] == ["s", "u2", "a2", "u3"]
     assert [message["role"] for message in model.requests[1]["messages"]][4:] == ["assistant", "tool"]
 
 
-def test_what_an_engine_adds_to_a_question_is_no_turn_of_its_own() -> None:
-    said = [Message("user", "old"), Message("assistant", "a"), Message("user", "new")]
+def test_what_an_engine_adds_to_a_question_is_not_a_separate_turn() -> None:
+    history = [Message("user", "old"), Message("assistant", "a"), Message("user", "new")]
     model = Scripted(["1. a", "A", "sum"])
-    assert Agent(model, engine="plan_and_execute", window=1, journal="memory").run(said).answer == "sum"
+    assert Agent(model, engine="plan_and_execute", window=1, journal="memory").run(history).answer == "sum"
     asked = [[message["content"] for message in request["messages"]] for request in model.requests]
     assert [texts[0] for texts in asked] == ["new"] * 3 and [len(texts) for texts in asked] == [2] * 3
 
@@ -263,12 +273,12 @@ def test_each_request_can_be_shown_again_as_it_was_sent() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["text", "json"])
-@pytest.mark.parametrize("words", [WORDS, "漢字仮名交じり文 ", 'quotes " and \\ back\n'])
-def test_the_budget_holds_in_every_dialect_and_script(dialect: str, words: str) -> None:
+@pytest.mark.parametrize("text", [WORDS, "漢字仮名交じり文 ", 'quotes " and \\ back\n'])
+def test_the_token_budget_is_respected_in_every_dialect_and_script(dialect: str, text: str) -> None:
     @tool(effect="pure")
     def read(page: int) -> str:
         """Read a page."""
-        return f"page {page}: {words * 20}"
+        return f"page {page}: {text * 20}"
 
     act = {
         "text": 'Thought: on\nAction: read\nAction Input: {{"page": {n}}}',

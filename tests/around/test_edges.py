@@ -1,4 +1,4 @@
-"""What goes around a loop keeps out of what is none of its business: pinned results, forced answers, other errors."""
+"""Arounds leave alone what does not concern them: pinned results, forced answers, other errors."""
 
 from __future__ import annotations
 
@@ -55,12 +55,16 @@ PINNED = [
 @pytest.mark.parametrize("options", [{"clear_results": 1}, {"window": 1}])
 def test_a_pinned_result_is_neither_cleared_nor_left_out(options: dict[str, Any]) -> None:
     result, model = go([*(call("read", f"c{n}", page=n) for n in range(4)), "done"], PINNED, **options)
-    told = [message["content"] for message in model.requests[-1]["messages"]]
-    assert result.answer == "done" and any("keep this " * 50 in text for text in told) and told[-1].startswith("page 3")
+    contents = [message["content"] for message in model.requests[-1]["messages"]]
+    assert (
+        result.answer == "done"
+        and any("keep this " * 50 in text for text in contents)
+        and contents[-1].startswith("page 3")
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"self_check": 1}, {"structured_thinking": True}])
-def test_the_forced_answer_is_asked_for_by_itself_and_once(options: dict[str, Any]) -> None:
+def test_the_forced_answer_is_requested_once_and_nothing_else_is_asked(options: dict[str, Any]) -> None:
     replies = (
         ['{"known": [], "missing": [], "next": "read", "confidence": 1}'] if "structured_thinking" in options else []
     )
@@ -68,17 +72,17 @@ def test_the_forced_answer_is_asked_for_by_itself_and_once(options: dict[str, An
     assert roles(model)[-2:] == ["thought", "answer"] and "No answer was reached" in result.answer
 
 
-def test_failures_that_say_different_things_end_nothing() -> None:
+def test_failures_with_different_errors_do_not_end_the_run() -> None:
     result, _ = go([*(call("fail", f"c{n}", why=f"reason {n}") for n in range(4)), "done"], max_failures=3)
     assert (result.answer, result.reason) == ("done", "")
 
 
-def test_a_hand_over_that_failed_leaves_the_turn_with_the_model() -> None:
+def test_after_a_failed_hand_over_the_model_continues() -> None:
     result, _ = go([call("hand_over", to="Ada"), "I do it myself"])
     assert (result.answer, result.reason) == ("I do it myself", "")
 
 
-def test_what_was_read_on_is_shown_whole() -> None:
+def test_a_result_of_read_result_is_shown_in_full() -> None:
     def read_on(request: Any) -> Reply:
         shown = request.chat[-1].text.rpartition("address='")[2].partition("'")[0]
         return call("read_result", "r", address=shown, start=100)

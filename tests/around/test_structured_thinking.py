@@ -1,4 +1,4 @@
-"""A thought is data first: by a schema, visible in the trace, heard by the thought that follows."""
+"""A thought is data first: it follows a schema, is visible in the trace, and is read by the next thought."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DATA = {"known": ["tea is sold"], "missing": ["its price"], "next": "look the pr
 
 @tool(effect="pure")
 def price(item: str) -> int:
-    """Give the price of an item."""
+    """Return the price of an item."""
     return len(item)
 
 
@@ -38,7 +38,7 @@ def as_call(data: Any) -> Reply:
     return Reply("", (Call("Thought", data, "t"),))
 
 
-def test_each_thought_is_asked_for_as_data_first() -> None:
+def test_each_thought_is_first_requested_as_data() -> None:
     asks = Reply("I look it up.", (Call("price", {"item": "tea"}, "p"),))
     run, model = run_of(as_call(DATA), asks, as_call({**DATA, "missing": []}), "Tea is 3.")
     assert run.drive().answer == "Tea is 3."
@@ -47,10 +47,10 @@ def test_each_thought_is_asked_for_as_data_first() -> None:
     ]  # fmt: skip
     assert json.dumps(DATA) in last_words(model, 1)
     assert json.dumps({**DATA, "missing": []}) in last_words(model, 3)
-    assert json.dumps(DATA) in str(model.requests[3]["messages"]), "what was thought stays in the chat"
+    assert json.dumps(DATA) in str(model.requests[3]["messages"]), "earlier thoughts stay in the chat"
 
 
-def test_the_data_may_be_edited_and_the_thought_hears_the_edit() -> None:
+def test_the_data_can_be_edited_and_the_thought_sees_the_edit() -> None:
     run, model = run_of(as_call(DATA), "Tea is 3.")
     next(run)
     run.edit(1, text=json.dumps({**DATA, "next": "guess"}))
@@ -58,7 +58,7 @@ def test_the_data_may_be_edited_and_the_thought_hears_the_edit() -> None:
     assert '"next": "guess"' in last_words(model, 1)
 
 
-def test_a_model_that_gives_no_data_thinks_as_it_would_without() -> None:
+def test_a_model_that_returns_no_data_thinks_as_usual() -> None:
     run, model = run_of(*["no data"] * 5, "Tea is 3.")
     assert run.drive().answer == "Tea is 3."
     assert [entry.step.role for entry in run.entries[1:]].count("structured_thought") == 5
@@ -66,12 +66,12 @@ def test_a_model_that_gives_no_data_thinks_as_it_would_without() -> None:
 
 
 class Plan(BaseModel):
-    """A schema of one's own."""
+    """A user's own schema."""
 
     steps: list[str]
 
 
-def test_the_schema_may_be_a_pydantic_model() -> None:
+def test_the_schema_can_be_a_pydantic_model() -> None:
     run, model = run_of(
         Reply("", (Call("Plan", {"steps": ["look", "say"]}, "t"),)), "Tea is 3.", structured_thinking={"schema": Plan}
     )
@@ -79,7 +79,7 @@ def test_the_schema_may_be_a_pydantic_model() -> None:
     assert '{"steps": ["look", "say"]}' in last_words(model, 1)
 
 
-def test_it_is_off_unless_asked_for_and_a_number_is_refused() -> None:
+def test_it_is_off_by_default_and_a_number_is_refused() -> None:
     run, _ = run_of("Tea is 3.", structured_thinking=False)
     run.drive()
     assert len(run) == 3

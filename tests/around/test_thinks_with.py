@@ -1,4 +1,4 @@
-"""An engine in the place of a model: its steps are steps of the same run, and its answer is the thought."""
+"""An engine instead of a model: its steps are steps of the same run, and its answer is the thought."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def look(query: str) -> str:
     return "found"
 
 
-def test_the_inner_steps_are_visible_and_only_the_named_roles_are_taken() -> None:
+def test_the_inner_steps_are_visible_and_only_the_named_roles_are_replaced() -> None:
     model = Scripted(["Step 1: look\nFINAL ANSWER: 1. a", "A", "done"])
     agent = Agent(model, engine="plan_and_execute", arounds=[thinks_with(chain_of_thought, "plan")], journal="memory")
     run = agent.start("q", paused=True)
@@ -31,7 +31,7 @@ def test_the_inner_steps_are_visible_and_only_the_named_roles_are_taken() -> Non
     assert run.entries[-2].step.tags["plan"] == ("a",)
 
 
-def test_an_engine_with_lanes_thinks_too_and_does_not_think_for_itself() -> None:
+def test_an_engine_with_lanes_can_think_and_does_not_think_with_itself() -> None:
     def loop(task: object, **options: object) -> object:
         return tree_of_thoughts(task, n_branches=2, max_depth=1)
 

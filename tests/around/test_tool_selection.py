@@ -1,4 +1,4 @@
-"""A model with many tools is offered few, and can load the others."""
+"""A model with many tools is offered a few of them, and can load the others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def offered(model: Scripted, number: int) -> list[str]:
     return [sent["function"]["name"] for sent in model.requests[number]["tools"]]
 
 
-def test_with_twenty_tools_the_first_call_chooses_and_the_next_offers_what_was_chosen() -> None:
+def test_with_twenty_tools_the_first_call_chooses_and_the_next_one_offers_the_choice() -> None:
     model = native(['{"tools": ["tool_3", "tool_7"]}', "done"])
     result = agent(model).run("Do thing 3.")
     assert [request["role"] for request in model.requests] == ["select_tools", "thought"]
@@ -45,7 +45,7 @@ def test_with_twenty_tools_the_first_call_chooses_and_the_next_offers_what_was_c
     assert result.run[1].step.tags == {"total_tools": 20, "most": 6}
 
 
-def test_the_task_is_told_to_who_chooses_also_where_something_was_added_to_it() -> None:
+def test_the_choosing_model_is_shown_the_task_even_if_something_was_added_to_it() -> None:
     model = native(
         ['{"known": [], "missing": [], "next": "look", "confidence": 1}', '{"tools": ["tool_3"]}', "FINAL_ANSWER: done"]
     )
@@ -54,7 +54,7 @@ def test_the_task_is_told_to_who_chooses_also_where_something_was_added_to_it() 
     assert model.requests[1]["messages"][-1]["content"].startswith("Do thing 3.\n\n[YOUR THINKING, as data]")
 
 
-def test_the_catalogue_has_80_characters_a_tool_and_no_schema() -> None:
+def test_the_catalogue_has_at_most_80_characters_per_tool_and_no_schema() -> None:
     lines = catalogue(TWENTY).splitlines()
     assert (
         len(lines) == 20
@@ -67,25 +67,25 @@ def test_the_catalogue_has_80_characters_a_tool_and_no_schema() -> None:
 
 
 @pytest.mark.parametrize("reply", ["no idea", "", '{"tools": ["nope"]}', '{"tools": 3}', "[" * 500, '{"tools": []}'])
-def test_a_choice_that_cannot_be_read_offers_all(reply: str) -> None:
+def test_if_the_choice_cannot_be_read_all_tools_are_offered(reply: str) -> None:
     model = native([reply, "done"])
     assert agent(model).run("q").answer == "done"
-    assert offered(model, 1) == [each.name for each in TWENTY]
+    assert offered(model, 1) == [known.name for known in TWENTY]
 
 
-def test_twelve_tools_are_offered_without_asking() -> None:
+def test_twelve_tools_are_offered_without_a_selection() -> None:
     model = native(["done"])
     agent(model, TWENTY[:12]).run("q")
     assert len(offered(model, 0)) == 12
 
 
-def test_at_most_six_are_chosen_beside_the_pins() -> None:
+def test_at_most_six_tools_are_chosen_in_addition_to_the_pins() -> None:
     model = native([str({"tools": [f"tool_{n}" for n in range(10)]}).replace("'", '"'), "done"])
     agent(model, select_tools={"pins": ["tool_19"]}).run("q")
     assert offered(model, 1) == [f"tool_{n}" for n in range(6)] + ["tool_19", "load_tools"]
 
 
-def test_the_model_loads_more_tools_and_may_call_them_from_then_on() -> None:
+def test_the_model_can_load_more_tools_and_call_them_from_then_on() -> None:
     load = Reply("", (Call("load_tools", {"names": ["tool_9"]}, "l"),))
     call = Reply("", (Call("tool_9", {"x": 5}, "c"),))
     model = native(["tool_1", load, call, "done"])
@@ -101,14 +101,14 @@ def test_the_model_loads_more_tools_and_may_call_them_from_then_on() -> None:
     assert "tool_9: Does thing number 9" in stubs and "tool_1:" not in stubs
 
 
-def test_loading_what_is_not_there_says_what_is() -> None:
+def test_loading_an_unknown_tool_lists_the_known_ones() -> None:
     load = Reply("", (Call("load_tools", {"names": ["tool_99"]}, "l"),))
     model = native(["tool_1", load, "done"])
     result = agent(model).run("q")
     assert not result.run[3].result.ok and "no tool 'tool_99'" in result.run[3].result.text
 
 
-def test_a_tool_that_is_called_without_having_been_offered_runs_and_is_offered_from_then_on() -> None:
+def test_a_tool_that_was_called_without_being_offered_runs_and_is_offered_from_then_on() -> None:
     model = native(["tool_1", Reply("", (Call("tool_8", {}, "c"),)), "done"])
     agent(model).run("q")
     assert offered(model, 2) == ["tool_1", "tool_8", "load_tools"]
@@ -127,7 +127,7 @@ def test_the_text_dialect_describes_the_chosen_tools_only() -> None:
     assert '"name": "tool_4"' in prompt and '"name": "tool_5"' not in prompt
 
 
-def test_the_choice_is_part_of_the_run_and_is_not_asked_for_again() -> None:
+def test_the_choice_is_part_of_the_run_and_is_made_only_once() -> None:
     model = native(["tool_1", Reply("", (Call("tool_1", {"x": 1}, "c"),)), "done", "other"])
     run = agent(model).start("q", paused=True)
     run.drive()
@@ -136,7 +136,7 @@ def test_the_choice_is_part_of_the_run_and_is_not_asked_for_again() -> None:
     assert offered(model, 3) == ["tool_1", "load_tools"]
 
 
-def test_a_pin_that_is_no_tool_is_refused_at_construction() -> None:
+def test_a_pin_that_is_not_a_tool_is_refused_at_construction() -> None:
     with pytest.raises(Unknown, match="tool_1"):
         agent(native([]), select_tools={"pins": ["tol_1"]})
 
@@ -152,7 +152,7 @@ def test_a_pin_that_is_no_tool_is_refused_at_construction() -> None:
         ('{"a": 1} {"tools": ["b"]}', ["b"]),
     ],
 )
-def test_names_are_read_out_of_what_a_model_says(text: str, found: list[str]) -> None:
+def test_names_are_read_from_the_text_of_a_reply(text: str, found: list[str]) -> None:
     assert named(text, ["a", "b"]) == found
 
 
@@ -162,10 +162,10 @@ def fan(task: Any, *, tools: tuple[Any, ...] = ()) -> Any:
     return Answer(text, Chat.of(task))
 
 
-def test_each_lane_of_a_parallel_step_has_its_own_choice_also_when_it_is_read_again(tmp_path: Any) -> None:
+def test_each_lane_of_a_parallel_step_has_its_own_choice_even_after_a_resume(tmp_path: Any) -> None:
     def say(request: Any) -> str:
         lane = request.chat[-1].text.split("\n")[0][-1]
-        return f"tool_{lane}" if request.role == "select_tools" else ",".join(each.name for each in request.offered)
+        return f"tool_{lane}" if request.role == "select_tools" else ",".join(known.name for known in request.offered)
 
     model = native([say] * 6)
     own = Agent(model, TWENTY, engine=fan, journal=str(tmp_path / "runs.db"), select_tools=True)

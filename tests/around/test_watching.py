@@ -1,4 +1,4 @@
-"""What watches over a loop: self-checks, circles, failures, completeness, revisions, discovery, markers."""
+"""Arounds that watch over a loop: self-checks, repeated calls, failures, completeness, revisions, discovery, markers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def roles(result: Any) -> list[str]:
 # -- self-check ------------------------------------------------------------------------------------------------------------
 
 
-def test_after_six_calls_the_model_is_asked_about_its_progress_with_the_goal_in_front_of_it() -> None:
+def test_after_six_calls_the_model_is_asked_about_its_progress_and_reminded_of_the_goal() -> None:
     calls = [call("add", f"c{n}", a=n, b=1) for n in range(6)]
     model, result = go([*calls, "I go in circles.", "three"], self_check=True)
     assert roles(result) == ["thought"] * 6 + ["self_check", "thought"]
@@ -55,7 +55,7 @@ def test_after_six_calls_the_model_is_asked_about_its_progress_with_the_goal_in_
     assert last["role"] == "user" and "I go in circles." in last["content"] and "What is 1 + 2?" in last["content"]
 
 
-def test_what_the_check_said_stays_in_the_chat_and_the_next_one_comes_after_as_many_calls() -> None:
+def test_the_assessment_stays_in_the_chat_and_the_next_check_comes_after_as_many_calls() -> None:
     calls = [call("add", f"c{n}", a=n, b=1) for n in range(4)]
     model, result = go([*calls[:2], "first judgement", *calls[2:], "second judgement", "three"], self_check=2)
     assert roles(result).count("self_check") == 2
@@ -64,22 +64,24 @@ def test_what_the_check_said_stays_in_the_chat_and_the_next_one_comes_after_as_m
     )
 
 
-# -- circles ---------------------------------------------------------------------------------------------------------------
+# -- repeated calls --------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_call_with_the_same_result_is_warned_about_and_the_trace_keeps_the_result_as_it_was() -> None:
+def test_a_repeated_call_with_the_same_result_gets_a_warning_that_is_not_in_the_trace() -> None:
     model, result = go([call("add", "c1", a=1, b=2), call("add", "c2", a=1, b=2), "three"], warn_cycles=True)
-    told = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
-    assert told[0] == "3" and told[1].startswith("3\n[Warning] add was called with these arguments 2 times")
+    contents = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
+    assert contents[0] == "3" and contents[1].startswith(
+        "3\n[Warning] You have called add with these arguments 2 times"
+    )
     assert [entry.result.text for entry in result.run.entries if entry.kind == "act"] == ["3", "3"]
 
 
-def test_other_arguments_or_another_result_are_no_circle() -> None:
+def test_other_arguments_or_another_result_do_not_count_as_repeated() -> None:
     ticks = iter(range(9))
 
     @tool(effect="pure")
     def clock() -> int:
-        """Tell the time."""
+        """Return the time."""
         return next(ticks)
 
     replies = [
@@ -96,13 +98,13 @@ def test_other_arguments_or_another_result_are_no_circle() -> None:
 # -- failures --------------------------------------------------------------------------------------------------------------
 
 
-def test_three_equal_failures_end_the_run_with_an_explanation_and_no_fourth() -> None:
+def test_three_equal_failures_end_the_run_with_an_explanation() -> None:
     model, result = go([call("add", "c0", a=1, b=2), *[call("fail", f"c{n}") for n in range(9)]], max_failures=3)
     assert (model.calls, result.reason, result.interrupted) == (4, "failures", True)
     assert "fail failed 3 times" in result.answer and "it is broken" in result.answer and "add: 3" in result.answer
 
 
-def test_a_success_in_between_or_another_error_begins_the_count_anew() -> None:
+def test_a_success_or_another_error_in_between_resets_the_count() -> None:
     replies = [
         call("fail", "c1"),
         call("fail", "c2"),
@@ -114,7 +116,7 @@ def test_a_success_in_between_or_another_error_begins_the_count_anew() -> None:
     assert result.answer == "three"
 
 
-def test_what_watches_over_react_watches_over_self_ask_too() -> None:
+def test_the_checks_for_react_also_work_for_self_ask() -> None:
     replies = ["Follow up: a?"] * 3 + ["So the final answer is: x"]
     result = Agent(Scripted(replies), [fail], engine="self_ask", journal="memory", max_failures=3).run("q")
     assert (result.reason, result.step_count) == ("failures", 3)
@@ -128,7 +130,7 @@ def test_what_watches_over_react_watches_over_self_ask_too() -> None:
     model = Scripted(replies)
     result = Agent(model, [look], engine="self_ask", journal="memory", warn_cycles=True, self_check=2).run("q")
     assert roles(result) == ["thought", "thought", "self_check", "thought"]
-    assert "[Warning] look was called with these arguments 2 times" in str(model.requests[-1]["messages"])
+    assert "[Warning] You have called look with these arguments 2 times" in str(model.requests[-1]["messages"])
 
 
 # -- completeness ----------------------------------------------------------------------------------------------------------
@@ -140,20 +142,20 @@ def test_an_answer_that_is_judged_incomplete_is_sent_back_once_with_what_is_miss
     assert "the sum is 3" in model.requests[-1]["messages"][-1]["content"]
 
 
-def test_an_answer_that_is_judged_complete_is_given() -> None:
+def test_an_answer_that_is_judged_complete_is_accepted() -> None:
     _, result = go(["three", "COMPLETE"], check_completion=True)
     assert (result.answer, roles(result)) == ("three", ["thought", "check_completion"])
 
 
-def test_completion_is_checked_against_what_was_asked_and_not_in_the_chat_of_a_judge() -> None:
+def test_completeness_is_checked_in_the_chat_of_the_task_and_not_in_that_of_a_judge() -> None:
     model = Scripted(["two", "SATISFACTORY", "INCOMPLETE: the sum", "three", "SATISFACTORY"])
     result = Agent(model, engine="reflexion", journal="memory", check_completion=True).run("What is the sum?")
     asked = [message["content"] for message in model.requests[2]["messages"]]
-    assert asked[0] == "What is the sum?" and "two" in asked[-1] and "Judge an answer" not in "".join(asked)
+    assert asked[0] == "What is the sum?" and "two" in asked[-1] and "Judge this answer" not in "".join(asked)
     assert result.answer == "three" and "the sum" in model.requests[3]["messages"][-1]["content"]
 
 
-def test_completion_is_checked_where_all_thinking_was_done_side_by_side_too() -> None:
+def test_completeness_is_also_checked_if_all_thinking_was_parallel() -> None:
     model = Scripted(["ANSWER: two", "b", "c", "INCOMPLETE: the sum", "ANSWER: three", "b", "c"])
     result = Agent(model, engine="tree_of_thoughts", journal="memory", check_completion=True).run("What is the sum?")
     assert (result.answer, roles(result)) == ("three", ["propose"] * 3 + ["check_completion"] + ["propose"] * 3)
@@ -173,7 +175,7 @@ def test_completion_is_checked_where_all_thinking_was_done_side_by_side_too() ->
         ("Completely fine. INCOMPLETE?", ""),
     ],
 )
-def test_a_verdict_counts_at_a_lines_start_only(text: str, missing: str) -> None:
+def test_a_verdict_counts_only_at_the_start_of_a_line(text: str, missing: str) -> None:
     assert incomplete(text) == missing
 
 
@@ -188,12 +190,12 @@ def test_a_marker_ends_a_run_in_any_dialect_without_another_question(marker: str
 
 
 def test_a_marker_never_drops_a_pending_call() -> None:
-    said = '✅ Completed\nAction: add\nAction Input: {"a": 1, "b": 2}'
-    result = Agent(Scripted([said, "FINAL_ANSWER: 3"]), [add], journal="memory").run("q")
+    reply = '✅ Completed\nAction: add\nAction Input: {"a": 1, "b": 2}'
+    result = Agent(Scripted([reply, "FINAL_ANSWER: 3"]), [add], journal="memory").run("q")
     assert (result.answer, result.tool_calls_count) == ("3", 1)
 
 
-def test_a_marker_in_the_middle_of_a_line_is_prose_and_markers_can_be_ones_own() -> None:
+def test_a_marker_in_the_middle_of_a_line_is_ignored_and_markers_can_be_replaced() -> None:
     assert Agent(Scripted(["not ✅ Completed yet", "FINAL_ANSWER: 3"]), [add], journal="memory").run("q").answer == "3"
     own = Agent(Scripted(["<<END>> 3"]), [add], journal="memory", completion_markers=["<<END>>"])
     assert own.run("q").answer == "<<END>> 3"
@@ -213,7 +215,7 @@ def test_a_marker_in_the_middle_of_a_line_is_prose_and_markers_can_be_ones_own()
         ("structured_thinking", {"schema": 3}),
     ],
 )
-def test_a_value_that_is_of_no_use_is_refused_at_construction_in_words(name: str, value: Any) -> None:
+def test_an_invalid_value_is_refused_at_construction_with_an_explanation(name: str, value: Any) -> None:
     with pytest.raises((ValueError, UsageError), match=r"(completion_markers|discover|a schema) (must be|is)"):
         Agent(Scripted([]), [add], **split({name: value}))
 
@@ -221,32 +223,32 @@ def test_a_value_that_is_of_no_use_is_refused_at_construction_in_words(name: str
 # -- revisions -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_model_revises_an_earlier_call_and_the_old_result_is_superseded_in_its_view_only() -> None:
+def test_the_model_revises_an_earlier_call_and_only_its_view_marks_the_old_result_as_superseded() -> None:
     fix = call("revise_call", "c2", number=1, arguments={"a": 1, "b": 2}, why="wrong number")
     model, result = go([call("add", "c1", a=1, b=1), fix, "three"], revise_calls=True)
     acts = [(entry.step.call.name, entry.result.text) for entry in result.run.entries if entry.kind == "act"]
     assert acts == [("add", "2"), ("add", "3")]
-    told = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
-    assert told[0].startswith("[Superseded") and told[1] == "3"
+    contents = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
+    assert contents[0].startswith("[Superseded") and contents[1] == "3"
 
 
-def test_later_requests_keep_what_was_superseded_out() -> None:
+def test_later_requests_leave_superseded_results_out() -> None:
     fix = call("revise_call", "c2", number=-1, arguments='{"a": 1, "b": 2}')
     model, _ = go([call("add", "c1", a=7, b=7), fix, call("add", "c3", a=5, b=5), "three"], revise_calls=True)
-    told = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
-    assert told[0].startswith("[Superseded") and told[1:] == ["3", "10"]
+    contents = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
+    assert contents[0].startswith("[Superseded") and contents[1:] == ["3", "10"]
 
 
 @pytest.mark.parametrize(
     "arguments",
     [{"number": 5, "arguments": {}}, {"number": 0, "arguments": {}}, {"number": 1, "arguments": 3}, {"number": "x"}],
 )
-def test_a_revision_of_nothing_is_told_to_the_model_and_supersedes_nothing(arguments: dict[str, Any]) -> None:
+def test_the_model_is_told_that_it_cannot_revise_a_call_that_does_not_exist(arguments: dict[str, Any]) -> None:
     model, result = go(
         [call("add", "c1", a=1, b=2), call("revise_call", "c2", **arguments), "three"], revise_calls=True
     )
-    told = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
-    assert told[0] == "3" and told[1].startswith("Error") and result.answer == "three"
+    contents = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
+    assert contents[0] == "3" and contents[1].startswith("Error") and result.answer == "three"
 
 
 def test_a_revision_that_fails_leaves_the_old_result() -> None:
@@ -258,28 +260,28 @@ def test_a_revision_that_fails_leaves_the_old_result() -> None:
 # -- discovery -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_model_looks_up_tools_and_paths_before_it_guesses(tmp_path: Path) -> None:
+def test_the_model_can_find_tools_and_paths_before_it_guesses(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "budget_2024.txt").write_text("x")
     (tmp_path / ".secret").write_text("x")
     _, result = go([call("discover", "c1", intent="add budget numbers"), "three"], discover=str(tmp_path))
     found = result.run[2].result.value
-    assert [each["name"] for each in found["tools"]] == ["add"] and found["tools"][0][
+    assert [spec["name"] for spec in found["tools"]] == ["add"] and found["tools"][0][
         "arguments"
     ] == "a (integer), b (integer)"
     assert found["paths"] == ["notes/budget_2024.txt"]
 
 
-def test_what_was_discovered_is_offered_where_tools_are_chosen() -> None:
+def test_a_discovered_tool_is_offered_after_a_selection_of_tools() -> None:
     many = [tool(name=f"t{n}", description=f"thing {n}", effect="pure")(lambda: "ok") for n in range(20)]
     model, _ = go(
         ["t1", call("discover", "c1", intent="add numbers"), "three"], [*many, add], discover=True, select_tools=True
     )
-    assert [each["function"]["name"] for each in model.requests[1]["tools"]] == ["t1", "discover", "load_tools"]
-    assert "add" in [each["function"]["name"] for each in model.requests[2]["tools"]]
+    assert [spec["function"]["name"] for spec in model.requests[1]["tools"]] == ["t1", "discover", "load_tools"]
+    assert "add" in [spec["function"]["name"] for spec in model.requests[2]["tools"]]
 
 
-def test_a_folder_that_is_none_is_refused_at_construction() -> None:
+def test_a_missing_folder_is_refused_at_construction() -> None:
     with pytest.raises(UsageError, match="folder"):
         Agent("offline", discover="/no/such/folder")
 
@@ -294,7 +296,7 @@ def test_a_number_out_of_range_is_refused_at_construction_by_name(name: str, val
         Agent("offline", **split({name: value}))
 
 
-def test_an_around_is_named_in_arounds_too_and_a_wrong_name_offers_the_nearest() -> None:
+def test_arounds_can_be_named_in_arounds_and_a_wrong_name_suggests_the_nearest() -> None:
     _, result = go([call("fail", "c1"), call("fail", "c2"), call("fail", "c3")], arounds=["max_failures"])
     assert result.reason == "failures"
     with pytest.raises(Unknown, match="'compact'"):
@@ -305,10 +307,10 @@ def test_an_around_is_named_in_arounds_too_and_a_wrong_name_offers_the_nearest()
 
 def test_false_and_none_switch_an_option_off() -> None:
     model, _ = go(["three"], self_check=False, compact=None, select_tools=False, discover=False)
-    assert [each["function"]["name"] for each in model.requests[0]["tools"]] == ["add", "fail"]
+    assert [spec["function"]["name"] for spec in model.requests[0]["tools"]] == ["add", "fail"]
 
 
-def test_all_of_them_together_run_replay_and_take_an_edit() -> None:
+def test_all_arounds_together_can_run_replay_and_take_an_edit() -> None:
     options: dict[str, Any] = {
         "self_check": 2, "warn_cycles": True, "max_failures": 3, "check_completion": True, "clear_results": 1, "compact": 1_000,
         "revise_calls": True, "offload": True, "discover": True, "select_tools": {"over": 2},

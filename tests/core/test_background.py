@@ -1,4 +1,4 @@
-"""The private loop, and what becomes of it."""
+"""The private loop, after a fork and while signals arrive."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_forked_process_has_a_loop_of_its_own() -> None:
+def test_a_forked_process_has_its_own_loop() -> None:
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True)
     assert done.returncode == 0, (done.returncode, done.stderr)
 
 
 @pytest.fixture
 def signals() -> Iterator[None]:
-    """A signal every half a millisecond: one of them arrives just as a wait ends."""
+    """Send a signal every half millisecond, so that one of them arrives just as a wait ends."""
     before = signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
     yield
@@ -45,7 +45,7 @@ def signals() -> Iterator[None]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such signals")
-def test_a_wait_ends_in_time_although_signals_arrive(signals: None) -> None:
+def test_a_wait_ends_on_time_even_if_signals_arrive(signals: None) -> None:
     for _ in range(30):
         with pytest.raises(TimeoutError):
             background.wait(Future(), 0.005)

@@ -1,4 +1,4 @@
-"""Engines within engines: what they are offered, and what their scopes do to their steps."""
+"""Engines within engines: the options that they are offered, and the effects of scopes on their steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def alone(task: Any) -> Any:
     return Answer((yield Think(Chat.of(task))).text, Chat.of(task))
 
 
-def test_an_engine_takes_of_what_it_is_offered_what_it_has_a_parameter_for() -> None:
+def test_an_engine_gets_only_those_offered_options_that_it_has_a_parameter_for() -> None:
     assert Loop(alone).begin("q", tools=(), max_iterations=3).gi_frame.f_locals == {"task": "q"}
     assert Loop(react).begin("q", max_iterations=3, beam_width=2).gi_frame.f_locals["max_iterations"] == 3
     assert Loop(react, max_iterations=7).begin("q", max_iterations=3).gi_frame.f_locals["max_iterations"] == 7
@@ -30,7 +30,7 @@ def outer(task: Any) -> Any:
     return (yield from tagged(inner(task), step=2, episode=1))
 
 
-def test_the_outer_tag_counts_and_lanes_have_it_too() -> None:
+def test_the_outer_tag_counts_and_steps_in_lanes_have_it_too() -> None:
     stepper = Stepper(outer("q"))
     (think,) = stepper.pending
     assert think.path == ".1" and dict(think.step.tags) == {"step": 2, "own": True, "episode": 1}
@@ -44,7 +44,7 @@ def test_the_outer_tag_counts_and_lanes_have_it_too() -> None:
     assert stepper.answer is not None and stepper.answer.text == "end"
 
 
-def test_an_engine_that_yields_nonsense_is_told_so_through_its_scope() -> None:
+def test_an_invalid_step_is_reported_through_a_scope() -> None:
     def wrong(task: Any) -> Any:
         yield 42
         return Answer("", Chat.of(task))
@@ -53,7 +53,7 @@ def test_an_engine_that_yields_nonsense_is_told_so_through_its_scope() -> None:
     assert "an engine yields steps" in str(stepper.error)
 
 
-def test_scopes_are_known_with_each_step_inside_outermost_first() -> None:
+def test_each_step_knows_the_scopes_around_it_outermost_first() -> None:
     def engine(task: Any) -> Any:
         return (yield from timed(capped(tagged(alone(task), a=1), max_tokens=5), 3.0))
 
@@ -63,7 +63,7 @@ def test_scopes_are_known_with_each_step_inside_outermost_first() -> None:
     assert [dict(scope.limits) for _, scope in pending.scopes] == [{}, {"max_tokens": 5}, {}]
 
 
-def test_a_scope_that_is_ended_returns_the_answer_to_the_engine_around_it() -> None:
+def test_a_scope_that_is_ended_returns_its_answer_to_the_engine_around_it() -> None:
     def engine(task: Any) -> Any:
         first = yield from capped(inner(task), max_tokens=5)
         second = yield Think(Chat.of(first.text))

@@ -1,4 +1,4 @@
-"""A model that plays every part of every engine: it reads the role of a request, and what the request holds."""
+"""A model that plays every role of every engine: it reads the role and the text of each request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def look(query: str) -> str:
 
 
 class Actor:
-    """Plays along so that each engine comes to its end, and uses the tool once wherever it can."""
+    """A model whose replies let each engine finish, and that uses the tool once wherever possible."""
 
     name = "actor"
     abilities = Abilities(tools=True)
@@ -30,7 +30,7 @@ class Actor:
         return getattr(self, request.role, self.thought)(request)
 
     def heard(self) -> str:
-        """All that the model was told, in one text."""
+        """All messages to the model, in one text."""
         return "\n".join(message.text for request in self.requests for message in request.chat)
 
     def thought(self, request: Request) -> Reply:
@@ -68,8 +68,8 @@ class Actor:
         return Reply(f"ANSWER: {request.chat[-1].text[-80:-40]}")
 
     def analyze(self, request: Request) -> Reply:
-        said = request.chat[-1].text.partition("Step 2")[2][:90]
-        return Reply(f"ACHIEVED: yes\nCONFIDENCE: 0.9\nANSWER: {said}")
+        step_two = request.chat[-1].text.partition("Step 2")[2][:90]
+        return Reply(f"ACHIEVED: yes\nCONFIDENCE: 0.9\nANSWER: {step_two}")
 
     def choose(self, request: Request) -> Reply:
         return Reply("CHOICE: STEPWISE")

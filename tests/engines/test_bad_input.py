@@ -1,4 +1,4 @@
-"""What is out of range is refused by name at construction; whatever a model writes, no engine raises out of a run."""
+"""Values out of range are refused by name at construction; whatever a model writes, no engine raises an error."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ def test_a_count_out_of_range_is_refused_by_name(engine: str, name: str, value: 
         ("critic", "prompts", "x"),
     ],
 )
-def test_what_is_out_of_range_is_refused_by_name(engine: str, name: str, value: Any) -> None:
+def test_a_value_out_of_range_is_refused_by_name(engine: str, name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=rf"\b{name}\b"):
         Agent("echo", **split({name: value}, engine))
 
 
 @pytest.mark.parametrize("actor", ["reakt", {"engine": "reakt"}, {"engine": "react", "max_step": 1}])
-def test_an_inner_engine_that_nobody_knows_is_refused(actor: Any) -> None:
+def test_an_unknown_inner_engine_is_refused(actor: Any) -> None:
     with pytest.raises(Unknown):
         Agent("echo", engine=Loop("reflexion", actor=actor))
 
 
 @pytest.mark.parametrize("actor", [3, {"max_iterations": 1}, lambda task: None, []])
-def test_what_is_no_engine_is_refused(actor: Any) -> None:
+def test_anything_that_is_not_an_engine_is_refused(actor: Any) -> None:
     with pytest.raises(UsageError):
         Agent("echo", engine=Loop("reflexion", actor=actor))
 
 
-def test_the_range_holds_for_an_inner_engine_too() -> None:
+def test_ranges_also_apply_to_an_inner_engine() -> None:
     with pytest.raises(ValueError, match="max_iterations"):
         Agent("echo", engine=Loop("reflexion", actor={"engine": "react", "max_iterations": 0}))
 
@@ -121,14 +121,16 @@ def test_whatever_a_model_writes_the_outcome_is_stable(
     assert result.error is None and (result.answer, model.calls) == (answer, calls)
 
 
-def test_self_ask_says_which_questions_it_left_open_and_what_it_found_where_it_comes_to_no_end() -> None:
+def test_self_ask_names_the_open_questions_and_the_answers_so_far_if_it_reaches_the_limit() -> None:
     model = Scripted(["Follow up: a\nFollow up: b\nFollow up: c\nFollow up: d", "A", "B", "So the final answer is: x"])
     assert Agent(model, engine=Loop("self_ask", max_follow_ups=2), journal="memory").run("q").answer == "x"
-    told = model.requests[-1]["messages"][-1]["content"].splitlines()
-    assert told[1] == "Intermediate answer: B" and told[2:] == [f"Intermediate answer: {UNANSWERED}"]
+    lines = model.requests[-1]["messages"][-1]["content"].splitlines()
+    assert lines[1] == "Intermediate answer: B" and lines[2:] == [f"Intermediate answer: {UNANSWERED}"]
     model = Scripted(["Follow up: a", "A", "Follow up: b", "Follow up: c"])
     result = Agent(model, engine=Loop("self_ask", max_follow_ups=1), journal="memory").run("q")
-    known = "No final answer was reached. This is what was asked and found:\nFollow up: a\nIntermediate answer: A"
+    known = (
+        "No final answer was reached. These questions were asked and answered:\nFollow up: a\nIntermediate answer: A"
+    )
     assert (result.answer, result.reason) == (known, "max_follow_ups")
 
 
@@ -152,7 +154,7 @@ JUDGED = "ACHIEVED: yes\nANSWER: a"
         ("tree_of_thoughts", [LONG, "8", LONG, "8", "ANSWER: a"]),
     ],
 )
-def test_what_is_very_long_never_pushes_out_what_is_asked_or_what_came_later(engine: str, replies: list[str]) -> None:
+def test_long_texts_never_push_out_the_question_or_later_texts(engine: str, replies: list[str]) -> None:
     def long(query: str) -> str:
         """Look something up."""
         return LONG
@@ -166,7 +168,7 @@ def test_what_is_very_long_never_pushes_out_what_is_asked_or_what_came_later(eng
     assert max(text.count("begin long") for text in sent) >= (1 if engine == "reflexion" else 2)
 
 
-def test_braces_in_a_question_reach_the_model_as_they_are() -> None:
+def test_braces_in_a_question_reach_the_model_unchanged() -> None:
     seen: list[str] = []
     for engine in ENGINES:
         seen.clear()
@@ -176,14 +178,14 @@ def test_braces_in_a_question_reach_the_model_as_they_are() -> None:
         assert any("{plan} {0} {{" in text for text in seen), engine
 
 
-def test_prompts_are_overridden_one_by_one() -> None:
+def test_prompts_can_be_overridden_one_by_one() -> None:
     model = Scripted(["1. a", "A", "done"])
     Agent(model, engine=Loop("plan_and_execute", prompts={"synthesize": "Sum up: {done}"}), journal="memory").run("q")
     assert model.requests[-1]["messages"][-1]["content"] == "Sum up: Step 1 (a): A"
     assert "numbered list" in model.requests[0]["messages"][-1]["content"]
 
 
-def test_the_defaults_are_those_of_the_descriptions() -> None:
+def test_the_defaults_are_the_documented_ones() -> None:
     wanted = {
         "react": {"max_iterations": 10},
         "plan_and_execute": {"max_steps": 10, "max_step_iterations": 5},

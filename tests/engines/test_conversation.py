@@ -1,4 +1,4 @@
-"""In a conversation, whoever writes the answer has the instructions and what was said before, and whoever judges it is told."""
+"""In a conversation, the steps that write and judge the answer know the instructions and the messages before it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("engine", WRITERS)
-def test_whoever_writes_the_answer_knows_the_instructions_and_the_conversation(engine: str) -> None:
+def test_the_step_that_writes_the_answer_knows_the_instructions_and_the_conversation(engine: str) -> None:
     replies, role = WRITERS[engine]
     model = Scripted(replies)
     options: dict[str, Any] = {"n_branches": 1, "max_depth": 1} if engine == "tree_of_thoughts" else {}
@@ -45,39 +45,48 @@ def test_whoever_writes_the_answer_knows_the_instructions_and_the_conversation(e
         ("auto", ["STEPWISE", "Ada"], "choose"),
     ],
 )
-def test_whoever_judges_is_told_the_conversation(engine: str, replies: list[str], role: str) -> None:
+def test_the_judge_knows_the_conversation(engine: str, replies: list[str], role: str) -> None:
     model = Scripted(replies)
     options: dict[str, Any] = {"max_depth": 1} if engine == "tree_of_thoughts" else {}
     tools = [look] if engine == "critic" else []
     agent = Agent(model, tools, journal="memory", instructions="Be brief.", **split(options, engine))
     assert agent.run(TALK).answer == "Ada"
-    told = next(request.chat[-1].text for request in model.raw_requests if request.role == role)
-    assert "Who am I?\n\nWhat was said before:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in told
+    prompt = next(request.chat[-1].text for request in model.raw_requests if request.role == role)
+    assert "Who am I?\n\nThe conversation before that:\nsystem: Be brief.\nuser: I am Ada.\nassistant: Hello." in prompt
 
 
-def test_a_long_conversation_is_told_in_short_and_the_question_whole() -> None:
-    said = [
+def test_a_long_conversation_is_shortened_but_the_question_is_not() -> None:
+    history = [
         message for n in range(10) for message in (Message("user", f"{n}? " * 500), Message("assistant", "so " * 500))
     ]
     model = Scripted(["Ada", "SATISFACTORY"])
-    assert Agent(model, engine="reflexion", journal="memory").run([*said, Message("user", "Who am I?")]).answer == "Ada"
-    told = model.raw_requests[-1].chat[-1].text
-    assert "The request: Who am I?" in told and len(told) < 9_000 and all(f"user: {n}? " in told for n in range(10))
+    assert (
+        Agent(model, engine="reflexion", journal="memory").run([*history, Message("user", "Who am I?")]).answer == "Ada"
+    )
+    prompt = model.raw_requests[-1].chat[-1].text
+    assert (
+        "The request: Who am I?" in prompt and len(prompt) < 9_000 and all(f"user: {n}? " in prompt for n in range(10))
+    )
 
 
-def test_of_a_very_long_conversation_the_last_messages_are_told_and_the_instructions() -> None:
-    said = [
+def test_of_a_very_long_conversation_the_instructions_and_the_last_messages_are_kept() -> None:
+    history = [
         message for n in range(500) for message in (Message("user", f"{n}? " * 50), Message("assistant", "so " * 50))
     ]
     model = Scripted(["Ada", "SATISFACTORY"])
     agent = Agent(model, engine="reflexion", journal="memory", instructions="Be brief.")
-    assert agent.run([*said, Message("user", "Who am I?")]).answer == "Ada"
-    told = model.raw_requests[-1].chat[-1].text
-    assert "system: Be brief." in told and "user: 499? " in told and "user: 489? " not in told and len(told) < 9_000
+    assert agent.run([*history, Message("user", "Who am I?")]).answer == "Ada"
+    prompt = model.raw_requests[-1].chat[-1].text
+    assert (
+        "system: Be brief." in prompt
+        and "user: 499? " in prompt
+        and "user: 489? " not in prompt
+        and len(prompt) < 9_000
+    )
 
 
 @pytest.mark.parametrize("engine", ["critic", "self_refine"])
-def test_whoever_mends_the_answer_is_shown_the_window_too(engine: str) -> None:
+def test_the_step_that_corrects_the_answer_also_sees_the_window(engine: str) -> None:
     replies, role = WRITERS[engine]
     model = Scripted(replies)
     assert Agent(model, [look], engine=engine, journal="memory", window=1).run(TALK).answer == "Ada"

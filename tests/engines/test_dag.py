@@ -1,4 +1,4 @@
-"""A plan as a graph: side by side with a limit, skipped dependants that say why, time limits, models by hint, replanning."""
+"""A plan as a graph: parallel steps with a limit, skipped dependents, time limits, models for steps, replanning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO = "ACHIEVED: no\nCONFIDENCE: 0.2\nANSWER: the year is missing"
 
 
 class Planned:
-    """Plays along with given plans and judgements; `steps` says what comes of a step by a word of its task."""
+    """A model with given plans and judgements; `steps` contains the reply to a step, by a word of its task."""
 
     name = "planned"
 
@@ -34,8 +34,8 @@ class Planned:
         if request.role == "analyze":
             return next(self.judgements)
         step = request.chat[-1].text.partition(" and nothing else: ")[2].partition("\n")[0]
-        said = self.steps.get(step, "done")
-        return said(request) if callable(said) else said
+        reply = self.steps.get(step, "done")
+        return reply(request) if callable(reply) else reply
 
     def roles(self) -> list[str]:
         return [request.role for request in self.requests]
@@ -52,7 +52,7 @@ def states(run: Run) -> dict[int, str]:
     return dict(step.tags["plan_states"])
 
 
-def test_steps_that_need_none_of_each_other_are_inside_the_model_at_once_up_to_the_limit() -> None:
+def test_independent_steps_reach_the_model_at_the_same_time_up_to_the_limit() -> None:
     barrier, now, most = threading.Barrier(2), [], []
     lock = threading.Lock()
 
@@ -71,7 +71,7 @@ def test_steps_that_need_none_of_each_other_are_inside_the_model_at_once_up_to_t
     assert "Step 1 (a): met\nStep 4 (a): met" in model.requests[-2].chat[-1].text
 
 
-def test_dependants_of_a_failed_step_are_skipped_and_say_why() -> None:
+def test_steps_that_depend_on_a_failed_step_are_skipped_and_say_why() -> None:
     model = Planned(["1. a\n2. b [after: 1]\n3. c [after: 2]\n4. d"], [YES], a="FAILED: no such thing")
     run = run_of(model)
     judged = model.requests[-1].chat[-1].text
@@ -81,17 +81,17 @@ def test_dependants_of_a_failed_step_are_skipped_and_say_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "words"),
+    ("plan", "message"),
     [("1. a [after: 2]\n2. b [after: 1]", "1 needs 2, 2 needs 1"), ("1. a [after: 1]", "step 1 needs itself")],
 )
-def test_a_circle_is_an_error_that_names_the_steps_and_is_planned_again(plan: str, words: str) -> None:
+def test_a_circular_plan_is_an_error_that_names_the_steps_and_causes_a_new_plan(plan: str, message: str) -> None:
     model = Planned([plan, "1. a"], [YES])
-    assert run_of(model).answer == "42" and words in model.requests[1].chat[-1].text
+    assert run_of(model).answer == "42" and message in model.requests[1].chat[-1].text
     hopeless = run_of(Planned([plan] * 4, []))
-    assert words in (hopeless.answer or "") and hopeless.result.reason == "max_replans" and not hopeless.result.error
+    assert message in (hopeless.answer or "") and hopeless.result.reason == "max_replans" and not hopeless.result.error
 
 
-def test_it_plans_again_three_times_at_most_with_what_is_known() -> None:
+def test_it_plans_again_at_most_three_times_with_what_is_known() -> None:
     model = Planned(["1. a"] * 4, [NO] * 4, a="A")
     run = run_of(model)
     assert run.answer == "the year is missing" and run.result.reason == "max_replans"
@@ -115,18 +115,18 @@ def test_it_plans_again_three_times_at_most_with_what_is_known() -> None:
         ("ACHIEVED: no, the score: 9/10 is missing\nANSWER: Oslo", "42", 2),
     ],
 )
-def test_each_part_of_the_analysis_is_read_by_itself(judgement: str, answer: str, rounds: int) -> None:
+def test_each_part_of_the_analysis_is_read_separately(judgement: str, answer: str, rounds: int) -> None:
     model = Planned(["1. a", "1. b"], [judgement, YES])
     assert (run_of(model).answer, model.roles().count("plan")) == (answer, rounds)
 
 
-def test_a_step_is_told_what_it_is_to_do_and_none_of_the_plans_notes() -> None:
+def test_a_step_is_told_its_task_without_the_notes_of_the_plan() -> None:
     model = Planned(["1. a\n2. b [after: 1] [model: fast]"], [YES])
     run_of(model)
     assert "Now carry out step 2 and nothing else: b\nAnswer with" in model.requests[2].chat[-1].text
 
 
-def test_a_useless_plan_after_a_useful_one_loses_nothing_of_what_is_known() -> None:
+def test_an_unusable_plan_after_a_usable_one_loses_no_results() -> None:
     model = Planned(["1. a", "1. b [after: 1]", "1. b [after: 1]", "1. b [after: 1]"], [NO], a="A")
     run = run_of(model)
     assert run.answer == "the year is missing" and run.result.reason == "max_replans"
@@ -150,7 +150,7 @@ def test_a_step_that_takes_too_long_has_failed() -> None:
     assert "Step 2 (b): done" in model.requests[-1].chat[-1].text
 
 
-def test_a_step_that_has_used_up_its_time_is_asked_no_more() -> None:
+def test_a_step_that_has_used_up_its_time_makes_no_more_model_calls() -> None:
     @tool(effect="pure")
     def wait() -> str:
         """Wait."""
@@ -182,7 +182,7 @@ def test_a_plan_within_a_step_keeps_its_own_time_limit_and_models() -> None:
     assert "Step 1 (a): FAILED: the time limit of this step, 1 s, was reached." in inner and fast.calls == 1
 
 
-def test_calls_side_by_side_count_once_in_the_time_of_their_step() -> None:
+def test_parallel_calls_count_once_for_the_time_limit_of_their_step() -> None:
     @tool(effect="pure")
     def wait(seconds: float) -> str:
         """Wait."""
@@ -208,7 +208,7 @@ def test_long_plans_end_soon_whether_their_steps_succeed_or_not() -> None:
     assert list(states(run).values()) == ["failed", *["skipped"] * 399]
 
 
-def test_a_step_whose_loop_gives_nothing_has_failed_and_the_others_go_on() -> None:
+def test_a_step_whose_loop_returns_nothing_has_failed_and_the_others_continue() -> None:
     model = Planned(["1. a\n2. b\n3. c [after: 1]"], [YES], a="", b="B")
     run = Agent(
         lambda request: "" if GO_ON in request.chat[-1].text else model(request), engine="dag", journal="memory"
@@ -218,19 +218,19 @@ def test_a_step_whose_loop_gives_nothing_has_failed_and_the_others_go_on() -> No
     assert run.answer == "42" and "Step 1 (a): FAILED: it gave no answer" in judged and "Step 2 (b): B" in judged
 
 
-def test_a_step_says_which_model_it_wants() -> None:
+def test_a_step_can_name_the_model_to_use() -> None:
     fast = Scripted(["A"], name="fast")
     model = Planned(["1. a [model: fast]\n2. b [model: unknown]"], [YES])
     run_of(model, roles={"fast": fast})
     assert fast.calls == 1 and model.roles().count("thought") == 1
 
 
-def test_without_a_plan_it_is_one_loop() -> None:
+def test_without_a_plan_it_is_a_single_loop() -> None:
     run = run_of(Scripted(["Nothing to plan.", "42"]))
     assert (run.answer, run.result.reason) == ("42", "")
 
 
-def test_a_plan_is_edited_before_it_is_carried_out() -> None:
+def test_a_plan_can_be_edited_before_it_is_carried_out() -> None:
     model = Planned(["1. a\n2. b"], [YES])
     run = Agent(model, engine="dag", journal="memory").start("q", paused=True)
     run.edit(next(run), text="1. c\n2. d [after: 1]\n3. e [after: 1]")
@@ -239,7 +239,7 @@ def test_a_plan_is_edited_before_it_is_carried_out() -> None:
 
 
 @pytest.mark.parametrize("drive", [Run.drive, lambda run: run.play().wait(10)])
-def test_a_run_that_ends_in_one_lane_keeps_what_was_done_in_all_of_them(drive: Any) -> None:
+def test_a_run_that_is_ended_in_one_lane_keeps_the_results_of_all_lanes(drive: Any) -> None:
     over = threading.Event()
 
     def late(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""A plan, a result, a reflection, a verdict, a claim and a score are edited while paused, and the engine goes on from there."""
+"""A plan, a result, a reflection, a verdict, a claim or a score is edited in a pause, and the engine continues from there."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_follow_up_question() -> None:
     assert last(model) == "Intermediate answer: found where?"
 
 
-def test_what_is_injected_is_answered_before_the_end() -> None:
+def test_an_injected_message_is_answered_before_the_end() -> None:
     for engine, replies in {
         "chain_of_thought": ["a"],
         "plan_and_execute": ["1. a", "A", "sum"],

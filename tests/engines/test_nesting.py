@@ -1,4 +1,4 @@
-"""Any engine goes into any other: it runs, pauses, takes an edit of what was observed inside, and is replayed and resumed."""
+"""Any engine can be nested in any other: it runs, pauses, takes an edit of an inner result, is replayed and resumed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentkit.engines.registry import ENGINES, find, loops
 
 SMALL = {"max_depth": 2, "n_branches": 2}
 AS_MODEL = {"react": "thought", "chain_of_thought": "thought", "tree_of_thoughts": "propose", "rewoo": "work"}
-"""Engines that take no other as a parameter take it in the place of the model, for this role."""
+"""The roles for which an engine without a parameter for another engine takes that instead of the model."""
 
 
 def options(outer: str, inner: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ PAIRS = pytest.mark.parametrize(("outer", "inner"), [(outer, inner) for outer in
 
 
 @PAIRS
-def test_a_nested_engine_runs_pauses_is_edited_and_replayed(outer: str, inner: str) -> None:
+def test_a_nested_engine_can_run_pause_be_edited_and_be_replayed(outer: str, inner: str) -> None:
     model = Actor()
     run = agent(outer, inner, "memory", model).start("q", paused=True)
     first = run.drive()
@@ -61,10 +61,10 @@ def test_a_nested_engine_runs_pauses_is_edited_and_replayed(outer: str, inner: s
 
 
 @PAIRS
-def test_a_nested_engine_that_is_interrupted_goes_on_where_it_was(outer: str, inner: str, tmp_path: Path) -> None:
-    whole = agent(outer, inner, "memory").start("q", paused=True)
-    whole.drive()
-    steps = len([e for e in whole.entries if e.kind != "begin"])
+def test_a_nested_engine_that_was_interrupted_continues_where_it_was(outer: str, inner: str, tmp_path: Path) -> None:
+    complete = agent(outer, inner, "memory").start("q", paused=True)
+    complete.drive()
+    steps = len([e for e in complete.entries if e.kind != "begin"])
     model = Actor()
     run = agent(outer, inner, tmp_path / "runs.db", model).start("q", paused=True)
     for _ in range(steps // 2):
@@ -74,6 +74,6 @@ def test_a_nested_engine_that_is_interrupted_goes_on_where_it_was(outer: str, in
     again = agent(outer, inner, tmp_path / "runs.db", model).resume(run.id)
     assert [(e.path, e.index, e.kind) for e in again.entries] == done and not again.missing
     asked = len(model.requests)
-    assert again.drive().answer == whole.answer
-    assert len(model.requests) == sum(e.kind == "think" for e in whole.entries) >= asked
+    assert again.drive().answer == complete.answer
+    assert len(model.requests) == sum(e.kind == "think" for e in complete.entries) >= asked
     again.close()

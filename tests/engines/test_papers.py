@@ -1,4 +1,4 @@
-"""The worked examples of the papers and of the engines' descriptions: the answers, and exactly how many calls they take."""
+"""The worked examples of the papers and of the engines' documentation: their answers, and the exact numbers of calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentkit.models.scripted import Scripted
 
 @tool(effect="pure")
 def weather(city: str) -> str:
-    """Tell the weather in a city."""
+    """Return the weather in a city."""
     return {"Paris": "18 °C, partly cloudy", "London": "14 °C, rain"}[city]
 
 
@@ -48,7 +48,7 @@ def last(model: Scripted, request: int = -1) -> str:
     return model.requests[request]["messages"][-1]["content"]
 
 
-def test_chain_of_thought_takes_one_call_and_offers_no_tool() -> None:
+def test_chain_of_thought_makes_one_call_and_offers_no_tool() -> None:
     run, model = play(
         "chain_of_thought", ["Step 1: 17 × 6 = 102\nStep 2: 102 + 14 = 116\nFinal answer: 116"], [weather]
     )
@@ -56,7 +56,7 @@ def test_chain_of_thought_takes_one_call_and_offers_no_tool() -> None:
     assert "weather" not in str(model.requests[0]["messages"])
 
 
-def test_chain_of_thought_without_a_marker_gives_the_whole_text_and_instructions_come_first() -> None:
+def test_chain_of_thought_without_a_marker_returns_the_whole_text_and_instructions_come_first() -> None:
     run, model = play("chain_of_thought", ["Because it is so, 116."], instructions="Be kind.")
     assert run.answer == "Because it is so, 116."
     assert [m["role"] for m in model.requests[0]["messages"]] == ["system", "system", "user"]
@@ -83,12 +83,12 @@ def test_plan_and_execute_takes_four_calls_for_two_steps_without_tools() -> None
     assert "Step 1 (a): A\nStep 2 (b): B" in last(model)
 
 
-def test_a_plan_that_cannot_be_read_is_passed_over() -> None:
+def test_a_plan_that_cannot_be_read_is_ignored() -> None:
     run, model = play("plan_and_execute", ["I know it already.", "42"])
     assert (run.answer, model.calls) == ("42", 2)
 
 
-def test_of_twelve_steps_ten_are_taken_and_each_has_five_iterations() -> None:
+def test_of_twelve_steps_ten_are_carried_out_and_each_has_five_iterations() -> None:
     run, model = play("plan_and_execute", ["\n".join(f"{n}. step {n}" for n in range(1, 13)), *["ok"] * 10, "done"])
     assert (run.answer, model.calls) == ("done", 12)
     looks = [act("weather", city="Paris")] * 5
@@ -109,7 +109,7 @@ def test_a_failed_step_is_planned_around() -> None:
     assert run.answer == "done" and "Step 1 (a): FAILED: no\nStep 2 (c): C" in last(model)
 
 
-def test_no_plan_is_asked_for_where_no_step_is_left() -> None:
+def test_no_new_plan_is_requested_if_no_step_is_left() -> None:
     run, model = play("plan_and_execute", ["1. a", "FAILED: no", "done"], replan=True, max_steps=1)
     assert (run.answer, model.calls) == ("done", 3)
 
@@ -135,7 +135,7 @@ def test_an_inner_loop_without_an_answer_does_not_end_the_run(engine: str, repli
         ("auto", ["CHOICE: STEPWISE", "", ""]),
     ],
 )
-def test_a_run_that_comes_to_no_answer_at_all_says_so(engine: str, replies: list[str]) -> None:
+def test_a_run_without_any_answer_says_so(engine: str, replies: list[str]) -> None:
     options = {"max_reflections": 2} if engine == "reflexion" else {}
     run, _ = play(engine, replies, **options)
     assert (run.result.reason, run.result.error) == ("empty_reply", None) and "no answer" in (run.answer or "")
@@ -157,7 +157,7 @@ def test_reflexion_does_not_reflect_after_the_last_episode() -> None:
     assert (run.answer, model.calls, run.result.reason) == ("c", 8, "max_reflections")
 
 
-def test_reflexion_with_a_threshold_takes_numbers_and_returns_the_best() -> None:
+def test_reflexion_with_a_threshold_reads_scores_and_returns_the_best_answer() -> None:
     run, model = play("reflexion", ["a", "score: 0.4", "r", "b", "score: 0.9"], threshold=0.8)
     assert (run.answer, model.calls) == ("b", 5)
     run, model = play("reflexion", ["a", "score: 0.7", "r", "b", "score: 0.1"], threshold=0.8, max_reflections=2)
@@ -175,10 +175,10 @@ def test_self_ask_the_world_cup() -> None:
     run, model = play("self_ask", WORLD_CUP, [web_search])
     assert (run.answer, model.calls) == ("Javier Milei.", 3)
     assert last(model, 1) == "Intermediate answer: Argentina." and last(model) == "Intermediate answer: Javier Milei."
-    assert "France" not in str(model.requests[1]["messages"])  # an answer that the model made up is not believed
+    assert "France" not in str(model.requests[1]["messages"])  # an answer that the model made up is ignored
 
 
-def test_self_ask_names_a_tool_asks_side_by_side_and_is_made_to_end() -> None:
+def test_self_ask_can_name_a_tool_ask_in_parallel_and_be_made_to_finish() -> None:
     named = "Tool: web_search\nTool Input: Who is the president of Argentina?"
     run, model = play("self_ask", [named, "So the final answer is: Milei"], [weather, web_search])
     assert (run.answer, run[2].result.name) == ("Milei", "web_search")
@@ -204,7 +204,7 @@ EIFFEL = [
 ]
 
 
-def test_critic_mends_the_eiffel_tower() -> None:
+def test_critic_corrects_the_eiffel_tower() -> None:
     run, model = play("critic", [*EIFFEL, "VERIFIED: all claims are correct"], [web_search])
     assert (run.answer, model.calls) == ("The Eiffel Tower was built between 1887 and 1889.", 4)
     assert 'Claim: "Built in 1887"\nTool result: Construction 1887–1889; opened 1889.' in last(model, 2)
@@ -220,12 +220,12 @@ def test_critic_stops_after_two_rounds_and_without_tools_after_the_draft() -> No
     assert (run.answer, model.calls) == ("draft", 1)
 
 
-def test_critic_does_not_take_unverified_for_verified_nor_a_quoted_claim_for_one() -> None:
+def test_critic_does_not_confuse_unverified_with_verified_or_a_quoted_claim_with_a_claim() -> None:
     run, _ = play("critic", ["draft", 'UNVERIFIED: the year\nThe text says "claim: 1887".'], [web_search])
     assert run.answer == "draft" and [e.step.role for e in run.entries[1:]] == ["draft", "critique", "answer"]
 
 
-def test_tree_of_thoughts_takes_43_calls_and_says_so_before() -> None:
+def test_tree_of_thoughts_makes_43_calls_and_forecasts_them() -> None:
     replies = ["think"] * 3 + ["5"] * 3 + (["think"] * 6 + ["5"] * 6) * 3 + ["ANSWER: 42"]
     model = Scripted(replies)
     run = Agent(model, engine="tree_of_thoughts", journal="memory").start("q", paused=True)
@@ -237,12 +237,12 @@ def test_tree_of_thoughts_takes_43_calls_and_says_so_before() -> None:
 @pytest.mark.parametrize(
     ("options", "calls"), [({}, 43), ({"n_branches": 2}, 29), ({"max_depth": 1}, 7), ({"search": "dfs"}, 241)]
 )
-def test_the_forecast_counts(options: dict[str, Any], calls: int) -> None:
+def test_the_forecast_is_the_number_of_calls(options: dict[str, Any], calls: int) -> None:
     assert f" {calls} " in forecast(find("tree_of_thoughts")[0], options)
 
 
 @pytest.mark.parametrize("options", [{"search": "dfs", "max_depth": 20_000}, {"max_depth": 10**9}])
-def test_a_tree_without_end_says_so_before_it_starts(options: dict[str, Any]) -> None:
+def test_an_endless_tree_is_forecast_before_it_starts(options: dict[str, Any]) -> None:
     run = Agent(Scripted([]), journal="memory", **split(options, "tree_of_thoughts")).start("q", paused=True)
     assert run.forecast.startswith("more than a million model calls")
 
@@ -281,19 +281,19 @@ def test_depth_first_turns_back_from_a_dead_end() -> None:
     assert (run.answer, model.calls) == ("found", 10) and run.entries[-1].step.tags["chosen"] == ["2", "2.2"]
 
 
-def test_a_level_has_all_its_proposals_inside_the_model_at_once() -> None:
+def test_all_proposals_of_a_level_reach_the_model_at_the_same_time() -> None:
     barriers = {"propose": threading.Barrier(3), "evaluate": threading.Barrier(3)}
 
     def model(request: Request) -> str:
         if request.role in barriers:
-            barriers[request.role].wait(timeout=20)  # nobody gets out before all are in
+            barriers[request.role].wait(timeout=20)  # no call returns before all have arrived
         return "ANSWER: met" if request.role == "answer" else "5"
 
     run = Agent(model, engine=Loop("tree_of_thoughts", max_depth=1), journal="memory").start("q", paused=True)
     assert run.drive().answer == "met"
 
 
-def test_critic_and_self_ask_check_side_by_side() -> None:
+def test_critic_and_self_ask_check_in_parallel() -> None:
     barrier = threading.Barrier(2)
 
     @tool(effect="pure")
@@ -309,14 +309,14 @@ def test_critic_and_self_ask_check_side_by_side() -> None:
     assert run.answer == "c"
 
 
-def test_self_refine_goes_on_until_nothing_is_left_to_mend() -> None:
+def test_self_refine_continues_until_nothing_is_left_to_improve() -> None:
     run, model = play("self_refine", ["draft", "too long", "shorter", "DONE: fine"])
     assert (run.answer, model.calls) == ("shorter", 4)
     run, model = play("self_refine", ["0", *(line for n in range(1, 5) for line in ("more", str(n)))])
     assert (run.answer, model.calls) == ("4", 9)
 
 
-def test_rewoo_looks_up_side_by_side_and_puts_results_in() -> None:
+def test_rewoo_looks_up_in_parallel_and_inserts_the_results() -> None:
     plan = (
         "Plan: the country\n#E1 = web_search[Which country won FIFA World Cup 2022?]\n"
         'Plan: the weather\n#E2 = weather[{"city": "Paris"}]\nPlan: who\n#E3 = LLM[Who governs {{E1}} and #E2?]'
@@ -349,7 +349,7 @@ def test_a_model_for_each_role() -> None:
     assert agent.run("q").answer == "done" and (judge.calls, planner.calls, model.calls) == (1, 1, 2)
 
 
-def test_calls_are_asked_for_natively_where_the_model_can() -> None:
+def test_calls_are_requested_natively_if_the_model_supports_it() -> None:
     replies = ["1. look", Reply("", (Call("weather", {"city": "Paris"}, "c1"),)), "18 °C", "18 °C"]
     model = Scripted(replies, abilities=Abilities(tools=True))
     assert Agent(model, [weather], engine="plan_and_execute", journal="memory").run("q").answer == "18 °C"

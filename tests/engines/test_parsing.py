@@ -1,4 +1,4 @@
-"""What engines read out of prose: anchored, whole words, never the opposite, never an exception."""
+"""What engines read in prose: markers at the start of a line, whole words, never the opposite, never an exception."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from agentkit.tools.tool import tool
         ("**UNSATISFACTORY**", False),
         ("Verdict: UNSATISFACTORY", False),
         ("NOT SATISFACTORY", False),
-        ("SATISFACTORY\nno, UNSATISFACTORY", True),  # the second stands within a line
+        ("SATISFACTORY\nno, UNSATISFACTORY", True),  # the second is in the middle of a line
         ("SATISFACTORY or UNSATISFACTORY? UNSATISFACTORY", False),
         ("Verdict: **SATISFACTORY**", True),
         ("SATISFACTORY\nUNSATISFACTORY", False),
@@ -54,7 +54,7 @@ from agentkit.tools.tool import tool
         ("NaN", None),
     ],
 )
-def test_a_verdict_is_read_at_a_lines_start(text: str, ok: bool | None) -> None:
+def test_a_verdict_is_read_at_the_start_of_a_line(text: str, ok: bool | None) -> None:
     assert verdict_of(text) is ok
 
 
@@ -89,7 +89,7 @@ def test_a_verdict_is_read_at_a_lines_start(text: str, ok: bool | None) -> None:
         ("", None),
     ],
 )
-def test_a_score_is_brought_to_the_scale(text: str, value: float | None) -> None:
+def test_a_score_is_converted_to_the_scale(text: str, value: float | None) -> None:
     assert score_of(text, 10.0) == value
 
 
@@ -146,7 +146,7 @@ def test_a_plan_is_a_numbered_list(text: str, items: tuple[str, ...]) -> None:
         ("It has not FAILED: all is well", "It has not FAILED: all is well"),
     ],
 )
-def test_a_step_has_failed_when_its_answer_begins_so(text: str, result: str) -> None:
+def test_a_step_has_failed_if_its_answer_begins_with_failed(text: str, result: str) -> None:
     assert step_result(text) == result
     assert step_result("as far as it goes", "max_turns") == "FAILED: as far as it goes"
 
@@ -161,7 +161,7 @@ def test_a_step_has_failed_when_its_answer_begins_so(text: str, result: str) -> 
         ("NOT VERIFIED: x", None),
     ],
 )
-def test_a_marker_is_anchored(text: str, found: str | None) -> None:
+def test_a_marker_counts_only_at_the_start_of_a_line(text: str, found: str | None) -> None:
     assert after("VERIFIED", text) == found
 
 
@@ -187,11 +187,11 @@ def test_a_marker_is_anchored(text: str, found: str | None) -> None:
         ("__FINAL ANSWER: __init__ is its name__", "__init__ is its name"),
     ],
 )
-def test_emphasis_around_a_marked_line_is_no_part_of_what_it_says_and_its_own_is(text: str, found: str) -> None:
+def test_emphasis_around_a_marked_line_is_removed_and_emphasis_inside_it_is_kept(text: str, found: str) -> None:
     assert after("FINAL ANSWER", text) == found
 
 
-def test_the_last_of_several_markers_counts_and_until_stops_at_the_first() -> None:
+def test_the_last_of_several_markers_counts_and_before_stops_at_the_first() -> None:
     assert after("FINAL ANSWER", "final answer: 1\nno:\nFINAL_ANSWER: 2\nof course") == "2\nof course"
     assert before("Intermediate answer", "a\nIntermediate answer: b\nIntermediate answer: c") == "a\n"
 
@@ -237,34 +237,34 @@ def by_name(city: str) -> str:
         (None, "who?", {"query": "who?"}),
     ],
 )
-def test_a_bare_text_finds_its_argument(to: object, text: str, wanted: dict[str, object]) -> None:
+def test_a_bare_text_becomes_the_right_argument(to: object, text: str, wanted: dict[str, object]) -> None:
     assert arguments_for(to, text) == wanted
 
 
-def test_braces_in_what_a_user_wrote_are_harmless() -> None:
+def test_braces_in_the_text_of_a_user_are_harmless() -> None:
     assert fill("{a} {b} {{c}} {", a="{b}", b="}{") == "{b} }{ {{c}} {"
     assert fill("{0} {a.b} {a!r}", a=1) == "{0} {a.b} {a!r}"
 
 
-def test_what_a_person_wrote_in_a_replys_place_is_what_was_said() -> None:
+def test_the_text_that_a_person_wrote_in_a_reply_is_its_text() -> None:
     assert (
         text_of(Reply("short", raw="FINAL_ANSWER: short")) == "FINAL_ANSWER: short" and text_of(Reply("mine")) == "mine"
     )
     assert answer_of(Reply("", raw="raw")) == "raw"
 
 
-def test_values_that_are_too_long_are_cut_to_one_length_and_the_prompt_stays_whole() -> None:
-    said = fill("{a} and {b} and {c}. Go on!", a="a" * 100_000, b="b" * 50_000, c="c" * 100)
+def test_values_that_are_too_long_are_cut_to_the_same_length_and_the_prompt_is_not_cut() -> None:
+    prompt = fill("{a} and {b} and {c}. Go on!", a="a" * 100_000, b="b" * 50_000, c="c" * 100)
     assert (
-        said.endswith("c. Go on!")
-        and said.count("c") > 100
-        and said.count("a" * 19_950) == said.count("b" * 19_950) == 1
+        prompt.endswith("c. Go on!")
+        and prompt.count("c") > 100
+        and prompt.count("a" * 19_950) == prompt.count("b" * 19_950) == 1
     )
-    assert "80,050 more characters" in said and len(said) < 40_300
+    assert "80,050 more characters" in prompt and len(prompt) < 40_300
     assert shorten(["a" * 10, "b" * 5]) == ["a" * 10, "b" * 5] and shorten([]) == []
 
 
-def test_a_system_message_goes_behind_those_that_are_there() -> None:
+def test_a_system_message_is_added_after_the_existing_ones() -> None:
     chat = with_instructions(
         Chat.of([{"role": "system", "content": "own"}, {"role": "user", "content": "q"}]), "engine's"
     )
@@ -283,7 +283,7 @@ def test_nothing_that_a_model_writes_raises(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["* " * 50_000, "1" * 100_000, "score " * 20_000, "\n1. " * 25_000, "CLAIM: x\n" * 12_000, ":" * 100_000]
 )
-def test_the_work_is_linear(text: str) -> None:
+def test_parsing_takes_linear_time(text: str) -> None:
     started = time.process_time()
     for read in (
         verdict_of,

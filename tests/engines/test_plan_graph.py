@@ -1,4 +1,4 @@
-"""A plan as a graph: what is read, and what is wrong with it in words."""
+"""A plan as a graph: how it is read, and how its problems are reported."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def test_json_is_read_too() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "no plan", "[1, 2]", '{"steps": []}', '[{"no": "task"}]', "{" * 5000])
-def test_what_is_no_plan_gives_none(text: str) -> None:
+def test_a_text_without_a_plan_has_no_steps(text: str) -> None:
     assert read_plan(text) == ()
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "problem"),
     [
         ("1. a\n2. b [after: 1]", ""),
         ("1. a [after: 1]", "step 1 needs itself"),
@@ -39,11 +39,11 @@ def test_what_is_no_plan_gives_none(text: str) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_the_steps_names(text: str, words: str) -> None:
-    assert find_problem(read_plan(text)) == words
+def test_a_problem_is_reported_with_the_names_of_the_steps(text: str, problem: str) -> None:
+    assert find_problem(read_plan(text)) == problem
 
 
-def test_a_need_of_a_step_beyond_the_limit_is_said() -> None:
+def test_a_need_of_a_step_beyond_the_limit_is_reported() -> None:
     assert find_problem(read_plan("1. a\n2. b [after: 3]\n3. c")[:2]) == "step 2 needs 3, but the plan has no such step"
 
 
@@ -68,12 +68,10 @@ def test_a_need_of_a_step_beyond_the_limit_is_said() -> None:
         ),
     ],
 )
-def test_needs_are_steps_of_the_plan_and_nothing_else_is_taken_out_of_a_task(
-    text: str, nodes: tuple[Node, ...]
-) -> None:
+def test_needs_are_steps_of_the_plan_and_the_task_is_otherwise_unchanged(text: str, nodes: tuple[Node, ...]) -> None:
     assert read_plan(text) == nodes
 
 
-def test_a_thousand_steps_are_cut_and_names_are_unique() -> None:
+def test_a_thousand_steps_are_cut_and_their_names_are_unique() -> None:
     assert len(read_plan("\n".join(f"{n}. step" for n in range(1, 2000)), 1000)) == 1000
     assert [node.name for node in read_plan("1. a\n1. b\n1. c")] == ["1", "1'", "1''"]

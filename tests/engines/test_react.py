@@ -1,4 +1,4 @@
-"""ReAct by hand: the reader is the driver."""
+"""ReAct, driven by hand."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def test_think_act_observe_and_answer() -> None:
     assert (answer.text, answer.interrupted) == ("3", "")
 
 
-def test_several_calls_are_made_side_by_side() -> None:
+def test_several_calls_are_made_in_parallel() -> None:
     engine, other = react("q"), Call("add", {"a": 3, "b": 4}, "c2")
     next(engine)
     step = engine.send(Reply("both", (CALL, other)))
     assert step == All((Act(CALL), Act(other)), role="action")
 
 
-def test_after_the_last_iteration_one_answer_is_asked_for() -> None:
+def test_after_the_last_iteration_an_answer_is_forced() -> None:
     engine = react("q", max_iterations=2)
     next(engine)
     for _ in range(2):
@@ -45,7 +45,7 @@ def test_after_the_last_iteration_one_answer_is_asked_for() -> None:
     assert (answer.text, answer.interrupted) == ("best guess", "max_turns")
 
 
-def test_without_a_forced_answer_it_stays_open() -> None:
+def test_without_a_forced_answer_there_is_none() -> None:
     engine = react("q", max_iterations=1, force_answer=False)
     next(engine)
     engine.send(Reply("again", (CALL,)))
@@ -53,7 +53,7 @@ def test_without_a_forced_answer_it_stays_open() -> None:
     assert (answer.text, answer.interrupted) == ("", "max_turns")
 
 
-def test_when_even_the_forced_answer_is_empty_the_trace_is_summed_up() -> None:
+def test_if_even_the_forced_answer_is_empty_the_trace_is_summed_up() -> None:
     engine = react("q", max_iterations=1)
     next(engine)
     engine.send(Reply("again", (CALL,)))
@@ -68,7 +68,7 @@ def test_a_reformatted_reply_counts_as_an_iteration() -> None:
     assert engine.send((Message("tool", "3", (), "c1", "add"),)).role == "answer"
 
 
-def test_the_callers_messages_are_not_touched() -> None:
+def test_the_callers_messages_are_not_changed() -> None:
     mine = [{"role": "user", "content": "q"}]
     engine = react(mine)
     next(engine)

@@ -1,4 +1,4 @@
-"""A run's rows, as an engine would leave them."""
+"""Rows as a run would write them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def info(run: str = "r1", tree: str = "t1", **more) -> RunInfo:
 
 
 def turn(chat: Chat, number: int, run: str = "r1", tools: tuple = (), parent: int = 0) -> tuple[list, Chat]:
-    """Give the three rows of a turn of ReAct, and the chat after it."""
+    """Return the three rows of a turn of ReAct, and the chat after it."""
     call = Call("search", {"query": f"q{number}"}, id=f"c{number}")
     reply = Reply(
         f"thought {number}",
@@ -67,7 +67,7 @@ def write_turns(journal, count: int, run: str = "r1", chat: Chat | None = None) 
 
 @pytest.fixture
 def make():
-    """Ways to make what a journal holds: `info`, `turn`, `write`."""
+    """Functions that make the contents of a journal: `info`, `turn`, `write`."""
     return SimpleNamespace(info=info, turn=turn, write=write_turns)
 
 
@@ -80,7 +80,7 @@ def journal(tmp_path):
 
 @pytest.fixture
 def start_python():
-    """Start another Python process with `journal` open on a path, `make`, and the given code; gives the Popen."""
+    """Start another Python process that has a `journal` and `make` and runs some code; return the Popen."""
     started = []
 
     def start(code: str, path: Path, **more) -> subprocess.Popen:
@@ -100,7 +100,7 @@ def start_python():
 
 @pytest.fixture
 def run_python(start_python):
-    """Run code in another process to its end, and give what it printed."""
+    """Run code in another process to its end, and return what it printed."""
 
     def run(code: str, path: Path) -> str:
         process = start_python(code, path)

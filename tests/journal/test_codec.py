@@ -1,4 +1,4 @@
-"""Rows become JSON and come back equal, and nothing is written twice."""
+"""Rows become JSON and are read back equal, and nothing is written twice."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def there_and_back(*rows, writer=None, mask=None):
     return found, bodies
 
 
-def test_every_kind_of_row_comes_back_equal():
+def test_every_kind_of_row_is_read_back_equal():
     found, _ = there_and_back(*ENTRIES)
     for row, again in zip(ENTRIES, found, strict=True):
         assert again == row
     assert found[2].step.call is found[1].result.calls[0]  # a call is written once, in the reply that asks for it
 
 
-def test_chats_come_back_with_their_messages_and_share_their_past():
+def test_chats_are_read_back_with_their_messages_and_share_their_past():
     found, _ = there_and_back(*ENTRIES)
     first, later = found[1].step.chat, found[8].step.chat
     assert list(later) == [*CHAT, *HEARD, REPLY.messages[-1], SUM, FAILED]
@@ -92,9 +92,9 @@ def test_chats_come_back_with_their_messages_and_share_their_past():
     assert found[1].performed.chat.notes == {"n1"}
 
 
-def test_every_line_is_json_that_any_reader_reads():
+def test_every_line_is_json_that_any_parser_can_read():
     def refuse(word):
-        raise AssertionError(f"{word} is no JSON")
+        raise AssertionError(f"{word} is not JSON")
 
     odd = Message("tool", "NaN \ud800 Infinity", value=[math.nan, math.inf, {"a": -math.inf}])
     rows = [
@@ -109,7 +109,7 @@ def test_every_line_is_json_that_any_reader_reads():
             json.loads(line, parse_constant=refuse)
 
 
-def test_not_a_number_and_lone_surrogates_come_back():
+def test_nan_and_lone_surrogates_are_preserved():
     odd = Message("tool", "\ud800", value={"n": math.nan, "i": math.inf, "s": "\udfff"})
     (entry, note), _ = there_and_back(Entry(0, "act", result=odd), Note("warning", {"x": -math.inf, "s": "\ud800"}))
     value = entry.result.value
@@ -119,7 +119,7 @@ def test_not_a_number_and_lone_surrogates_come_back():
     assert note.data == {"x": -math.inf, "s": "\ud800"}
 
 
-def test_data_that_is_no_json_is_stored_as_the_nearest():
+def test_data_that_is_not_json_is_stored_as_the_nearest_json():
     cyclic: list = [1]
     cyclic.append(cyclic)
 
@@ -136,7 +136,7 @@ def test_data_that_is_no_json_is_stored_as_the_nearest():
     assert found[4].data == {"c": [1, "…"], "r": "<Rude>"}
 
 
-def test_data_nested_as_deep_as_it_can_be_is_read_from_any_depth_of_calls():
+def test_deeply_nested_data_can_be_read_from_any_depth_of_calls():
     deep: list = []
     for _ in range(sys.getrecursionlimit() - 150):
         deep = [deep]
@@ -148,7 +148,7 @@ def test_data_nested_as_deep_as_it_can_be_is_read_from_any_depth_of_calls():
     assert down(200).result.text == "t"
 
 
-def test_a_message_is_written_once_however_many_rows_repeat_it(make):
+def test_a_message_is_stored_once_even_if_many_rows_repeat_it(make):
     writer, chat, sizes = Writer(), Chat.of("the task"), []
     for number in range(100, 160):
         rows, chat = make.turn(chat, number)
@@ -160,7 +160,7 @@ def test_a_message_is_written_once_however_many_rows_repeat_it(make):
     assert sizes[-1] < 2000
 
 
-def test_an_append_reads_only_the_messages_that_are_new():
+def test_an_append_reads_only_new_messages():
     class Watched(Chat):
         seen = 0
 
@@ -179,7 +179,7 @@ def test_an_append_reads_only_the_messages_that_are_new():
     assert Watched.seen < 10
 
 
-def test_a_row_that_could_not_be_stored_is_encoded_the_same_again(make):
+def test_a_row_that_could_not_be_stored_is_encoded_the_same_way_again(make):
     rows, _ = make.turn(CHAT, 1)
     writer = Writer()
     first = [writer.encode(row) for row in rows for _ in range(2)]
@@ -187,7 +187,7 @@ def test_a_row_that_could_not_be_stored_is_encoded_the_same_again(make):
     assert Reader().decode(first[1]) == replace(rows[0], run="")
     assert Reader().decode(first[5]) == replace(
         rows[2], run=""
-    )  # the reply was never kept, so its calls are written out
+    )  # the reply was never stored, so its calls are written in full
 
 
 def test_twenty_thousand_messages_are_stored_and_read_without_recursion():
@@ -196,7 +196,7 @@ def test_twenty_thousand_messages_are_stored_and_read_without_recursion():
     assert entry.step.chat == chat and len(list(entry.step.chat)) == 20_000
 
 
-def test_tools_are_kept_by_name_digest_and_schema_once():
+def test_tools_are_stored_once_with_name_digest_and_schema():
     tool = Tool(
         "add", "Add two numbers.", {"type": "object", "properties": {"a": {"type": "number"}}}, print, effect="pure"
     )
@@ -214,7 +214,7 @@ def test_tools_are_kept_by_name_digest_and_schema_once():
 
 
 @pytest.mark.parametrize("at", [1, 2])
-def test_a_changed_message_is_seen_by_its_digest(at):
+def test_the_digest_of_a_changed_message_reveals_the_change(at):
     body = Writer().encode(Entry(0, "think", step=Think(CHAT)))
     lines = body.split("\n")
     lines[at] = lines[at].replace("b", "p", 1) if at == 1 else lines[at].replace("2+2", "2+3")
@@ -222,7 +222,7 @@ def test_a_changed_message_is_seen_by_its_digest(at):
         Reader().decode("\n".join(lines))
 
 
-def test_secrets_are_stored_in_no_row_and_the_chat_still_agrees_with_its_digest():
+def test_no_row_contains_secrets_and_the_chat_still_matches_its_digest():
     token = "sk-ant-" + "a1b2" * 10
     chat = CHAT + f"my key is {token}" + assistant("thanks")
     reply = Reply(
@@ -253,5 +253,5 @@ def test_secrets_are_stored_in_no_row_and_the_chat_still_agrees_with_its_digest(
     assert found[3].step.chat[-1].text == "and on"
 
 
-def test_masking_leaves_rows_without_secrets_as_they_are():
+def test_masking_leaves_rows_without_secrets_unchanged():
     assert there_and_back(*ENTRIES, mask=secrets.mask)[1] == there_and_back(*ENTRIES)[1]

@@ -1,4 +1,4 @@
-"""A process that is killed while it writes leaves what it was told is written."""
+"""After a process is killed while it writes, every row that it reported as written is there."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ while True:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_append_that_returned_is_there_and_the_rest_is_sound(tmp_path, start_python, make, seed):
+def test_every_append_that_returned_survives_a_kill_and_the_file_is_intact(tmp_path, start_python, make, seed):
     child = start_python(WRITE, tmp_path / "runs.db")
     assert child.stdout.readline() == "ready\n"
     time.sleep(random.Random(seed).uniform(0.0, 0.3))
     child.kill()
-    told = [int(line) for line in child.stdout.read().split()]
+    numbers = [int(line) for line in child.stdout.read().split()]
     journal = SqliteJournal(tmp_path / "runs.db")
     rows = journal.rows("r1")
-    assert told == list(range(1, len(told) + 1))
-    assert len(rows) - len(told) in (0, 1)
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(rows) - len(numbers) in (0, 1)
     journal.claim("r1")
     assert journal.append(Note("status", run="r1")) == len(rows) + 1
     assert len(journal.rows("r1")) == len(rows) + 1

@@ -1,4 +1,4 @@
-"""One process holds a run, and its death lets go of it."""
+"""One process holds a run, and the run is free when that process dies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ sys.stdin.readline()
 """
 
 
-def test_a_run_that_another_process_holds_is_refused_by_its_number_and_free_when_it_is_killed(tmp_path, start_python):
+def test_a_run_of_another_process_is_refused_with_its_process_id_and_free_after_a_kill(tmp_path, start_python):
     child = start_python(HOLD, tmp_path / "runs.db")
     assert child.stdout.readline() == "held\n"
     journal = SqliteJournal(tmp_path / "runs.db")
@@ -35,7 +35,7 @@ def test_a_run_that_another_process_holds_is_refused_by_its_number_and_free_when
     journal.close()
 
 
-def test_a_run_is_claimed_once_in_a_process_until_it_is_released(journal, make):
+def test_a_process_can_claim_a_run_once_until_it_is_released(journal, make):
     journal.create(make.info())
     again = SqliteJournal(journal.path)
     for who in (journal, again):
@@ -49,7 +49,7 @@ def test_a_run_is_claimed_once_in_a_process_until_it_is_released(journal, make):
     again.close()
 
 
-def test_a_lock_leaves_no_file_behind_and_a_file_left_by_a_dead_process_is_no_lock(tmp_path):
+def test_a_lock_leaves_no_file_behind_and_a_file_of_a_dead_process_is_not_a_lock(tmp_path):
     (tmp_path / "r1.lock").write_text("1 elsewhere\n")
     lock = RunLock(tmp_path, "r1")
     assert lock.path.read_text().startswith(f"{os.getpid()} ")
@@ -58,7 +58,7 @@ def test_a_lock_leaves_no_file_behind_and_a_file_left_by_a_dead_process_is_no_lo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_for_locks_that_cannot_be_made_is_an_error(tmp_path):
+def test_a_folder_for_locks_that_cannot_be_created_is_an_error(tmp_path):
     (tmp_path / "locks").write_text("")
     with pytest.raises(JournalError, match=r"cannot write .*r1\.lock"):
         RunLock(tmp_path / "locks", "r1")
@@ -66,9 +66,9 @@ def test_a_folder_for_locks_that_cannot_be_made_is_an_error(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.skipif(
-    sys.version_info >= (3, 12), reason="a fork with threads is warned about; the child process below covers it"
+    sys.version_info >= (3, 12), reason="Python warns about a fork with threads; the child process below covers it"
 )
-def test_a_forked_child_writes_nothing_for_its_parent_and_keeps_no_run_when_the_parent_dies(
+def test_a_forked_child_writes_nothing_for_its_parent_and_holds_no_run_after_the_parent_dies(
     tmp_path, start_python, run_python
 ):
     code = """
@@ -77,15 +77,15 @@ def test_a_forked_child_writes_nothing_for_its_parent_and_keeps_no_run_when_the_
     make.write(journal, 1)
     read, write = os.pipe()
     if os.fork() == 0:
-        said = []
+        report = []
         try:
             journal.append(Note("status", run="r1"))
         except Fenced as error:
-            said.append(f"fenced, parent {os.getppid()} named {str(os.getppid()) in str(error)}")
+            report.append(f"fenced, parent {os.getppid()} named {str(os.getppid()) in str(error)}")
         journal.create(make.info("mine", "t2"))
-        said.append(str(journal.append(Note("status", run="mine"))))
-        said.append(str(len(journal.rows("r1"))))
-        os.write(write, "; ".join(said).encode())
+        report.append(str(journal.append(Note("status", run="mine"))))
+        report.append(str(len(journal.rows("r1"))))
+        os.write(write, "; ".join(report).encode())
         time.sleep(60)
         os._exit(0)
     print(os.getpid(), os.read(read, 1000).decode(), journal.append(Note("status", run="r1")), flush=True)
@@ -97,11 +97,11 @@ def test_a_forked_child_writes_nothing_for_its_parent_and_keeps_no_run_when_the_
         parent.kill()
         parent.wait()
         journal = SqliteJournal(tmp_path / "runs.db")
-        assert journal.claim("r1").rows == 4  # the child lives, and does not hold it
+        assert journal.claim("r1").rows == 4  # the child is alive, but does not hold the run
         journal.close()
     finally:
         os.killpg(parent.pid, 9)
 
 
-def test_a_fenced_writer_is_no_exception_that_a_tool_could_catch():
+def test_a_tool_cannot_catch_the_exception_of_a_fenced_writer():
     assert not issubclass(Fenced, Exception)

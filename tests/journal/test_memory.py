@@ -1,4 +1,4 @@
-"""The journal in memory keeps the same promises, but for the disk."""
+"""The journal in memory behaves the same, except that nothing is on the disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def memory():
     return MemoryJournal()
 
 
-def test_rows_are_kept_as_the_objects_and_numbered_per_tree(memory, make):
+def test_rows_are_stored_as_objects_and_numbered_per_tree(memory, make):
     memory.create(make.info("r1", "t1"))
     memory.create(make.info("r2", "t2"))
     rows, _ = make.turn(make.write(memory, 1), 1)
@@ -54,7 +54,7 @@ def test_deleting_keeps_the_rows_that_a_fork_shares(memory, make):
     assert memory.prune(keep_runs=0) == ["r2"] and memory.runs() == []
 
 
-def test_many_threads_append_and_every_number_is_given_once(memory, make):
+def test_many_threads_append_and_every_number_is_used_once(memory, make):
     memory.create(make.info())
     start = threading.Barrier(8)
 

@@ -1,4 +1,4 @@
-"""The file holds what was appended, says when it was changed, and loses nothing when it cannot be written."""
+"""The file contains what was appended, changes to it are noticed, and nothing is lost if it cannot be written."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_rows_come_back_in_order_and_are_numbered_from_one_per_tree(journal, mak
     assert journal.rows("r1", after=7) == rows[7:]
 
 
-def test_a_run_goes_on_in_a_new_journal_object_and_repeats_no_message(journal, make):
+def test_a_run_continues_in_a_new_journal_object_and_stores_no_message_twice(journal, make):
     journal.create(make.info())
     chat = make.write(journal, 2)
     journal.close()
@@ -45,7 +45,7 @@ def test_a_run_goes_on_in_a_new_journal_object_and_repeats_no_message(journal, m
     assert again.append(think) == 7
     assert again.rows("r1")[-1] == think
     (body,) = again._db.execute("SELECT body FROM rows ORDER BY id DESC LIMIT 1").fetchone()
-    assert len(body.split("\n")) == 2  # the row, and the one message that is new: the reply's
+    assert len(body.split("\n")) == 2  # the row, and the only new message: that of the reply
     again.close()
 
 
@@ -60,7 +60,7 @@ def test_a_fork_shares_the_tree_of_its_parent(journal, make):
     )
 
 
-def test_the_list_of_runs_has_the_newest_first_and_says_how_they_stand(journal, make):
+def test_the_list_of_runs_has_the_newest_first_and_shows_their_status(journal, make):
     journal.create(make.info("old", "t1", updated=5.0, task="lone \ud800", parent="p"))
     journal.create(make.info("new", "t2", updated=10.0))
     assert [i.run for i in journal.runs()] == ["new", "old"]
@@ -77,7 +77,7 @@ def test_the_list_of_runs_has_the_newest_first_and_says_how_they_stand(journal, 
     )
 
 
-def test_the_files_are_for_their_owner_only(tmp_path, make):
+def test_only_the_owner_can_read_the_files(tmp_path, make):
     old = os.umask(0)
     try:
         journal = SqliteJournal(tmp_path / "home" / "runs.db")
@@ -98,7 +98,7 @@ def test_the_files_are_for_their_owner_only(tmp_path, make):
     journal.close()
 
 
-def test_what_is_stored_is_json_and_holds_no_pickle(journal, make):
+def test_rows_are_stored_as_json_without_pickle(journal, make):
     journal.create(make.info())
     make.write(journal, 2)
     for (body,) in journal._db.execute("SELECT body FROM rows"):
@@ -120,22 +120,22 @@ def test_what_is_stored_is_json_and_holds_no_pickle(journal, make):
         ("UPDATE rows SET body = x'ff' WHERE id = (SELECT min(id) FROM rows) + 1", 2),
     ],
 )
-def test_a_changed_or_missing_row_is_named_and_what_is_before_it_is_given(journal, make, statement, row):
+def test_a_changed_or_missing_row_is_named_and_the_rows_before_it_are_returned(journal, make, statement, row):
     journal.create(make.info())
     make.write(journal, 3)
-    whole = journal.rows("r1")
+    intact = journal.rows("r1")
     journal.release("r1")
     tamper(journal, statement)
     if not row:
-        assert journal.rows("r1") == whole
+        assert journal.rows("r1") == intact
         return
     with pytest.raises(JournalDamaged, match=f"row {row} of run r1 .*(changed|missing)") as caught:
         journal.rows("r1")
     assert (caught.value.run, caught.value.row) == ("r1", row)
-    assert caught.value.sound == whole[: row - 1]
+    assert caught.value.sound == intact[: row - 1]
 
 
-def test_a_row_with_a_good_hash_whose_content_was_forged_is_seen(journal, make):
+def test_a_forged_row_with_a_valid_hash_is_noticed(journal, make):
     from agentkit.journal import chain
 
     journal.create(make.info())
@@ -150,11 +150,11 @@ def test_a_row_with_a_good_hash_whose_content_was_forged_is_seen(journal, make):
         chain.link(chain.START, 1, "r1", at, forged),
         first,
     )
-    with pytest.raises(JournalDamaged, match=r"row 1 .*understood"):
+    with pytest.raises(JournalDamaged, match=r"row 1 .*is not valid"):
         journal.rows("r1")
 
 
-def test_nothing_is_appended_behind_a_damaged_row(journal, make):
+def test_nothing_is_appended_after_a_damaged_row(journal, make):
     journal.create(make.info())
     chat = make.write(journal, 2)
     journal.release("r1")
@@ -165,7 +165,7 @@ def test_nothing_is_appended_behind_a_damaged_row(journal, make):
     assert journal.runs()[0].rows == 6
 
 
-def test_a_file_whose_pages_were_overwritten_is_damaged_not_a_crash(journal, make):
+def test_a_file_with_overwritten_pages_is_reported_as_damaged(journal, make):
     journal.create(make.info())
     make.write(journal, 40)
     journal.close()
@@ -185,9 +185,9 @@ def test_a_file_of_a_newer_version_is_refused_with_both_versions(journal):
         SqliteJournal(journal.path)
 
 
-def test_what_is_no_journal_is_left_as_it_is(tmp_path):
+def test_a_file_that_is_not_a_journal_is_left_unchanged(tmp_path):
     text, other = tmp_path / "text.db", tmp_path / "other.db"
-    text.write_text("these are no pages of a database, and never were " * 100)
+    text.write_text("this is not a page of a database, and never was " * 100)
     with sqlite3.connect(other) as db:
         db.execute("CREATE TABLE mine (x)")
     before = text.read_bytes(), other.read_bytes()
@@ -197,7 +197,7 @@ def test_what_is_no_journal_is_left_as_it_is(tmp_path):
     assert (text.read_bytes(), other.read_bytes()) == before
 
 
-def test_a_folder_that_cannot_be_written_is_named_with_what_to_do(tmp_path):
+def test_an_error_names_a_folder_that_cannot_be_written_and_says_what_to_do(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(JournalError, match=r"file.*AGENTKIT_HOME"):
         SqliteJournal(tmp_path / "file" / "runs.db")
@@ -210,7 +210,7 @@ def test_a_full_disk_loses_nothing_and_the_row_can_be_appended_again(journal, ma
     pages = journal._db.execute("PRAGMA page_count").fetchone()[0]
     journal._db.execute(f"PRAGMA max_page_count = {pages + 5}")
     for _ in range(2):
-        with pytest.raises(JournalError, match=r"disk is full.*tried again"):
+        with pytest.raises(JournalError, match=r"disk is full.*try again"):
             journal.append(think)
     assert think.id == 0 and len(journal.rows("r1")) == 3
     journal._db.execute("PRAGMA max_page_count = 1000000")
@@ -219,7 +219,7 @@ def test_a_full_disk_loses_nothing_and_the_row_can_be_appended_again(journal, ma
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
-def test_a_limit_on_the_size_of_files_is_an_error_that_says_so(tmp_path, make, run_python):
+def test_a_limit_on_file_sizes_is_reported_as_such(tmp_path, make, run_python):
     code = """
     import resource, signal
     journal.create(make.info())
@@ -238,7 +238,7 @@ def test_a_limit_on_the_size_of_files_is_an_error_that_says_so(tmp_path, make, r
     assert "error cannot write the journal" in out and "went on True True" in out
 
 
-def test_a_file_that_another_program_keeps_locked_is_an_error_and_the_row_can_be_appended_later(tmp_path, make):
+def test_a_locked_file_is_an_error_and_the_row_can_be_appended_later(tmp_path, make):
     journal = SqliteJournal(tmp_path / "runs.db", timeout=0.05)
     journal.create(make.info())
     other = sqlite3.connect(journal.path, isolation_level=None)
@@ -253,7 +253,7 @@ def test_a_file_that_another_program_keeps_locked_is_an_error_and_the_row_can_be
     journal.close()
 
 
-def test_whoever_lost_a_run_writes_nothing_more(journal, make):
+def test_a_process_that_lost_a_run_writes_nothing_more(journal, make):
     journal.create(make.info())
     make.write(journal, 1)
     tamper(journal, "UPDATE runs SET epoch = epoch + 1, holder = 'process 7 on elsewhere'")
@@ -263,7 +263,7 @@ def test_whoever_lost_a_run_writes_nothing_more(journal, make):
     assert len(journal.rows("r1")) == 3
 
 
-def test_misuse_is_told(journal, make, tmp_path):
+def test_misuse_is_reported(journal, make, tmp_path):
     journal.create(make.info())
     with pytest.raises(JournalInUse):
         journal.create(make.info())
@@ -285,7 +285,7 @@ def test_misuse_is_told(journal, make, tmp_path):
         journal.runs()
 
 
-def test_many_threads_append_and_every_row_is_there_once(journal, make):
+def test_rows_of_many_threads_are_each_stored_once(journal, make):
     for run in ("a", "b"):
         journal.create(make.info(run, "t"))
     start = threading.Barrier(8)
@@ -303,12 +303,12 @@ def test_many_threads_append_and_every_row_is_there_once(journal, make):
     assert sorted(ids) == list(range(1, 401)) and len(journal.rows("a")) == 400
 
 
-def test_deleting_a_run_takes_its_rows_unless_another_run_of_the_tree_is_left(journal, make):
+def test_deleting_a_run_deletes_its_rows_unless_another_run_of_the_tree_is_left(journal, make):
     journal.create(make.info("r1", "t1"))
     chat = make.write(journal, 1, "r1")
     journal.create(make.info("r2", "t1"))
     journal.append(make.turn(chat, 5, "r2")[0][0])
-    with pytest.raises(JournalInUse, match="r1 is held"):
+    with pytest.raises(JournalInUse, match="holds run r1"):
         journal.delete("r1")
     journal.release("r1")
     journal.delete("r1")
@@ -322,7 +322,7 @@ def test_deleting_a_run_takes_its_rows_unless_another_run_of_the_tree_is_left(jo
         journal.delete("r2")
 
 
-def test_pruning_keeps_everything_unless_asked_and_whatever_is_held(journal, make):
+def test_pruning_deletes_nothing_by_default_and_never_a_run_that_is_held(journal, make):
     for n in range(5):
         journal.create(make.info(f"r{n}", f"t{n}", updated=1000.0 * n))
     for n in (0, 2, 3):
@@ -335,7 +335,7 @@ def test_pruning_keeps_everything_unless_asked_and_whatever_is_held(journal, mak
         journal.prune(keep_runs=-1)
 
 
-def test_a_turn_costs_the_same_bytes_at_any_length(journal, make):
+def test_a_turn_takes_the_same_number_of_bytes_at_any_length(journal, make):
     journal.create(make.info())
     sizes, chat = [], Chat.of("task")
     for number in range(1000, 1300):
@@ -350,7 +350,7 @@ def test_a_turn_costs_the_same_bytes_at_any_length(journal, make):
     assert max(sizes[1:]) - min(sizes[1:]) < 10 and sizes[-1] < 4000
 
 
-def test_a_row_of_a_step_that_failed_keeps_its_place(journal, make):
+def test_a_row_with_nan_is_stored_and_numbered(journal, make):
     journal.create(make.info())
     entry = Entry(0, "begin", run="r1", result={"x": float("nan")})
     assert journal.append(entry) == entry.id == 1
@@ -374,7 +374,7 @@ def test_two_journals_write_to_one_tree_in_turn(journal, make):
     other.close()
 
 
-def test_several_processes_may_make_the_file_at_the_same_moment(tmp_path, start_python):
+def test_several_processes_may_create_the_file_at_the_same_moment(tmp_path, start_python):
     code = """
     print("ready", flush=True)
     sys.stdin.readline()
@@ -396,11 +396,11 @@ def test_several_processes_may_make_the_file_at_the_same_moment(tmp_path, start_
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_file_with_overwritten_bytes_reads_as_written_or_as_damaged(journal, make, seed):
+def test_a_file_with_overwritten_bytes_is_read_correctly_or_reported_as_damaged(journal, make, seed):
     chance = random.Random(seed)
     journal.create(make.info())
     make.write(journal, 5)
-    whole = journal.rows("r1")
+    intact = journal.rows("r1")
     journal.close()
     data = bytearray(journal.path.read_bytes())
     for _ in range(chance.choice((1, 3, 30))):
@@ -409,9 +409,9 @@ def test_a_file_with_overwritten_bytes_reads_as_written_or_as_damaged(journal, m
     again = None
     try:
         again = SqliteJournal(journal.path)
-        assert again.rows("r1") == whole
+        assert again.rows("r1") == intact
     except JournalDamaged as error:
-        assert error.sound == whole[: len(error.sound)]
+        assert error.sound == intact[: len(error.sound)]
     except (JournalError, Unknown):
         pass  # the head of the file, or the list of runs
     finally:

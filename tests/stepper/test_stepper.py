@@ -27,7 +27,7 @@ def observe(step: Act, text: str = "obs") -> Message:
     return Message("tool", f"{text} {step.call.name}", (), step.call.id, step.call.name)
 
 
-def test_a_step_is_pending_until_it_is_fed_and_nothing_else_moves() -> None:
+def test_a_step_is_pending_until_it_is_fed_and_nothing_else_changes() -> None:
     stepper = Stepper(react("hello"))
     (first,) = stepper.pending
     assert type(first.step) is Think and stepper.pending == [first]
@@ -44,7 +44,7 @@ def test_feeding_a_step_twice_is_an_error_and_changes_nothing() -> None:
     assert stepper.pending[0].step == Conclude("x")
 
 
-def test_several_calls_become_lanes_whose_results_come_back_in_call_order() -> None:
+def test_several_calls_become_lanes_whose_results_are_returned_in_call_order() -> None:
     stepper = Stepper(react("hello"))
     stepper.feed(stepper.pending[0], Reply("", (Call("a", {}, "1"), Call("b", {}, "2"))))
     first, second = stepper.pending
@@ -77,21 +77,21 @@ def play(stepper: Stepper, backwards: bool = False) -> dict[tuple[str, int], Rec
     return recorded
 
 
-def test_nested_engines_and_lanes_have_paths_of_their_own() -> None:
+def test_nested_engines_and_lanes_have_their_own_paths() -> None:
     stepper = Stepper(outer())
     recorded = play(stepper)
     assert list(recorded) == [(".1", 0), (".2", 0), ("[0.0]", 0), ("[0.1]", 0), ("[0.2]", 0), ("", 1)]
     assert stepper.answer is not None and stepper.answer.text == "one:r.1 two:r.2 l0:r[0.0] r[0.1] l2:r[0.2]"
 
 
-def test_a_replay_gives_the_same_answer_whatever_the_order_of_completion() -> None:
+def test_a_replay_gives_the_same_answer_in_any_order_of_completion() -> None:
     recorded = play(Stepper(outer()), backwards=True)
     again = Stepper(outer())
     again.replay(dict(reversed(recorded.items())))
     assert again.answer is not None and again.answer.text == "one:r.1 two:r.2 l0:r[0.0] r[0.1] l2:r[0.2]"
 
 
-def test_a_replay_stops_at_the_first_step_of_another_identity_and_says_where() -> None:
+def test_a_replay_stops_at_the_first_different_step_and_says_where() -> None:
     recorded = play(Stepper(outer()))
     recorded[(".2", 0)].step = Think(Chat.of("two"), role="plan")
     again = Stepper(outer())
@@ -124,7 +124,7 @@ def twice(step: Any, memory: dict[str, Any]) -> Any:
     return first + (yield Think(step.chat + first, role=f"again {memory['seen']}"))
 
 
-def test_an_around_may_take_further_steps_and_keeps_a_memory_for_each_frame() -> None:
+def test_an_around_may_yield_further_steps_and_has_a_memory_for_each_frame() -> None:
     def engine() -> Any:
         for _ in range(2):
             yield Think(Chat.of("q"))
@@ -166,7 +166,7 @@ def test_an_around_can_finish_the_run_early() -> None:
     assert stepper.pending == []
 
 
-def test_what_comes_back_in_another_lane_after_the_end_changes_nothing() -> None:
+def test_results_of_other_lanes_are_ignored_after_the_end() -> None:
     def stop(step: Any, memory: dict[str, Any]) -> Any:
         raise Finish((yield step).text)
 
@@ -196,9 +196,9 @@ def raises() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("engine", "says"), [(bad_step, "yields steps"), (bad_end, "returns an Answer"), (raises, "KeyError")]
+    ("engine", "says"), [(bad_step, "yields steps"), (bad_end, "must return Answer"), (raises, "KeyError")]
 )
-def test_an_engine_that_breaks_the_protocol_is_an_error_that_says_how(engine: Any, says: str) -> None:
+def test_an_engine_that_violates_the_protocol_is_an_error_that_says_how(engine: Any, says: str) -> None:
     stepper = Stepper(engine())
     for pending in stepper.pending:
         stepper.feed(pending, Reply("r"))
@@ -217,7 +217,7 @@ def test_only_the_answer_of_the_outermost_engine_is_proposed() -> None:
     assert stepper.answer is not None and stepper.answer.text == "yes"
 
 
-def test_an_engine_is_begun_again_with_its_answer_and_what_came_back_for_it() -> None:
+def test_an_engine_is_started_again_with_its_answer_and_the_message_that_came_back() -> None:
     stepper = Stepper(react("q"), begin_again=react)
     stepper.feed(stepper.pending[0], Reply("yes", answer="yes"))
     stepper.feed(stepper.pending[0], user("and now?"))
@@ -226,14 +226,14 @@ def test_an_engine_is_begun_again_with_its_answer_and_what_came_back_for_it() ->
     assert [message.text for message in pending.step.chat] == ["q", "yes", "and now?"]
 
 
-def test_an_engine_that_concludes_by_itself_is_told_how_to_end() -> None:
+def test_an_engine_that_yields_a_conclude_is_told_how_to_end() -> None:
     def engine() -> Any:
         yield Conclude("x")
 
     assert "return Answer" in str(Stepper(engine()).error)
 
 
-def test_parts_start_when_what_they_need_is_there_and_no_more_at_once_than_the_limit() -> None:
+def test_parts_start_when_their_inputs_are_available_and_never_more_than_the_limit() -> None:
     def engine() -> Any:
         both = After((1, 2), lambda one, two: sub(f"{one.text} and {two.text}"))
         results = yield All((both, sub("one"), sub("two"), After((0,), lambda both: f"after {both.text}")), limit=1)
@@ -248,7 +248,7 @@ def test_parts_start_when_what_they_need_is_there_and_no_more_at_once_than_the_l
     assert stepper.pending[0].step.answer == "one:r and two:r:r, after one:r and two:r:r"
 
 
-def test_values_that_cross_the_yield_are_never_changed() -> None:
+def test_values_that_cross_a_yield_are_never_changed() -> None:
     stepper = Stepper(react("hello"))
     reply = Reply("t", (Call("a", {"x": [1]}, "1"),))
     step = stepper.pending[0].step

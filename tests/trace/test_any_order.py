@@ -1,4 +1,4 @@
-"""Whatever a person does in whatever order: a run read back from its rows stands where the run stands."""
+"""Whatever a person does, and in whatever order: a run that is read back from its rows is at the same position."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add(a: int, b: int) -> int:
 
 
 def model(request: Request) -> Reply:
-    """Ask for one call, for three at once, and so on, and answer after some turns; the same chat, the same reply."""
+    """Reply with one call, then with three at once, and so on, and answer after some turns; depends only on the chat."""
     turn = sum(message.role == "assistant" for message in request.chat)
     if turn >= 4:
         return Reply(f"answer after {len(request.chat)} messages")
@@ -79,13 +79,13 @@ def position(trace: Trace) -> dict[str, Any]:
 
 @settings(max_examples=150)
 @given(st.lists(st.tuples(st.sampled_from(VERBS), st.integers(0, 30)), max_size=25))
-def test_a_run_read_back_stands_where_the_run_stands(deeds: list[tuple[str, int]]) -> None:
+def test_a_run_that_is_read_back_is_at_the_same_position(deeds: list[tuple[str, int]]) -> None:
     run = Agent(model, [add], journal="memory", dialect="native").start("q", paused=True)
     for verb, n in deeds:
         try:
             run = act(run, verb, n)
         except UsageError:
-            pass  # it makes no sense just now, and says so; nothing may have changed
+            pass  # it is not possible now, and the error says so; nothing may have changed
         mine = run.trace
         again = Trace(mine.run, mine._begin, mine._arounds)
         again.load(mine.journal.rows(mine.run))  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""A run's line through its tree, driven by hand: results come from the test."""
+"""The line of a run through its tree, driven by hand: the test provides the results."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def heard(trace: Trace) -> list[str]:
     return [message.text for message in trace.pending[0].step.chat]  # type: ignore[union-attr]
 
 
-def test_lanes_are_listed_in_call_order_and_their_results_reach_the_engine_in_it() -> None:
+def test_lanes_are_listed_in_call_order_and_the_engine_gets_their_results_in_that_order() -> None:
     trace = with_a_batch()
     assert [entry.kind for entry in trace.line] == ["begin", "think", "act", "act"]
     assert [entry.path for entry in trace.line] == ["", "", "[1.0]", "[1.1]"]
     assert heard(trace) == ["task", "both", "one", "two"]
 
 
-def test_an_edit_in_one_lane_keeps_what_was_done_in_the_lanes_beside_it() -> None:
+def test_an_edit_in_one_lane_keeps_the_entries_of_parallel_lanes() -> None:
     trace = with_a_batch()
     fresh = trace.edit(trace.line.entries[2], observation(ONE, "ONE"), author="human", reason="wrong", at=0)
     assert heard(trace) == ["task", "both", "ONE", "two"]
@@ -88,12 +88,12 @@ def test_undo_and_redo_go_over_edits_and_steps_one_at_a_time() -> None:
         trace.redo()
 
 
-def test_undo_at_the_beginning_says_that_there_is_nothing() -> None:
+def test_undo_at_the_start_says_that_there_is_nothing_to_undo() -> None:
     with pytest.raises(UsageError, match="not taken a step"):
         begun().undo()
 
 
-def test_a_reloaded_trace_stands_where_the_first_stood_and_undoes_the_same() -> None:
+def test_a_reloaded_trace_is_at_the_same_position_and_undoes_the_same() -> None:
     journal = Rows()
     first = with_a_batch(journal)
     first.edit(first.line.entries[2], observation(ONE, "ONE"), author="human", reason="", at=0)
@@ -123,14 +123,14 @@ def test_an_injected_message_reaches_the_next_think_once_and_stays() -> None:
     assert trace.to_perform(trace.pending[0]) is trace.pending[0].step
 
 
-def test_several_injections_are_numbered_in_one_message() -> None:
+def test_several_injected_messages_are_numbered_in_one_message() -> None:
     trace = begun()
     trace.inject("a", "first")
     trace.inject("b", "second")
     assert trace.to_perform(trace.pending[0]).chat[-1].text == "[USER INTERRUPT] 1. first\n2. second"  # type: ignore[union-attr]
 
 
-def test_an_undone_delivery_is_delivered_again_and_one_on_another_branch_is_not() -> None:
+def test_an_undone_delivery_is_repeated_and_one_on_another_branch_does_not_count() -> None:
     trace = begun()
     commit(trace, Reply("act", (ONE,)))
     trace.inject("k", "hurry")
@@ -143,7 +143,7 @@ def test_an_undone_delivery_is_delivered_again_and_one_on_another_branch_is_not(
     assert trace.unheard() == []
 
 
-def test_what_was_said_at_an_entry_stays_said_when_that_entry_is_edited_and_edited_again() -> None:
+def test_a_message_injected_at_an_entry_stays_when_the_entry_is_edited_again_and_again() -> None:
     journal = Rows()
     trace = begun(journal)
     commit(trace, Reply("act", (ONE,)))
@@ -154,14 +154,14 @@ def test_what_was_said_at_an_entry_stays_said_when_that_entry_is_edited_and_edit
     reloaded = Trace("r", lambda chat: react(chat or "task"), (), journal)  # type: ignore[arg-type]
     reloaded.load(list(journal.kept))
     reloaded.rebuild()
-    for each in (trace, reloaded):
-        step = each.to_perform(each.pending[0])
+    for current in (trace, reloaded):
+        step = current.to_perform(current.pending[0])
         assert [m.text for m in step.chat][-2:] == ["1", "[USER INTERRUPT] hurry"]  # type: ignore[union-attr]
     trace.edit(trace.line.entries[1], Reply("act", (TWO,)), author="human", reason="", at=0)
     assert trace.unheard() == []
 
 
-def test_a_recalled_message_never_arrives_and_a_heard_one_cannot_be_recalled() -> None:
+def test_a_recalled_message_never_arrives_and_one_that_was_seen_cannot_be_recalled() -> None:
     trace = begun()
     trace.inject("k", "hurry")
     trace.recall("k")
@@ -180,7 +180,7 @@ def test_a_message_that_no_model_has_seen_is_answered_before_the_end() -> None:
     assert heard(trace)[-1] == "[USER INTERRUPT] and now?" and trace.unheard() == []
 
 
-def test_a_call_that_began_and_never_ended_is_uncertain_after_a_reload() -> None:
+def test_a_call_that_began_but_never_ended_is_uncertain_after_a_reload() -> None:
     journal = Rows()
     first = begun(journal)
     commit(first, Reply("act", (ONE,)))
@@ -194,7 +194,7 @@ def test_a_call_that_began_and_never_ended_is_uncertain_after_a_reload() -> None
     assert second.begun == {}
 
 
-def test_another_engine_keeps_what_agrees_and_leaves_the_rest_as_a_branch() -> None:
+def test_another_engine_keeps_the_matching_entries_and_leaves_the_rest_as_a_branch() -> None:
     journal = Rows()
     first = with_a_batch(journal)
     second = Trace("r", lambda chat: react(chat or "task", max_iterations=1), (), journal)  # type: ignore[arg-type]

@@ -112,8 +112,8 @@ def test_the_forecast_of_a_fork_is_shown_until_it_continues(view: View) -> None:
     viewed = view(paused(calling("price", item="tea"), "done", "done", tools=[price]))
     viewed.settle("step", "step")
     fork = view(viewed.run.fork(1))
-    assert "1 recorded step is re-used" in fork.screen.head["forecast"]
+    assert "1 recorded step is reused" in fork.screen.head["forecast"]
     fork.settle("step")
     assert fork.screen.head["forecast"] == ""
     fork.settle("undo")
-    assert "1 recorded step is re-used" in fork.screen.head["forecast"]
+    assert "1 recorded step is reused" in fork.screen.head["forecast"]
