@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """The command line as a person uses it: exit codes, and what is printed to stdout and to stderr."""
-=======
-"""The command line, as a person uses it: real processes, exit codes, and what is printed where."""
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ from agentkit.cli import app
 
 
 def agentkit(*arguments: str) -> tuple[int, str, str]:
-<<<<<<< HEAD
     """Return the exit code, the standard output and the standard error of a command."""
     finished = CliRunner().invoke(app, list(arguments))
     return finished.exit_code, finished.stdout, finished.stderr
@@ -25,14 +20,6 @@ def agentkit(*arguments: str) -> tuple[int, str, str]:
 
 def test_a_run_in_a_new_process_prints_the_answer_and_the_debug_lines() -> None:
     command = [
-=======
-    done = CliRunner().invoke(app, list(arguments))
-    return done.exit_code, done.stdout, done.stderr
-
-
-def test_a_run_in_its_own_process_prints_the_answer_and_the_debug_lines() -> None:
-    arguments = [
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
         sys.executable,
         "-m",
         "agentkit.cli",
@@ -46,15 +33,9 @@ def test_a_run_in_its_own_process_prints_the_answer_and_the_debug_lines() -> Non
         "--max-steps",
         "5",
     ]
-<<<<<<< HEAD
     finished = subprocess.run(command, capture_output=True, text=True)
     assert finished.returncode == 0 and "391" in finished.stdout
     assert finished.stderr.splitlines() == [
-=======
-    done = subprocess.run(arguments, capture_output=True, text=True)
-    assert done.returncode == 0 and "391" in done.stdout
-    assert done.stderr.splitlines() == [
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
         "DEBUG: ReAct: tools count = 7",
         "DEBUG: ReAct: step=1, tool_calls=0, max=5",
         "DEBUG: ReAct: tool_calls in response = 1",
@@ -67,11 +48,7 @@ def test_a_run_in_its_own_process_prints_the_answer_and_the_debug_lines() -> Non
     ]
 
 
-<<<<<<< HEAD
 def test_the_echo_model_repeats_the_task() -> None:
-=======
-def test_the_echo_model_repeats_the_question() -> None:
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
     assert agentkit("run", "hello", "-m", "echo") == (0, "hello\n", "")
 
 
@@ -97,11 +74,7 @@ def test_the_lines_of_a_listing_are_not_broken() -> None:
 
 
 @pytest.mark.parametrize(
-<<<<<<< HEAD
     ("arguments", "error"),
-=======
-    ("arguments", "says"),
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
     [
         (("run", "x", "-m", "ofline"), "did you mean 'offline'?"),
         (("run", "x", "-e", "recat"), "did you mean 'react'?"),
@@ -111,26 +84,16 @@ def test_the_lines_of_a_listing_are_not_broken() -> None:
         (("replay", "nothing"), "there is no run whose id begins with 'nothing'"),
     ],
 )
-<<<<<<< HEAD
 def test_a_mistake_is_reported_in_one_line_with_what_to_do(arguments: tuple[str, ...], error: str) -> None:
     code, stdout, stderr = agentkit(*arguments)
     assert (code, stdout) == (1, "") and error in stderr and len(stderr.splitlines()) == 1
-=======
-def test_a_mistake_is_one_line_that_says_what_to_do(arguments: tuple[str, ...], says: str) -> None:
-    code, out, err = agentkit(*arguments)
-    assert (code, out) == (1, "") and says in err and len(err.splitlines()) == 1
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
 
 
 def test_the_version_is_printed() -> None:
     assert agentkit("version")[1].startswith("0.")
 
 
-<<<<<<< HEAD
 def test_the_version_is_also_an_option_and_the_package_can_be_executed() -> None:
-=======
-def test_the_version_is_also_an_option_and_the_package_can_be_run() -> None:
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
     assert agentkit("--version") == agentkit("version")
     finished = subprocess.run([sys.executable, "-m", "agentkit", "--version"], capture_output=True, text=True)
     assert (finished.returncode, finished.stdout) == (0, agentkit("version")[1])

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Plain text: deterministic, complete enough for debugging, and without characters that a terminal interprets."""
-=======
-"""Plain text: deterministic, complete enough for debugging, and without control characters."""
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
 
 from __future__ import annotations
 
@@ -49,7 +45,6 @@ def test_a_run_shows_its_trace() -> None:
 
 
 def test_a_paused_run_shows_the_next_step_and_who_edited_what() -> None:
-<<<<<<< HEAD
     run = finished_run()
     run.edit(2, text="sun", reason="looked out of the window")
     assert "Observation  sun  [edited by human: looked out of the window]" in repr(run)
@@ -57,15 +52,6 @@ def test_a_paused_run_shows_the_next_step_and_who_edited_what() -> None:
 
 
 def test_every_value_has_a_repr_without_ids_times_and_addresses() -> None:
-=======
-    held = run()
-    held.edit(2, text="sun", reason="looked out of the window")
-    assert "Observation  sun  [edited by human: looked out of the window]" in repr(held)
-    assert repr(held).endswith("  > next: think (thought)") and repr(held).startswith("Run paused")
-
-
-def test_every_object_has_a_repr_without_ids_times_and_addresses() -> None:
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
     shown = [
         repr(finished_run()[2]),
         repr(finished_run().agent),
@@ -84,19 +70,11 @@ def test_every_object_has_a_repr_without_ids_times_and_addresses() -> None:
 
 
 @pytest.mark.parametrize("hostile", ["\x1b[2J", "a\rb", "\u202egnp.exe", "\ud800", "\x07"])
-<<<<<<< HEAD
 def test_a_line_contains_no_characters_that_a_terminal_interprets(hostile: str) -> None:
     assert hostile not in one_line(f"x{hostile}y") and one_line(f"x{hostile}y").encode()
 
 
 def test_a_long_text_is_truncated_with_a_note() -> None:
-=======
-def test_a_text_never_contains_control_characters(hostile: str) -> None:
-    assert hostile not in one_line(f"x{hostile}y") and one_line(f"x{hostile}y").encode()
-
-
-def test_a_long_text_is_cut_with_a_note_of_how_much() -> None:
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
     assert one_line("x" * 1000) == "x" * 200 + "… (+800 characters)"
 
 

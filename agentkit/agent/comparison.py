@@ -93,15 +93,9 @@ class Comparison:
     def __repr__(self) -> str:
         parts = [
             f"Comparison: {one_line(self.task, 100)}",
-<<<<<<< HEAD
             to_text(self.totals(), cell_width=WIDTH, max_rows=MOST),
             self.difference,
             to_text(self.steps(), cell_width=WIDTH, max_rows=MOST),
-=======
-            *_columns(self.totals()),
-            self.difference,
-            *_columns(self.steps()),
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
         ]
         return "\n".join(parts)
 
@@ -201,14 +195,3 @@ def _line(entry: Entry) -> str:
     if entry.kind == "end":
         return one_line(entry.result.answer)
     return one_line(step.answer if entry.kind == "conclude" else f"{step.question} → {entry.result}")
-<<<<<<< HEAD
-=======
-
-
-def _columns(table: Table) -> list[str]:
-    """Return a table as lines of plain text in columns."""
-    rows = [[one_line(cell, WIDTH) for cell in row] for row in [table.header, *table.rows[:MOST]]]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    written = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return written + ([f"… and {len(table.rows) - MOST} more"] if len(table.rows) > MOST else [])
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0

@@ -100,11 +100,7 @@ _Pressed.__name__ = _Pressed.__qualname__ = "KeyboardInterrupt"
 
 
 def interrupt(thread: int) -> None:
-<<<<<<< HEAD
     """Raise KeyboardInterrupt in another thread, if an engine computes in it now."""
-=======
-    """Raise KeyboardInterrupt in another thread, if it is in foreign code now."""
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
     frame = sys._current_frames().get(thread)
     while frame is not None and frame.f_code is not engine.__code__:
         frame = frame.f_back

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """The constructor of document 003: a workflow made of an inference client and two callables."""
-=======
-"""The workflow class of document 003: it is constructed from an inference client and two callables."""
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
 
 from __future__ import annotations
 
@@ -20,17 +16,10 @@ from agentkit.tools.sources import source
 class ReActWorkflow:
     """A loop that thinks and calls tools until the model asks for no more calls.
 
-<<<<<<< HEAD
     `engine` is a client with `complete(system_prompt, user_query, messages, tools)`; `get_tool_schemas` and `execute_tool`
     are callables, which may be asynchronous. The caller's list of messages is not changed. The model sees its last
     `retained_turns` turns, and each request is limited to about `max_tokens`. `step_count` and `tool_calls_count` are those
     of the last run, and `last_run` is the run itself. Raises `ValueError` if a number is out of range.
-=======
-    `engine` is a client with `complete(system_prompt, user_query, messages, tools)`; `get_tool_schemas` and
-    `execute_tool` are callables, asynchronous or not. The caller's list of messages is not changed: the model is shown
-    the last `retained_turns` turns of it, and each request is limited to about `max_tokens`. `step_count` and
-    `tool_calls_count` are those of the last run. Raises `ValueError` if a number is out of range.
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
     """
 
     def __init__(
@@ -49,24 +38,15 @@ class ReActWorkflow:
             [source(get_tool_schemas, execute_tool)],
             journal="memory",
             max_tool_calls=max_tool_calls,
-<<<<<<< HEAD
-            compact=whole("max_tokens", max_tokens, 100),
-            window=whole("retained_turns", retained_turns) + 1,  # the new turn counts too
-=======
             compact=require_int("max_tokens", max_tokens, 100),
-            window=require_int("retained_turns", retained_turns) + 1,  # and the turn that begins now
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
+            window=require_int("retained_turns", retained_turns) + 1,  # the new turn counts too
         )
         self.verbose = verbose
         self.last_run: Run | None = None
         self.step_count = self.tool_calls_count = 0
 
     async def run(self, task: str, system_prompt: str = "", messages: Any = ()) -> str:
-<<<<<<< HEAD
         """Work on a task, and return the answer. Raises whatever the client raised."""
-=======
-        """Run a task and return the answer. Raises the error that the client raised, if any."""
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
         chat = Chat.of([*([system(system_prompt)] if system_prompt else []), *messages]) + task
         self.last_run = self.agent.start(chat, paused=True)
         if self.verbose:

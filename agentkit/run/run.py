@@ -417,13 +417,8 @@ class Run(Displayed):
             raise
 
     def _until_over(self) -> Callable[[], str]:
-<<<<<<< HEAD
-        """Return what says "pause" as soon as a nested engine that is at work has returned; else as `_until_batch`."""
-        frame = next((pending.path for pending in self.pending), "")
-=======
         """Return a function that says "pause" when the nested engine in progress has returned; else `_until_batch`."""
-        frame = self.pending[0].path if self.pending else ""
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
+        frame = next((pending.path for pending in self.pending), "")
         if "." not in frame.rpartition("]")[2]:
             return self._until_batch()
         inner = (f"{frame}.", f"{frame}[")

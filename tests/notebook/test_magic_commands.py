@@ -118,25 +118,14 @@ def test_undo_and_redo_delete_nothing(paused: Any) -> None:
     assert paused.value("trace()") == "['begin', 'think', 'act', 'think']"
 
 
-<<<<<<< HEAD
 def test_fork_starts_a_second_run_which_becomes_the_current_one(paused: Any) -> None:
     paused.run("%agent play --wait\nfirst = agent_run")
-    assert "re-used" in paused.run("%agent fork 2 -o other").text
+    assert "reused" in paused.run("%agent fork 2 -o other").text
     assert paused.value("agent_run is other, other is not first, len(other)") == "True True 3"
     paused.run("%agent play --wait")
     assert paused.value("first.answer, other.answer") == "It is 3.2. It is 3.5."
     paused.run("swapped = %agent fork 1 -r first -m echo -t price")
     assert paused.value("repr(swapped.agent)") == "Agent(model='echo', engine='react', tools=[price])"
-=======
-def test_fork_begins_a_second_run_which_is_then_the_current_one(held: Any) -> None:
-    held.run("%agent play --wait\nfirst = agent_run")
-    assert "reused" in held.run("%agent fork 2 -o other").text
-    assert held.value("agent_run is other, other is not first, len(other)") == "True True 3"
-    held.run("%agent play --wait")
-    assert held.value("first.answer, other.answer") == "It is 3.2. It is 3.5."
-    held.run("swapped = %agent fork 1 -r first -m echo -t price")
-    assert held.value("repr(swapped.agent)") == "Agent(model='echo', engine='react', tools=[price])"
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0
 
 
 def test_break_pauses_before_a_tool(paused: Any) -> None:

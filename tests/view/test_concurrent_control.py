@@ -186,13 +186,8 @@ def buying(task: Any) -> Any:
 def test_a_call_of_the_engine_itself_is_distinguished_from_one_that_a_thought_asked_for(view: View) -> None:
     viewed = view(paused("done", engine=buying, tools=[price]))
     assert [step["own"] for step in viewed.screen.head["pending"]] == [True]
-<<<<<<< HEAD:tests/view/test_concurrent_control.py
-    with pytest.raises(LookupError, match="the engine did"):
-        viewed.execute("edit", entry=None, change={"arguments": {"item": "cake"}})
-=======
     with pytest.raises(LookupError, match="the engine calls"):
-        viewed.do("edit", entry=None, change={"arguments": {"item": "cake"}})
->>>>>>> 53c8fe9bae653e2b236cf5fd52a97d92d3ee79c0:tests/view/test_both_hands.py
+        viewed.execute("edit", entry=None, change={"arguments": {"item": "cake"}})
     viewed = view(paused(BOTH, tools=[price]))
     viewed.settle("step")
     assert [step["own"] for step in viewed.screen.head["pending"]] == [False, False]
