@@ -219,7 +219,7 @@ def test_the_terminal_lists_the_models_and_why_one_was_chosen(monkeypatch: pytes
     monkeypatch.setenv("AGENTKIT_LOCAL", address)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-0123456789abcdef0123")
     text = " ".join(CliRunner().invoke(cli.app, ["models"]).stdout.split())
-    assert f"* {address}#qwen3-8b answers when no -m is given" in text and "answers on this machine" in text
+    assert f"* {address}#qwen3-8b is used without -m" in text and "answers on this machine" in text
     assert "OPENAI_API_KEY is set, and is billed for it" in text and "needs a key: ANTHROPIC_API_KEY" in text
     assert "sk-proj" not in text
 

@@ -21,6 +21,8 @@ from agentkit.models.openai import OpenAI
 from agentkit.models.tape import Tape, pieces_of
 from agentkit.models.transport.retries import Retries
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-proj-abcdefghij0123456789abcdefghij"
 QUICK = Retries(2, first=0.01)
 
@@ -262,7 +264,6 @@ TEST = """
 from agentkit import Agent
 from agentkit.models.openai import OpenAI
 
-pytestmark = pytest.mark.slow
 
 def ask(task):
     import os
