@@ -7,6 +7,10 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 HEAD = """
     import json, os, signal, threading, time
     from agentkit import Agent, Call, Loop, Reply, tool

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from textwrap import indent
 
+import pytest
 from browser.pages import Notebook
 from browser.servers import marimo
 from browser.views import SHOP, View
 from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_cell_shows_the_live_view_and_a_click_steps_the_run(
@@ -27,9 +30,6 @@ def test_a_cell_shows_the_live_view_and_a_click_steps_the_run(
 
 MARIMO = """
 import marimo
-import pytest
-
-pytestmark = pytest.mark.slow
 
 app = marimo.App()
 

@@ -19,6 +19,8 @@ from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 from agentkit.tools.tool import Tool
 
+pytestmark = pytest.mark.slow
+
 TOUCH = "open('canary', 'w')"
 HOSTILE = {
     "quotes": f"'); {TOUCH} #\"); {TOUCH} #",

@@ -16,6 +16,8 @@ from agentkit.core.messages import message_from_dict
 from agentkit.export import data_of_notebook, html, markdown, to_html, to_json, to_markdown, to_notebook
 from agentkit.models.scripted import Scripted
 
+pytestmark = pytest.mark.slow
+
 
 def native_run(line: dict[str, Any]) -> Run:
     agent = Agent(native_model(line), native_tools(line), journal="memory")

@@ -10,6 +10,8 @@ import pytest
 from agentkit.journal import Note
 from agentkit.journal.sqlite import SqliteJournal
 
+pytestmark = pytest.mark.slow
+
 WRITE = """
 journal.create(make.info())
 chat = Chat.of("the task")

@@ -20,6 +20,8 @@ from agentkit.models.remote import Remote
 from agentkit.models.stream_collector import StreamCollector, collect
 from agentkit.models.transport.stream_reader import StreamReader
 
+pytestmark = pytest.mark.slow
+
 OPENAI, ANTHROPIC = OpenAI("m", api_key="none"), Anthropic("m", api_key="none")
 ASKED = Request(Chat.of("q"), dialects.get("native"))
 SIZES = (0, 1, 7, 333)
