@@ -28,7 +28,7 @@ const KINDS: { [kind in Kind]: KindText } = {
   repeat: { name: "Repeated call", event: "a call is repeated" },
   when: { name: "Condition", event: "a condition is true", value: "Python expression of entry" },
 };
-const EXAMPLE_CONDITION = 'entry.kind == "act" and not entry.result[0].ok';
+const EXAMPLE_CONDITION = 'entry.kind == "act" and not entry.result.ok';
 
 export function Breakpoints({ store }: { store: Store }): JSX.Element {
   const { breakpoints } = useHead(store);
