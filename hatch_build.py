@@ -1,7 +1,7 @@
 """Build the front end together with the package.
 
-Nothing is done where it is newer than its sources, or has none beside it: that is how a source archive is installed. Else
-npm is used, and where there is none the build asks for node's wheel, so that `pip install .` works on any machine.
+Nothing is done where it is newer than its sources, or has none beside it: that is how a source archive is installed.
+Else npm is used, and where there is none the build asks for node's wheel, so that `pip install .` works on any machine.
 """
 
 from __future__ import annotations

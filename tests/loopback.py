@@ -97,7 +97,9 @@ class Loopback:
                     self.open -= 1
 
     def wait_closed(self, seconds: float = 10.0) -> bool:
-        """Wait until all connections are closed, and return whether they are; a stalling act keeps its own open for longer."""
+        """Wait until all connections are closed, and return whether they are; a stalling act keeps its own open for
+        longer.
+        """
         end = time.monotonic() + seconds
         while self.open and time.monotonic() < end:
             time.sleep(0.005)

@@ -176,7 +176,7 @@ def test_without_output_there_is_no_object() -> None:
     assert result.output is None and len(model.requests[0]["messages"]) == 1
 
 
-# -- export and load -----------------------------------------------------------------------------------------------------
+# -- export and load ---------------------------------------------------------------------------------------------------
 
 
 def test_a_resumed_run_still_checks_the_type_of_its_answer(tmp_path: Path) -> None:

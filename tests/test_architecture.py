@@ -16,7 +16,8 @@ ROOMS = (
     *("gates", "runtime", "export", "run", "agent", "view", "notebook", "integrations", "cli", "__init__", "__main__"),
 )
 
-# Rooms that decide and never perform: no I/O, no clock, no threads, no randomness. Finding engines by name is the exception.
+# Rooms that decide and never perform: no I/O, no clock, no threads, no randomness. Finding engines by name is the
+# exception.
 PURE, EXCEPTIONS = {"errors", "engines", "around", "stepper"}, {"engines.registry"}
 PURE_ROOMS = {*PURE, "core", "models", "tools"}  # of models and tools, they use only plain data
 PURE_LIBRARY = {

@@ -200,7 +200,7 @@ def test_an_invalid_step_is_an_engine_error_that_names_the_mistake(step: Callabl
         assert run.status == "failed" and says in str(run.result.error)
 
 
-# -- runs that can only be read ------------------------------------------------------------------------------------------
+# -- runs that can only be read ----------------------------------------------------------------------------------------
 
 
 def test_a_run_without_one_of_its_tools_can_be_changed_but_not_driven() -> None:

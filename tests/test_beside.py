@@ -221,7 +221,7 @@ def test_kept_entries_can_be_edited_and_the_edit_can_be_undone_after_a_resume(tm
     assert str(run) == kept
 
 
-# -- choosing the right call ---------------------------------------------------------------------------------------------
+# -- choosing the right call -------------------------------------------------------------------------------------------
 
 
 def pair(task: Any, *, tools: tuple[Any, ...] = ()) -> Engine:
@@ -315,7 +315,7 @@ def test_an_approval_that_comes_after_a_change_does_not_approve_the_changed_call
     assert run.status == "waiting" and ORDERED == []
 
 
-# -- running calls -------------------------------------------------------------------------------------------------------
+# -- running calls -----------------------------------------------------------------------------------------------------
 
 
 def test_a_running_call_is_not_repeated_when_another_is_approved_with_changes() -> None:

@@ -88,7 +88,7 @@ def test_a_run_within_its_budget_is_the_same_as_without() -> None:
     assert not events(result.run, "budget_warning")
 
 
-# -- asking a person -------------------------------------------------------------------------------------------------------
+# -- asking a person ---------------------------------------------------------------------------------------------------
 
 
 def test_in_a_notebook_the_run_waits_and_an_approval_allows_as_much_again() -> None:
@@ -149,7 +149,7 @@ def test_an_ended_run_is_still_ended_after_a_resume(tmp_path: Any) -> None:
     assert again.status == "done" and again.answer == result.answer and again.result.reason == "budget:max_model_calls"
 
 
-# -- lanes and nesting -----------------------------------------------------------------------------------------------------
+# -- lanes and nesting -------------------------------------------------------------------------------------------------
 
 
 def fan(task: Any, *, width: int = 8) -> Any:
@@ -231,7 +231,7 @@ def test_a_cap_counts_parallel_calls(tmp_path: Any) -> None:
     assert (result.tool_calls_count, result.reason) == (6, "budget:max_tool_calls")
 
 
-# -- bad input -------------------------------------------------------------------------------------------------------------
+# -- bad input ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("limit", [name for name in Budget.__dataclass_fields__ if name != "ask"])

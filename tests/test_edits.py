@@ -206,7 +206,7 @@ def test_a_fork_says_what_it_cannot_change(change: Any) -> None:
         run.fork(**change)
 
 
-# -- injection -----------------------------------------------------------------------------------------------------------
+# -- injection ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_injected_message_arrives_once_and_its_receipt_says_so() -> None:
@@ -255,7 +255,7 @@ def test_a_message_that_no_model_has_seen_at_the_end_is_reported() -> None:
         run.inject("later still")
 
 
-# -- decisions -----------------------------------------------------------------------------------------------------------
+# -- decisions ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

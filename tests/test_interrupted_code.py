@@ -137,7 +137,7 @@ def test_code_around_a_playing_run_cannot_hang_it(where: str) -> None:
         assert run.play().wait(10).answer == "done"
 
 
-# -- engines -------------------------------------------------------------------------------------------------------------
+# -- engines -----------------------------------------------------------------------------------------------------------
 
 
 @every_odd
@@ -178,7 +178,7 @@ def test_an_engine_that_raises_while_it_is_closed_can_be_undone(error: BaseExcep
         run.trace.stepper.close()
 
 
-# -- a person presses a key ------------------------------------------------------------------------------------------------
+# -- a person presses a key --------------------------------------------------------------------------------------------
 
 HEAD = """
     import json, os, signal, threading, time

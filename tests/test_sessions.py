@@ -120,7 +120,7 @@ def test_exports_show_the_earlier_turns_folded(journal: str) -> None:
     assert load(run.to_json()).answer == "134,000"
 
 
-# -- summaries -------------------------------------------------------------------------------------------------------------
+# -- summaries ---------------------------------------------------------------------------------------------------------
 
 
 def summing(request: Any) -> str:
@@ -155,7 +155,7 @@ def test_a_summary_is_written_only_once_even_after_a_resume(journal: str) -> Non
     assert again.status == "done" and again.entries[-1].step.role == "compact" and two.model.calls == 0
 
 
-# -- persons ---------------------------------------------------------------------------------------------------------------
+# -- persons -----------------------------------------------------------------------------------------------------------
 
 
 def test_facts_about_a_person_are_recalled_if_they_fit_the_task_and_for_nobody_else(journal: str) -> None:
@@ -202,7 +202,7 @@ def test_secrets_are_masked_before_they_are_remembered(journal: str, monkeypatch
     assert "verysecretvalue" not in str(one.memory.turns("s", user="ada"))
 
 
-# -- bad input -------------------------------------------------------------------------------------------------------------
+# -- bad input ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

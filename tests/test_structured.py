@@ -45,7 +45,7 @@ def asked(result: Any) -> list[tuple[str, int]]:
     return [(entry.dialect, entry.step.tags["attempt"]) for entry in result.run.entries if entry.kind == "think"]
 
 
-# -- the levels ----------------------------------------------------------------------------------------------------------
+# -- the levels --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_the_next_level_starts_without_the_failed_reply() -> None:
     assert [message["role"] for message in model.requests[1]["messages"]] == ["system", "user"]
 
 
-# -- replies -------------------------------------------------------------------------------------------------------------
+# -- replies -----------------------------------------------------------------------------------------------------------
 
 
 def test_malformed_arguments_are_repaired_without_guessing_or_left_for_the_next_level() -> None:
@@ -150,7 +150,7 @@ def test_the_call_of_the_data_function_never_reaches_a_tool() -> None:
     assert result.tool_calls_count == 0 and not any(isinstance(entry.step, Act) for entry in result.run.entries)
 
 
-# -- schemas -------------------------------------------------------------------------------------------------------------
+# -- schemas -----------------------------------------------------------------------------------------------------------
 
 
 def through(lines: list[Any], schema: Any, abilities: Abilities = TEXT, **more: Any) -> tuple[Structured | None, Any]:
@@ -223,7 +223,7 @@ def test_parse_converts_the_value_and_if_it_raises_the_attempt_has_failed() -> N
     assert "index out of range" in result.run.entries[2].step.tags["problem"]
 
 
-# -- without data --------------------------------------------------------------------------------------------------------
+# -- without data ------------------------------------------------------------------------------------------------------
 
 
 def test_the_error_is_a_value_error_that_keeps_the_raw_text_and_says_what_was_wrong() -> None:
@@ -292,7 +292,7 @@ def test_a_fallback_can_read_a_text_without_json() -> None:
     assert found and (found.value.steps, found.level, found.calls) == (["look", "leap"], "text", 2)
 
 
-# -- within a run --------------------------------------------------------------------------------------------------------
+# -- within a run ------------------------------------------------------------------------------------------------------
 
 
 def test_calls_and_tokens_are_added_up_and_recorded_in_their_entries() -> None:

@@ -41,7 +41,8 @@ _PREFIX = re.compile(
     r"sk-|xox|glpat-|gsk_|xai-|k_live_|k_test_|gh[pousr]_|npm_|r8_|hf_|github_pat_|pypi-AgE|AIza|AKIA|ASIA|eyJ"
 )
 _PEM = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----((?:[^-]|-(?!----)){0,20000}+)(-----END [A-Z0-9 ]{0,40}-----)?"
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----((?:[^-]|-(?!----)){0,20000}+)(-----END [A-Z0-9 "
+    r"]{0,40}-----)?"
 )
 _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}-{0,5}")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
@@ -50,7 +51,10 @@ _HEADER = re.compile(
     r"(?i)((?:authorization\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?(?:(?:bearer|basic|token)\s{1,3})?)|bearer\s{1,3})([A-Za-z0-9._~+/=-]{8,})"
 )
 _URL = re.compile(r"(?<=://)([^\s/:@\"'<>\[]{0,256}:)([^\s/\"'<>\[]{1,256})@")
-_NAME = r"(?:password|passwd|pwd|passphrase|secret|api[ _-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|token|credentials?)"
+_NAME = (
+    r"(?:password|passwd|pwd|passphrase|secret|api[ _-]?key|access[_-]?key|secret[_-]?key|private[_-]?key"
+    r"|token|credentials?)"
+)
 _NAMED = re.compile(
     rf"(?i)(?P<query>[?&][a-z0-9_-]{{0,32}}?)?(?P<name>{_NAME})"
     r"""(?P<is>\\?["']?\s{0,2}[=:]\s{0,2})(?:(?P<quote>\\?["'])(?P<quoted>[^"'\s\\]{4,256})(?=\\?["'])|(?P<bare>[^\s"'\\&,;<>(){}\[\]]{4,512}))"""

@@ -1,4 +1,7 @@
-"""Chain of thought. Wei et al. 2022, arXiv:2201.11903; Kojima et al. 2022, "… Zero-Shot Reasoners", arXiv:2205.11916."""
+"""Chain of thought.
+
+Wei et al. 2022, arXiv:2201.11903; Kojima et al. 2022, "… Zero-Shot Reasoners", arXiv:2205.11916.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""CRITIC. Gou et al. 2023, "… Large Language Models Can Self-Correct with Tool-Interactive Critiquing", arXiv:2305.11738."""
+"""CRITIC.
+
+Gou et al. 2023, "… Large Language Models Can Self-Correct with Tool-Interactive Critiquing", arXiv:2305.11738.
+"""
 
 from __future__ import annotations
 

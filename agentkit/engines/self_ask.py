@@ -1,4 +1,7 @@
-"""Self-Ask. Press et al. 2022, "Measuring and Narrowing the Compositionality Gap in Language Models", arXiv:2210.03350."""
+"""Self-Ask.
+
+Press et al. 2022, "Measuring and Narrowing the Compositionality Gap in Language Models", arXiv:2210.03350.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The export formats: JSON, a notebook that can be executed, Markdown, HTML, a data frame; the first two can be read back.
+"""The export formats: JSON, a notebook that can be executed, Markdown, HTML, a data frame; the first two can be read
+back.
 
-Whatever a model or a tool wrote stays text: it is escaped in every format, and executed in none. Each function is loaded
-when it is first used.
+Whatever a model or a tool wrote stays text: it is escaped in every format, and executed in none. Each function is
+loaded when it is first used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Check rows that came from outside: each value has the type that its class declares, and refers to rows that exist.
 
-A problem is described by the end of a sentence that begins with what was checked, such as "row 3 of the recording". Each
-function returns "" if there is no problem.
+A problem is described by the end of a sentence that begins with what was checked, such as "row 3 of the recording".
+Each function returns "" if there is no problem.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _exists(number: int, earlier: list[Row]) -> bool:
     return 0 < number <= len(earlier) and isinstance(earlier[number - 1], Entry)
 
 
-# -- types ---------------------------------------------------------------------------------------------------------------
+# -- types -------------------------------------------------------------------------------------------------------------
 
 
 def type_problem(value: Any, hint: Any) -> str:

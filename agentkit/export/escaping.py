@@ -1,4 +1,5 @@
-"""Text made harmless for HTML, for Markdown and for code. What comes in may be hostile; what goes out is nothing but text.
+"""Text made harmless for HTML, for Markdown and for code. What comes in may be hostile; what goes out is nothing but
+text.
 
 Rule 1: no character goes out that moves, hides or reverses others, or that ends a line invisibly.
 Rule 2: no character goes out that the format would interpret.
@@ -43,7 +44,7 @@ def escape_html(value: object, limit: int = 0) -> str:
     return html.escape(safe_text(value, limit))
 
 
-# -- Markdown ------------------------------------------------------------------------------------------------------------
+# -- Markdown ----------------------------------------------------------------------------------------------------------
 # Entities, not backslashes: no dialect of Markdown takes `&#42;` for an asterisk, and none finds formulas in it.
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>&$~|@^#=+]|(?<=[wW][wW][wW])\.|:(?=//)")

@@ -31,7 +31,7 @@ _COLOURS = {"normal": "rgba(128,128,128,.4)", "failed": "#d9534f", "edited": "#c
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-# -- fragments -----------------------------------------------------------------------------------------------------------
+# -- fragments ---------------------------------------------------------------------------------------------------------
 
 
 def run(run: RunLike) -> str:
@@ -128,7 +128,7 @@ def fragment(*pieces: str) -> str:
     return f'<div class="mathjax_ignore tex2jax_ignore">{"".join(pieces)}</div>'
 
 
-# -- a file --------------------------------------------------------------------------------------------------------------
+# -- a file ------------------------------------------------------------------------------------------------------------
 
 
 def to_html(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
@@ -143,9 +143,11 @@ def to_html(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
     document = (
         '<!DOCTYPE html>\n<html lang="en" style="color-scheme:light dark">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_CSP)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" '
+        'content="light dark">\n'
         f"<title>{title}</title>\n</head>\n"
-        '<body style="font-family:system-ui,sans-serif;line-height:1.45;max-width:60rem;margin:2rem auto;padding:0 1rem">\n'
+        '<body style="font-family:system-ui,sans-serif;line-height:1.45;max-width:60rem;margin:2rem auto;padding:0 '
+        '1rem">\n'
         f"<h1>Trace of an agent run</h1>\n<p>{escape_html(text.summary(run))}</p>\n{steps}\n{outlook}</body>\n</html>\n"
     )
     if path is not None:
@@ -153,7 +155,7 @@ def to_html(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
     return document
 
 
-# -- pieces --------------------------------------------------------------------------------------------------------------
+# -- pieces ------------------------------------------------------------------------------------------------------------
 
 
 def _entry(
@@ -209,10 +211,15 @@ def _item(item: items.Item, limits: parts.Limits) -> str:
 def frame(source: str) -> str:
     """Return an HTML page in a frame that runs no script, loads nothing, and cannot reach anything outside it."""
     document = html.escape(frame_document(source))
-    style = "width:100%;height:20em;border:1px solid rgba(128,128,128,.5);background:#fff;color-scheme:light;resize:vertical"
+    style = (
+        "width:100%;height:20em;border:1px solid rgba(128,128,128,.5);"
+        "background:#fff;color-scheme:light;resize:vertical"
+    )
     return f'<iframe sandbox="" srcdoc="{document}" style="{style}" title="HTML returned by the tool"></iframe>'
 
 
 def frame_document(source: str) -> str:
-    """Return an HTML page as the document of a sandboxed frame: it may use styles and inline images, and nothing else."""
+    """Return an HTML page as the document of a sandboxed frame: it may use styles and inline images,
+    and nothing else.
+    """
     return f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">{safe_text(source)}'

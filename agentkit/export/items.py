@@ -113,7 +113,9 @@ def _cell_text(value: Any) -> str:
 
 
 def _table_of_html(page: str) -> Table | None:
-    """Return the table of a page that is one simple table, such as the HTML of a data frame; None for any other page."""
+    """Return the table of a page that is one simple table, such as the HTML of a data frame; None for
+    any other page.
+    """
     lower = page[:_MAX_TABLE].lower()
     if len(page) > _MAX_TABLE or lower.count("<table") != 1 or "<!" in lower or "<?" in lower:
         return None

@@ -1,11 +1,12 @@
 """A run as JSON data and back: all rows of its tree, encoded as in the journal and chained by digests.
 
-    {"format": "agentkit.run", "version": 2, "run": ..., "tree": ..., "runs": [...], "line": [...], "rows": [...], "digest": ...}
+    {"format": "agentkit.run", "version": 2, "run": ..., "tree": ..., "runs": [...], "line": [...],
+     "rows": [...], "digest": ...}
 
-`runs` are the runs of the tree (`run`, `parent`, `task`, `engine`, `model`, `status`, `created`), and `line` contains the
-numbers of those rows that are the trace of `run`, in order. A row has its number `id`, its `run`, its content as the journal
-encodes it (`row`), the messages and tools that it is the first to refer to (`new`), and a `digest` of all that and of the
-row before it.
+`runs` are the runs of the tree (`run`, `parent`, `task`, `engine`, `model`, `status`, `created`), and `line` contains
+the numbers of those rows that are the trace of `run`, in order. A row has its number `id`, its `run`, its content as
+the journal encodes it (`row`), the messages and tools that it is the first to refer to (`new`), and a `digest` of all
+that and of the row before it.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ _MAX_DEPTH = 60  # what is nested more deeply stays text, so that any JSON reade
 _MAX_BYTES = 1 << 30  # of a packed recording after unpacking
 
 
-# -- writing -------------------------------------------------------------------------------------------------------------
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 
 def to_json(run: RunLike) -> dict[str, Any]:
-    """Return everything that is recorded of a run, and of the runs that share its tree, as JSON data; secrets are masked."""
+    """Return everything that is recorded of a run, and of the runs that share its tree, as JSON data; secrets are
+    masked.
+    """
     writer, records, last_digest, rows = Writer(secrets.mask), [], "", _rows(run)
     for row in rows:
         _compute_chat_digests(row)
@@ -120,7 +123,7 @@ def _chained_digest(last_digest: str, record: dict[str, Any]) -> str:
     return digest(canonical([last_digest, record["id"], record["run"], record["row"], record.get("new", [])]))
 
 
-# -- reading -------------------------------------------------------------------------------------------------------------
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 def rows_of(data: Any) -> list[Row]:
@@ -249,7 +252,7 @@ def adopt(data: Any, journal: Journal) -> str:
     return ids[data["run"]]
 
 
-# -- packing for the cell of a notebook ----------------------------------------------------------------------------------
+# -- packing for the cell of a notebook --------------------------------------------------------------------------------
 
 
 def pack(data: dict[str, Any]) -> str:

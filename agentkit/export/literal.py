@@ -17,7 +17,9 @@ def text(value: str) -> str:
 
 
 def literal(value: Any) -> str:
-    """Return JSON data as a literal. Raises `TypeError` for any other value, `ValueError` if it is nested too deeply."""
+    """Return JSON data as a literal. Raises `TypeError` for any other value, `ValueError` if it is
+    nested too deeply.
+    """
     return _literal(value, 0)
 
 

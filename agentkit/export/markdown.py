@@ -19,7 +19,7 @@ from agentkit.tools.tool import Tool
 LIMIT = parts.FRAGMENT.text
 
 
-# -- fragments -----------------------------------------------------------------------------------------------------------
+# -- fragments ---------------------------------------------------------------------------------------------------------
 
 
 def run(run: RunLike) -> str:
@@ -99,7 +99,7 @@ def branches(branches: list[list[Entry]]) -> str:
     return _document(*blocks)
 
 
-# -- a file --------------------------------------------------------------------------------------------------------------
+# -- a file ------------------------------------------------------------------------------------------------------------
 
 
 def to_markdown(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
@@ -115,7 +115,7 @@ def to_markdown(run: RunLike, path: str | os.PathLike[str] | None = None) -> str
     return document
 
 
-# -- blocks --------------------------------------------------------------------------------------------------------------
+# -- blocks ------------------------------------------------------------------------------------------------------------
 
 
 def entry_section(entry: Entry, number: int | None, limits: parts.Limits, without: tuple[str, ...] = ()) -> str:

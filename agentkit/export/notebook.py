@@ -1,4 +1,5 @@
-"""A run as a notebook that can be executed: a thought is a Markdown cell, an action is a cell that calls its tool by name.
+"""A run as a notebook that can be executed: a thought is a Markdown cell, an action is a cell that calls its tool by
+name.
 
 No text of a model or a tool becomes code: it is escaped Markdown, a literal in ASCII, an output, or packed.
 """
@@ -30,14 +31,16 @@ live = False  # True really calls the tools, and asks before any call that canno
 tools = []  # the tools to call: functions, toolboxes, or names of built-in toolboxes such as "math"'''
 
 _EXPLANATION = """\
-Each action below is a cell that calls its tool by name. By default, it returns the recorded observation, without calling a
-model or a tool. If you change the arguments of a call, it is refused, and the error shows the most similar recorded call."""
+Each action below is a cell that calls its tool by name. By default, it returns the recorded observation, without
+calling a model or a tool. If you change the arguments of a call, it is refused, and the error shows the most similar
+recorded call."""
 
 _KINDS = {"begin": "task", "think": "thought", "act": "action", "ask": "question", "conclude": "answer"}
 
 
 def to_notebook(run: RunLike, path: str | os.PathLike[str] | None = None) -> Any:
-    """Return a run as a `NotebookNode` of format 4.5 that contains its whole recording; write it to `path` if there is one.
+    """Return a run as a `NotebookNode` of format 4.5 that contains its whole recording; write it to `path` if there is
+    one.
 
     `data_of_notebook` reads it back.
     """

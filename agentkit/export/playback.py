@@ -1,6 +1,7 @@
 """Play the recorded calls of an exported notebook again, or really call the tools.
 
-The cells of the notebook contain nothing but `call(number, name, arguments)` with literals; this module provides `call`.
+The cells of the notebook contain nothing but `call(number, name, arguments)` with literals; this module provides
+`call`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _MAX_COMPARED = 1_000
 
 
 class Observation:
-    """The observation of a call: its `text`, which the model read, `ok`, and its `value`. A notebook shows it as it is."""
+    """The observation of a call: its `text`, which the model read, `ok`, and its `value`. A notebook
+    shows it as it is.
+    """
 
     def __init__(self, message: Message) -> None:
         self.message = message
@@ -70,7 +73,9 @@ def bundle(message: Message) -> dict[str, Any]:
 
 
 class Playback:
-    """The recorded calls of a run, by the number of their entry; calling it returns the observation of a recorded call."""
+    """The recorded calls of a run, by the number of their entry; calling it returns the observation of
+    a recorded call.
+    """
 
     def __init__(
         self, recorded: dict[int, tuple[Call, Message]], tools: ToolSet | None, confirm: Callable[[str], Any]
@@ -143,9 +148,9 @@ def playback(
 ) -> Playback:
     """Open the recording of an exported notebook (packed), or data returned by `to_json`.
 
-    With `live`, `tools` are really called: functions, toolboxes, or names of built-in toolboxes. Before a call that cannot
-    be undone, `confirm(call)` is asked, by default the person at the keyboard; unless it returns true, the tool is not
-    called.
+    With `live`, `tools` are really called: functions, toolboxes, or names of built-in toolboxes. Before a call that
+    cannot be undone, `confirm(call)` is asked, by default the person at the keyboard; unless it returns true, the tool
+    is not called.
     """
     data = unpack(recording) if isinstance(recording, str) else recording
     rows = rows_of(data)

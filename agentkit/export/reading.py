@@ -1,7 +1,7 @@
 """Read the recording out of an exported notebook, or refuse it and name the cell that was changed.
 
-Only the exported cells count; other cells between them, outputs and settings may be changed freely. Nothing of the notebook
-is executed.
+Only the exported cells count; other cells between them, outputs and settings may be changed freely. Nothing of the
+notebook is executed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ def _load(path: Path) -> Mapping[str, Any]:
 
 
 def _sources(cells: list[Any], expected: Any) -> dict[str, str]:
-    """Return the sources of the exported cells by name. Raises `UsageError` unless all are there, in order and unchanged."""
+    """Return the sources of the exported cells by name.
+
+    Raises `UsageError` unless all are there, in order and unchanged.
+    """
     if not isinstance(expected, list) or "recording" not in expected:
         raise UsageError("the notebook's metadata does not list its cells ('agentkit': 'cells'); export the run again")
     sources: dict[str, str] = {}

@@ -18,7 +18,10 @@ _TD = 'style="text-align:left;padding:.1em .6em;vertical-align:top"'
 
 @dataclass(slots=True)
 class Table:
-    """Rows of cells; `header` may be empty, and rows may be shorter than others. `note` is a sentence below the table."""
+    """Rows of cells; `header` may be empty, and rows may be shorter than others.
+
+    `note` is a sentence below the table.
+    """
 
     header: list[str]
     rows: list[list[str]]

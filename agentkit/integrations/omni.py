@@ -16,10 +16,11 @@ from agentkit.tools.sources import source
 class ReActWorkflow:
     """A loop that thinks and calls tools until the model asks for no more calls.
 
-    `engine` is a client with `complete(system_prompt, user_query, messages, tools)`; `get_tool_schemas` and `execute_tool`
-    are callables, which may be asynchronous. The caller's list of messages is not changed. The model sees its last
-    `retained_turns` turns, and each request is limited to about `max_tokens`. `step_count` and `tool_calls_count` are those
-    of the last run, and `last_run` is the run itself. Raises `ValueError` if a number is out of range.
+    `engine` is a client with `complete(system_prompt, user_query, messages, tools)`; `get_tool_schemas` and
+    `execute_tool` are callables, which may be asynchronous. The caller's list of messages is not changed. The model
+    sees its last
+    `retained_turns` turns, and each request is limited to about `max_tokens`. `step_count` and `tool_calls_count` are
+    those of the last run, and `last_run` is the run itself. Raises `ValueError` if a number is out of range.
     """
 
     def __init__(

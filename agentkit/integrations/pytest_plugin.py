@@ -16,14 +16,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--agentkit-tape",
         choices=("replay", "record", "auto"),
         default="replay",
-        help="replay (default): play the replies of models from tapes/ beside the test; record: record all of them again; "
-        "auto: record only those that are missing",
+        help="replay (default): play the replies of models from tapes/ beside the test; record: record all of them "
+        "again; auto: record only those that are missing",
     )
 
 
 @pytest.fixture
 def agentkit_tape(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Yield the tape of this test while it is inserted: `tapes/<test file>/<class-and-test>.json` beside the test file."""
+    """Yield the tape of this test while it is inserted: `tapes/<test file>/<class-and-test>.json`
+    beside the test file.
+    """
     from agentkit.models.tape import Tape
 
     file = Path(str(request.node.path))

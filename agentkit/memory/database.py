@@ -37,8 +37,8 @@ CREATE TABLE lessons (n INTEGER PRIMARY KEY AUTOINCREMENT, person TEXT NOT NULL,
 class Database:
     """The database in the file `path`, opened when it is first used; ":memory:" lasts as long as the object.
 
-    `timeout` is how many seconds to wait for another process that writes. Its use raises `JournalError` if the file cannot
-    be used, and `JournalTooNew` if it was written by a newer agentkit.
+    `timeout` is how many seconds to wait for another process that writes. Its use raises `JournalError` if the file
+    cannot be used, and `JournalTooNew` if it was written by a newer agentkit.
     """
 
     def __init__(self, path: str | os.PathLike[str] = IN_PROCESS, *, timeout: float = 5.0) -> None:
@@ -138,7 +138,8 @@ def _connect(path: Path, timeout: float) -> sqlite3.Connection:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise JournalError(
-            f"cannot write the memory {path}: {error.strerror}; use another path, or set AGENTKIT_HOME to another folder"
+            f"cannot write the memory {path}: {error.strerror}; use another path, or set AGENTKIT_HOME to another "
+            "folder"
         ) from error
     db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, factory=_Connection)
     try:

@@ -17,9 +17,9 @@ _MAX_SEARCHED = 1_000
 class Lessons:
     """The lessons of one person, in a file or in this process; see `LessonStore`.
 
-    `path` is a file that belongs to agentkit, such as "lessons.db"; several people and processes may share it. Without a
-    path the lessons last as long as this object. "" is the user of lessons that belong to nobody in particular. Secrets are
-    masked before anything is stored.
+    `path` is a file that belongs to agentkit, such as "lessons.db"; several people and processes may share it. Without
+    a path the lessons last as long as this object. "" is the user of lessons that belong to nobody in particular.
+    Secrets are masked before anything is stored.
     """
 
     def __init__(
@@ -51,7 +51,9 @@ class Lessons:
             db.execute(sql, (self.user, mask(task), mask(lesson), time.time()))
 
     def recall(self, task: str = "") -> list[str]:
-        """Return the newest lessons, the oldest of them first; with a task, those that share words with it, the best first."""
+        """Return the newest lessons, the oldest of them first; with a task, those that share words with it, the best
+        first.
+        """
         with self._database.reading() as db:
             sql = "SELECT task, lesson FROM lessons WHERE person = ? ORDER BY n DESC LIMIT ?"
             rows = db.execute(sql, (self.user, _MAX_SEARCHED if task else self.newest)).fetchall()[::-1]

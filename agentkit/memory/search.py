@@ -51,8 +51,8 @@ _COMMON_WORDS = frozenset(
 def rank(query: str, candidates: Iterable[tuple[str, T]], limit: int) -> list[T]:
     """Return the values of at most `limit` texts that share words with a query.
 
-    The texts with the rarest shared words come first, and of equals the later one. Only the first 10,000 characters of a
-    text count.
+    The texts with the rarest shared words come first, and of equals the later one. Only the first 10,000 characters of
+    a text count.
     """
     wanted = keywords(query)
     texts = [(keywords(text), value) for text, value in candidates]

@@ -20,8 +20,8 @@ class Memory:
     """Turns, facts and lessons in the file `path`; ":memory:" lasts as long as the object.
 
     What belongs to a person is found only under the name of that person; "" is nobody in particular. Secrets are masked
-    before anything is stored. Raises `JournalError` if the file cannot be used, `UsageError` for a name or a text that is
-    not a `str`.
+    before anything is stored. Raises `JournalError` if the file cannot be used, `UsageError` for a name or a text that
+    is not a `str`.
     """
 
     def __init__(self, path: str | os.PathLike[str] = IN_PROCESS, *, timeout: float = 5.0) -> None:
@@ -75,7 +75,9 @@ class Memory:
             return [run for (run,) in db.execute(sql, (session, user))]
 
     def summary(self, session: str, *, user: str = "") -> tuple[int, str]:
-        """Return the number of the last turn that the summary of a session covers, and its text; (0, "") without one."""
+        """Return the number of the last turn that the summary of a session covers, and its text; (0,
+        "") without one.
+        """
         require_texts(session=session, user=user)
         with self._database.reading() as db:
             sql = "SELECT upto, text FROM summaries WHERE session = ? AND person = ?"
@@ -121,7 +123,8 @@ class Memory:
         """
         require_texts(query=query, user=user)
         with self._database.reading() as db:
-            sql = """SELECT question, answer FROM turns WHERE person = ? AND answer <> '' AND (? IS NULL OR session <> ?)
+            sql = """SELECT question, answer FROM turns WHERE person = ? AND answer <> ''
+              AND (? IS NULL OR session <> ?)
               ORDER BY n DESC LIMIT ?"""
             rows = db.execute(sql, (user, except_session, except_session, _MAX_SEARCHED)).fetchall()
         turns = [f"Asked: {question}\nAnswered: {answer}" for question, answer in reversed(rows)]

@@ -13,7 +13,8 @@ from agentkit.models.stream_collector import acollect
 
 _METHODS = ("complete", "chat", "continue_chat")
 _EXPECTED = (
-    "a model is a function of one request, or an object with complete(messages), chat(messages) or continue_chat(messages), "
+    "a model is a function of one request, or an object with complete(messages), chat(messages) or "
+    "continue_chat(messages), "
     "or with complete(system_prompt=, user_query=, messages=, tools=)"
 )
 

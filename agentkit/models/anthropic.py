@@ -1,8 +1,8 @@
 """Anthropic's messages API: https://docs.anthropic.com/en/api/messages.
 
-Thinking comes in blocks that Anthropic has signed: they are shown as thought, and go back unchanged to the host that sent
-them, and to no other. Agents send the whole chat in each turn, so what the next turn will send again is marked for the
-prompt cache.
+Thinking comes in blocks that Anthropic has signed: they are shown as thought, and go back unchanged to the host that
+sent them, and to no other. Agents send the whole chat in each turn, so what the next turn will send again is marked for
+the prompt cache.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ class Messages:
         return {**body, "cache_control": CACHE, "stream": True}  # marks the end of the chat
 
     def with_settings(self, body: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the body with settings as they are, the cache marks, and room for a reply that is longer than its thinking."""
+        """Return the body with settings as they are, the cache marks, and room for a reply that is longer than its
+        thinking.
+        """
         written = {**body, **settings}
         marked = next((name for name in ("system", "tools") if isinstance(written.get(name), list)), "")
         if written.get("cache_control") and marked:  # tools precede the system, so one mark is enough for both
@@ -252,7 +254,9 @@ class MessageParser:
         yield Chunk(usage=self._usage(), finish=self.finish, opaque=self._opaque())
 
     def _missing_inputs(self) -> Iterator[Chunk]:
-        """Yield the arguments with which a call began, if no others came; those of the last call may have been cut off."""
+        """Yield the arguments with which a call began, if no others came; those of the last call may
+        have been cut off.
+        """
         is_whole = finish_reasons.is_whole(self.finish)
         for index in self._without_input:
             arguments = self._blocks[index].get("input") or {}

@@ -40,7 +40,8 @@ class CallDelta:
 
 @dataclass(slots=True)
 class Chunk:
-    """A piece of a reply. The last one carries `finish` ("stop", "tool_calls", "length" …) and, if it is known, `usage`.
+    """A piece of a reply. The last one carries `finish` ("stop", "tool_calls", "length" …) and, if it is known,
+    `usage`.
 
     `again` is the reason why the call is tried again: the chunks before it no longer count, except for their usage.
     `opaque` is what the provider wants back with the reply; `model` names the model that replies, if it is not the one
@@ -109,10 +110,10 @@ class Model(Protocol):
     """A model. It may return a whole reply, a text, chunks, or an awaitable or asynchronous form of these.
 
     A model that fails raises `ModelError` or anything else; the step then stays pending. `name` and `abilities` may be
-    missing: the name is then that of the function, and there are no abilities. If a model has `body(request)`, it returns
-    the JSON that is sent. `awaits = True` means that a call only begins something that an event loop then waits for and
-    can cancel; `limits_itself = True` that the model ends its own calls in time. Any other call is given up after ten
-    minutes.
+    missing: the name is then that of the function, and there are no abilities. If a model has `body(request)`, it
+    returns the JSON that is sent. `awaits = True` means that a call only begins something that an event loop then waits
+    for and can cancel; `limits_itself = True` that the model ends its own calls in time. Any other call is given up
+    after ten minutes.
     """
 
     name: str

@@ -25,9 +25,9 @@ class Cassette:
     """A model that plays recorded replies, and with "record" or "auto" asks `model` and records its replies.
 
     `tape` is the path of a JSON file, or a dict of the same form. A request is recognized by everything that would be
-    sent. If it was recorded several times, it gets those replies in order, and then the last one again. Secrets are masked
-    before they are stored. "record" starts the tape afresh, "auto" asks only for what is missing.
-    Raises `NotRecorded` for a request that is not on the tape, and shows the closest one that is.
+    sent. If it was recorded several times, it gets those replies in order, and then the last one again. Secrets are
+    masked before they are stored. "record" starts the tape afresh, "auto" asks only for what is missing. Raises
+    `NotRecorded` for a request that is not on the tape, and shows the closest one that is.
     """
 
     def __init__(self, tape: str | Path | dict[str, Any], model: Any = None, mode: Mode = "replay") -> None:

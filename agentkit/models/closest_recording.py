@@ -38,7 +38,9 @@ def closest(asked: dict[str, Any], recorded: list[dict[str, Any]]) -> int:
 
 
 def differences(recorded: dict[str, Any], asked: dict[str, Any]) -> list[str]:
-    """Return the differences in a few lines: first those in the messages, then those in everything else that is sent."""
+    """Return the differences in a few lines: first those in the messages, then those in everything else
+    that is sent.
+    """
     lines: list[str] = []
     old, new = _messages(recorded), _messages(asked)
     if len(old) != len(new):

@@ -17,8 +17,8 @@ from agentkit.models.scripted import in_pieces
 class Fallback:
     """Several models, asked in this order: the next one is asked when one has failed for good, after its own retries.
 
-    It has the abilities that all of them have. If the chat is too long for one, the next is not asked. The reply names the
-    model that gave it, and its problems say why the others did not. Raises the last failure, with all reasons.
+    It has the abilities that all of them have. If the chat is too long for one, the next is not asked. The reply names
+    the model that gave it, and its problems say why the others did not. Raises the last failure, with all reasons.
     """
 
     def __init__(self, models: Iterable[Any]) -> None:
@@ -47,7 +47,9 @@ class Fallback:
 
 
 class Attempts:
-    """The chunks of the model that replies, for `for` or `async for`; when the next one is asked, a chunk says so (`again`)."""
+    """The chunks of the model that replies, for `for` or `async for`; when the next one is asked, a chunk says so
+    (`again`).
+    """
 
     def __init__(self, models: list[Any], request: Request) -> None:
         self._models = models

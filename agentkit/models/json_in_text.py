@@ -1,4 +1,5 @@
-"""Find the data in a model's text: one JSON object or list, in a fence, between prose, loosely written, or without its end.
+"""Find the data in a model's text: one JSON object or list, in a fence, between prose, loosely written, or without its
+end.
 
 Rule 1: what is valid as written comes before what must be mended, and that before what must be completed.
 Rule 2: nothing is left out of an object to make it readable, and a value that was mended says how.
@@ -41,7 +42,9 @@ def extract(text: str, fits: Callable[[Any], bool] | None = None) -> Data | None
 
 
 def candidates(text: str) -> Iterator[Data]:
-    """Yield all values that may be meant, the most likely first: fences before prose; empty values and plain lists last."""
+    """Yield all values that may be meant, the most likely first: fences before prose; empty values and plain lists
+    last.
+    """
     text = text[:_MAX_CHARACTERS].strip()
     is_data_from_start = text[:1] in ("{", "[")
     unlikely: list[Data] = []

@@ -44,7 +44,9 @@ class Key:
 
 
 def find(api_key: str | Key | None, name: str) -> Key:
-    """Return the key that was passed, else the one that the environment or the keyring has under `name`, else an empty one."""
+    """Return the key that was passed, else the one that the environment or the keyring has under `name`, else an empty
+    one.
+    """
     if isinstance(api_key, Key):
         return api_key
     if api_key is not None:

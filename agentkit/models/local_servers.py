@@ -51,7 +51,8 @@ class FoundServer:
 
 
 def addresses() -> dict[str, str]:
-    """Return the servers to look for, by name: those in AGENTKIT_LOCAL or in `local` of config.toml, else the usual ones.
+    """Return the servers to look for, by name: those in AGENTKIT_LOCAL or in `local` of config.toml, else the usual
+    ones.
 
     Both hold URLs, the variable separated by commas; "none" looks for nothing.
     """
@@ -75,7 +76,9 @@ def servers() -> list[FoundServer]:
 
 
 def _is_listening(address: str) -> bool:
-    """Return whether a server accepts connections, which is known at once on this machine; on a tape, whether it was asked."""
+    """Return whether a server accepts connections, which is known at once on this machine; on a tape, whether it was
+    asked.
+    """
     if clients.is_replaying():
         return clients.inserted_tape.has(address)
     parts = urlsplit(address)

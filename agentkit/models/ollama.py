@@ -26,10 +26,11 @@ _TOP_LEVEL = ("format", "keep_alive", "logprobs", "raw", "template", "think", "t
 def Ollama(
     model: str, *, base_url: str | None = None, api_key: str | None = None, key_name: str = "", **more: Any
 ) -> Remote:
-    """Return a model of an Ollama server: the one on this machine, or that in `OLLAMA_HOST`. `more` is passed on to `Remote`.
+    """Return a model of an Ollama server: the one on this machine, or that in `OLLAMA_HOST`. `more` is passed on to
+    `Remote`.
 
-    Settings such as `num_ctx` go into its options. Unless told otherwise, Ollama reads 4,096 tokens and silently forgets
-    the beginning of a longer chat: `settings={"num_ctx": 32768}` if your machine has the memory for it.
+    Settings such as `num_ctx` go into its options. Unless told otherwise, Ollama reads 4,096 tokens and silently
+    forgets the beginning of a longer chat: `settings={"num_ctx": 32768}` if your machine has the memory for it.
     """
     default = server_url()
     address = base_of(base_url, *_SUFFIXES) if base_url else default
@@ -94,7 +95,9 @@ class ChatApi:
         return {**body, "stream": True}
 
     def with_settings(self, body: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the body with settings: those of the request at the top level, those of the model among its options."""
+        """Return the body with settings: those of the request at the top level, those of the model
+        among its options.
+        """
         top_level = {name: value for name, value in settings.items() if name in _TOP_LEVEL}
         others = {name: value for name, value in settings.items() if name not in _TOP_LEVEL}
         options = {**body.get("options", {}), **others}

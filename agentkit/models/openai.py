@@ -1,7 +1,8 @@
 """OpenAI's chat completions, and every server that speaks them: vLLM, llama.cpp, LM Studio, gateways.
 
 The API: https://platform.openai.com/docs/api-reference/chat. Servers send more than it says, and all of it is read:
-several calls under one index, names in every piece, no index, no finish reason but `[DONE]`, content as a list of parts.
+several calls under one index, names in every piece, no index, no finish reason but `[DONE]`, content as a list of
+parts.
 """
 
 from __future__ import annotations
@@ -172,7 +173,9 @@ class CompletionParser:
             yield Chunk(call=self._call({"index": 0, "function": legacy}))
 
     def _call(self, call: dict[str, Any]) -> CallDelta:
-        """Return a piece of a call; one without an index belongs to the last, unless it has an id or a name of its own."""
+        """Return a piece of a call; one without an index belongs to the last, unless it has an id or a
+        name of its own.
+        """
         inner = call.get("function")
         function = inner if isinstance(inner, dict) else call
         id, name, arguments = string(call.get("id")), string(function.get("name")), function.get("arguments")

@@ -1,7 +1,7 @@
 """Shorten a chat that is too long for the model: in the request alone, the trace keeps everything.
 
-The texts of models and tools are shortened, the older ones first. Those of people and of the system stay word for word as
-long as possible.
+The texts of models and tools are shortened, the older ones first. Those of people and of the system stay word for word
+as long as possible.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ Rewrite = Callable[[str], str]
 
 
 def shortened(chat: Chat) -> tuple[Chat | None, str]:
-    """Return the chat without the earlier texts of its model and tools, and a sentence about it; None if nothing can go.
+    """Return the chat without the earlier texts of its model and tools, and a sentence about it; None if nothing can
+    go.
 
     If that is not enough, the last of these texts are cut, and then the older half of a conversation is left out.
     """
@@ -61,7 +62,9 @@ def _weight(messages: list[Message]) -> int:
 
 
 def _older_half(messages: list[Message]) -> set[int]:
-    """Return the positions of the older half of a conversation: whole turns, but not the last two, which may be one question."""
+    """Return the positions of the older half of a conversation: whole turns, but not the last two, which may be one
+    question.
+    """
     roles = ["", *(message.role for message in messages)]
     starts = [n for n, (previous, role) in enumerate(pairwise(roles)) if role == "user" != previous]
     end = starts[min(len(starts) // 2, len(starts) - 2)] if len(starts) > 2 else 0
@@ -81,7 +84,9 @@ def _cut(text: str) -> str:
 
 
 def _rewritten(message: Message, rewrite: Rewrite) -> Message:
-    """Return a message with all its texts rewritten, also those in arguments; the same message if that changes nothing."""
+    """Return a message with all its texts rewritten, also those in arguments; the same message if that
+    changes nothing.
+    """
     text, calls = rewrite(message.text), tuple(_rewritten_call(call, rewrite) for call in message.calls)
     if text == message.text and calls == message.calls:
         return message

@@ -1,8 +1,9 @@
 """What tokens cost: US dollars per million, as the providers' price pages said in 2025.
 
 You may change the table: `PRICES["my-model"] = Price(0.1, 0.4)`, or `[prices]` in `config.toml` with lines like
-`"my-model" = [0.1, 0.4]` (input, output, and optionally cached input, and input that is stored in a cache), or `price=` of
-one model. As far as agentkit knows, a model without a price costs nothing. A price that the host reports takes precedence.
+`"my-model" = [0.1, 0.4]` (input, output, and optionally cached input, and input that is stored in a cache), or `price=`
+of one model. As far as agentkit knows, a model without a price costs nothing. A price that the host reports takes
+precedence.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from agentkit.errors import UsageError
 
 @dataclass(slots=True, frozen=True)
 class Price:
-    """Dollars per million tokens; `cached` is the price of input that the provider had stored, `stored` that of storing it.
+    """Dollars per million tokens; `cached` is the price of input that the provider had stored, `stored` that of storing
+    it.
 
     If one of these is None, the price is that of other input.
     """

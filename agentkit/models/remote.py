@@ -1,4 +1,6 @@
-"""A model behind an API: what `OpenAI(…)`, `Anthropic(…)` and `Ollama(…)` return, and `Agent(model="openai:NAME")` makes."""
+"""A model behind an API: what `OpenAI(…)`, `Anthropic(…)` and `Ollama(…)` return, and `Agent(model="openai:NAME")`
+makes.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ TIMEOUT = 600.0
 """Seconds for a whole call, with its retries, but without the wait for its turn (`per_minute`)."""
 
 SILENCE = 120.0
-"""Seconds without a byte after which a remote host counts as dead; one on this machine may have to load a model first."""
+"""Seconds without a byte after which a remote host counts as dead; one on this machine may have to load a model first.
+"""
 
 OPTIONAL = ("stop", "stream_options", "parallel_tool_calls", "cache_control")
 """What agentkit sends on its own account, and leaves out if a host does not know it."""
@@ -39,10 +42,11 @@ class Remote:
     """A model behind an API, asked over HTTP with streaming.
 
     `timeout` is the seconds for a whole call, without the wait for its turn, `silence` those without a byte;
-    `settings={"timeout": 5}` of an agent sets it for its calls. `settings` go into every request as they are (`temperature`,
-    `max_tokens` …). `abilities` may be an `Abilities` or a dict of the differences. `price` is a `Price`. `per_minute` limits
-    how often the model is asked; a `RateLimit` limits several models together. The key is `api_key`, else it is looked up in
-    the environment or the keyring under `key_name`; it is sent to this host and no other.
+    `settings={"timeout": 5}` of an agent sets it for its calls. `settings` go into every request as they are
+    (`temperature`,
+    `max_tokens` …). `abilities` may be an `Abilities` or a dict of the differences. `price` is a `Price`. `per_minute`
+    limits how often the model is asked; a `RateLimit` limits several models together. The key is `api_key`, else it is
+    looked up in the environment or the keyring under `key_name`; it is sent to this host and no other.
 
     A call returns the chunks of one reply, for `async for`, or for `for` outside the private event loop.
     Raises a `ModelError` that names host, model and what to do: `ModelDenied`, `ModelMissing`, `ModelRejected`,
@@ -109,7 +113,9 @@ class Remote:
         return self._body(request, system, request_json.messages(rendering, self.wire, self.endpoint.host))
 
     def encode(self, request: Request) -> bytes:
-        """Return the bytes of `body(request)`, joined from those of its messages, which are kept from the requests before."""
+        """Return the bytes of `body(request)`, joined from those of its messages, which are kept from the requests
+        before.
+        """
         rendering = request.rendering
         template = self._template(request, request_json.system_text(rendering, self.wire))
         if template.after is None:
@@ -131,7 +137,9 @@ class Remote:
             body.pop(name, None)
 
     def _template(self, request: Request, system: str) -> _Template:
-        """Return the bytes around the messages; they are made anew only if they differ from the last ones of this role."""
+        """Return the bytes around the messages; they are made anew only if they differ from the last
+        ones of this role.
+        """
         settings = {**self.settings, **request.settings}
         source = (
             *(self.model, system, request.dialect.name, request.dialect.json_mode, request.stop, request.choice),
@@ -170,7 +178,9 @@ class Remote:
         return self.wire.parser(self.endpoint.host, self.cost)
 
     def cost(self, usage: Usage, stored: int = 0) -> Usage:
-        """Return some usage with its cost, unless the host has reported one; `stored` input tokens went into a cache."""
+        """Return some usage with its cost, unless the host has reported one; `stored` input tokens went
+        into a cache.
+        """
         price = self.price or price_of(self.model)
         return replace(usage, cost=price.of(usage, stored)) if price and not usage.cost else usage
 
@@ -192,7 +202,9 @@ class Remote:
 
 
 class _Template(NamedTuple):
-    """The bytes of a request before and after its messages (`after` is None if the settings replace them), and their source."""
+    """The bytes of a request before and after its messages (`after` is None if the settings replace them), and their
+    source.
+    """
 
     source: tuple[Any, ...]
     tools: tuple[Any, ...]

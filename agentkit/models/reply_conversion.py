@@ -15,7 +15,8 @@ _TOKEN_COUNTS = (("input_tokens", "prompt_tokens"), ("output_tokens", "completio
 
 
 def reply_of(value: Any) -> Reply:
-    """Return the reply in a text, a `Reply`, a dict or an object with `content` and `tool_calls`, or a whole completion.
+    """Return the reply in a text, a `Reply`, a dict or an object with `content` and `tool_calls`, or a whole
+    completion.
 
     Raises `ModelError` if it is none of these, and `TypeError` for a `Reply` whose fields have the wrong types.
     """

@@ -67,8 +67,8 @@ def encoded_messages(rendering: Rendering, wire: Wire, host: str) -> list[bytes]
 def _encoded(views: list[View], wire: Wire, host: str, state: str | None) -> Encoded:
     """Return the bytes of some messages, and the state after them.
 
-    The state is None as long as there were only system messages that travel apart, "" as long as nothing else was written,
-    and then the role of the last message, whose list is still open if it is the `merged_field`.
+    The state is None as long as there were only system messages that travel apart, "" as long as nothing else was
+    written, and then the role of the last message, whose list is still open if it is the `merged_field`.
     """
     pieces: list[bytes] = []
     field = wire.merged_field

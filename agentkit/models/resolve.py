@@ -45,8 +45,8 @@ class Choice:
 def find(model: Any) -> Any:
     """Return the model with a name or a URL, or for an object; for None, the one that `choose` finds.
 
-    A name is "offline", "echo", "openai:NAME", "anthropic:NAME" or "ollama:NAME"; a URL is that of a server with OpenAI's
-    API, with `#NAME` if it has several models. Raises `Unknown` and `UsageError`.
+    A name is "offline", "echo", "openai:NAME", "anthropic:NAME" or "ollama:NAME"; a URL is that of a server with
+    OpenAI's API, with `#NAME` if it has several models. Raises `Unknown` and `UsageError`.
     """
     if model is None:
         choice = choose()
@@ -93,7 +93,10 @@ def is_name(name: str) -> bool:
 
 
 def choose() -> Choice:
-    """Return the model that answers when none is named, and why. The model is not asked, and no key is sent anywhere."""
+    """Return the model that answers when none is named, and why.
+
+    The model is not asked, and no key is sent anywhere.
+    """
     if name := os.environ.get("AGENTKIT_MODEL", "").strip():
         return Choice(name, "the environment variable AGENTKIT_MODEL names it")
     if name := str(read_config().get("model", "")).strip():

@@ -1,6 +1,7 @@
 """How a model is asked for data of a certain shape: at three levels, each a dialect for one request.
 
-The data that is found becomes the `answer` of the reply, as JSON text; `problems` say how it was mended, or why there is none.
+The data that is found becomes the `answer` of the reply, as JSON text; `problems` say how it was mended, or why there
+is none.
 """
 
 from __future__ import annotations
@@ -80,12 +81,18 @@ class StructuredOutput:
         return replace(reply, calls=(), raw=raw, dialect=self.name, reasoning=reasoning, **more)
 
     def _in_text(self, text: str, finish: str) -> Iterator[Data]:
-        """Return what a text may mean. If it is known to be cut off, or a call should have carried it, nothing is completed."""
+        """Return what a text may mean.
+
+        If it is known to be cut off, or a call should have carried it, nothing is completed.
+        """
         must_be_whole = not finish_reasons.is_whole(finish) or self.name == "native"
         return (data for data in candidates(text) if not (must_be_whole and data.completed))
 
     def _first_that_fits(self, found: list[Data]) -> tuple[Data | None, str]:
-        """Return the first data that fits the schema. If none does: the reason, or the first if the shape is not strict."""
+        """Return the first data that fits the schema.
+
+        If none does: the reason, or the first if the shape is not strict.
+        """
         usable = [data._replace(value=value) for data in found for value in self.shape.unwrapped(data.value)]
         if not usable:
             return None, NOTHING
@@ -111,7 +118,9 @@ def _in_call(call: Call) -> list[Data]:
 
 
 def misfit(shape: Shape) -> Callable[[Any], str]:
-    """Return a function that tells where a value does not fit the schema of a shape; it returns "" for one that fits."""
+    """Return a function that tells where a value does not fit the schema of a shape; it returns "" for
+    one that fits.
+    """
     check = _checker(canonical(shape.parameters).decode())
     return check if shape.is_object else lambda value: check({"value": value})
 

@@ -1,4 +1,6 @@
-"""Join characters that a host cut in half: servers that count in UTF-16 send each half of an emoji in a piece of its own."""
+"""Join characters that a host cut in half: servers that count in UTF-16 send each half of an emoji in a piece of its
+own.
+"""
 
 from __future__ import annotations
 

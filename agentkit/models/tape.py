@@ -1,4 +1,6 @@
-"""Record what really travels between agentkit and the hosts of models, and play it again without a network, byte for byte."""
+"""Record what really travels between agentkit and the hosts of models, and play it again without a network, byte for
+byte.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,10 @@ _HEADERS = ("content-type", "content-encoding", "retry-after", "retry-after-ms",
 class Tape:
     """The HTTP exchanges of all models while it is inserted: `with Tape("tape.json", "record"): …`.
 
-    "replay" answers from the tape alone and opens no connection, "record" starts it afresh, "auto" asks only for what is
-    missing. A request is recognized by its path and its body; if several hosts were asked the same, each gives its own
-    answers. Keys, cookies and anything that looks like a secret are never stored.
-    Raises `NotRecorded` for a request that is not on the tape, and shows the closest one that is.
+    "replay" answers from the tape alone and opens no connection, "record" starts it afresh, "auto" asks only for what
+    is missing. A request is recognized by its path and its body; if several hosts were asked the same, each gives its
+    own answers. Keys, cookies and anything that looks like a secret are never stored. Raises `NotRecorded` for a
+    request that is not on the tape, and shows the closest one that is.
     """
 
     def __init__(self, path: str | Path, mode: Mode = "replay") -> None:
@@ -101,7 +103,10 @@ class Tape:
         return None
 
     def store(self, request: Any, status: int, headers: Any, pieces: list[bytes], broken: str) -> None:
-        """Store one exchange without its secrets, and write the tape. `broken` is how the connection broke, if it did."""
+        """Store one exchange without its secrets, and write the tape.
+
+        `broken` is how the connection broke, if it did.
+        """
         asked = _description(request)
         kept = {name: mask(headers[name]) for name in _HEADERS if name in headers}
         if "content-encoding" in kept and (unpacked := _unpacked_if_secret(kept["content-encoding"], pieces)):
@@ -277,7 +282,9 @@ def _unpacked_if_secret(encoding: str, pieces: list[bytes]) -> bytes:
 
 
 def _written(pieces: list[bytes]) -> dict[str, Any]:
-    """Return bytes as text for people to read, with the sizes in which they arrived; if they are not text, as base64."""
+    """Return bytes as text for people to read, with the sizes in which they arrived; if they are not
+    text, as base64.
+    """
     data = b"".join(pieces)
     sizes = " ".join(str(len(piece)) for piece in pieces)
     try:

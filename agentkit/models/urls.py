@@ -16,7 +16,9 @@ def without_secrets(url: str) -> str:
 
 
 def base_of(url: str, *suffixes: str) -> str:
-    """Return the base URL in a URL as people copy it, without the `suffixes` that the API adds itself; a query stays."""
+    """Return the base URL in a URL as people copy it, without the `suffixes` that the API adds itself;
+    a query stays.
+    """
     address, mark, query = url.strip().partition("?")
     address = address.rstrip("/")
     for suffix in suffixes:
@@ -33,7 +35,8 @@ def host_of(base_url: str) -> str:
         raise UsageError(f"{without_secrets(base_url)!r} is not a URL: {error}") from None
     if "#" in base_url:
         raise UsageError(
-            f"{without_secrets(base_url)!r} must come without its `#{parts.fragment}`: name the model apart from the URL"
+            f"{without_secrets(base_url)!r} must come without its `#{parts.fragment}`: name the model apart from the "
+            "URL"
         )
     if parts.username or parts.password:
         raise UsageError("a base URL must not contain a user or a password; give headers={'authorization': …} instead")

@@ -1,7 +1,7 @@
 """What the API of a provider must supply, to be asked by `Remote`: how a request is written, and how a reply is read.
 
-To add a provider, write such a `Wire` (openai.py is the model for it) and a function that returns a `Remote` with it. All of
-it is values and pure functions; connections, retries and errors are the same for all (transport/).
+To add a provider, write such a `Wire` (openai.py is the model for it) and a function that returns a `Remote` with it.
+All of it is values and pure functions; connections, retries and errors are the same for all (transport/).
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from agentkit.models.dialects.rendering import View
 
 @dataclass(slots=True, frozen=True)
 class Endpoint:
-    """Who is asked, in a form that can be shown: the host (without user, password and path), the model, the key's name."""
+    """Who is asked, in a form that can be shown: the host (without user, password and path), the model,
+    the key's name.
+    """
 
     host: str
     model: str
@@ -40,7 +42,10 @@ class ReplyParser(Protocol):
     acted: bool
 
     def event(self, kind: str, data: dict[str, Any]) -> Iterator[Chunk]:
-        """Yield the chunks in one object of the stream, or in a whole reply. Raises `HostError` if it reports an error."""
+        """Yield the chunks in one object of the stream, or in a whole reply.
+
+        Raises `HostError` if it reports an error.
+        """
 
     def end_marker(self) -> Iterator[Chunk]:
         """Yield the chunks that are due when the host says that this was all (`[DONE]`)."""
@@ -53,8 +58,9 @@ Cost = Callable[[Usage, int], Usage]
 class Wire(Protocol):
     """One provider's API.
 
-    If `splits_system` is true, the system messages at the beginning of a chat travel apart from the messages. If a message
-    may not follow one of the same role, `merged_field` names the field whose lists are joined ("content", "parts" …).
+    If `splits_system` is true, the system messages at the beginning of a chat travel apart from the messages. If a
+    message may not follow one of the same role, `merged_field` names the field whose lists are joined ("content",
+    "parts" …).
     """
 
     provider: str

@@ -1,4 +1,6 @@
-"""What works only in Jupyter and IPython: the magics and the live view. Cheap to import; the rest is loaded when needed."""
+"""What works only in Jupyter and IPython: the magics and the live view. Cheap to import; the rest is loaded when
+needed.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ class _Notebook:
     """The live views of the runs in this kernel."""
 
     def show(self, run: Run) -> None:
-        """Show a run as a live view. Raises `NotImplementedError` if nobody watches, so that IPython shows it another way."""
+        """Show a run as a live view.
+
+        Raises `NotImplementedError` if nobody watches, so that IPython shows it another way.
+        """
         shell = live_shell()
         if shell is None:
             raise NotImplementedError

@@ -1,5 +1,7 @@
 # mypy: disable-error-code="no-untyped-call"
-"""How a line of `%agent` is parsed: options first, quoted if necessary; then a command, or the task exactly as typed."""
+"""How a line of `%agent` is parsed: options first, quoted if necessary; then a command, or the task
+exactly as typed.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def split_words(text: str) -> list[str]:
 
 
 def split_options(line: str, parser: Any) -> tuple[list[str], str, bool]:
-    """Return the options at the beginning of a line, the rest as it was typed, and whether `--` marks it as plain text."""
+    """Return the options at the beginning of a line, the rest as it was typed, and whether `--` marks
+    it as plain text.
+    """
     known, words, rest = options_of(parser), list[str](), line.strip()
     while _OPTION.match(rest):
         word, rest = _split_word(rest)
@@ -104,7 +108,8 @@ def check_text(text: str, parser: Any) -> None:
     misplaced += [word for word in words[-2:-1] if known.get(word) is True]
     if misplaced:
         raise UsageError(
-            f"options go before the text, but {misplaced[0]} is in the text; if it belongs there, write -- before the text"
+            f"options go before the text, but {misplaced[0]} is in the text; if it belongs there, write -- before "
+            "the text"
         )
 
 

@@ -22,7 +22,9 @@ NOT_EXPANDED = {"arguments"}
 
 @dataclass(slots=True, frozen=True)
 class Command:
-    """A command: `rest` is the argument that takes the rest of the line as typed, `body` the one that takes a cell's body."""
+    """A command: `rest` is the argument that takes the rest of the line as typed, `body` the one that takes a cell's
+    body.
+    """
 
     name: str
     description: str

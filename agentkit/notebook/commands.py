@@ -36,7 +36,7 @@ ARGUMENTS = Argument(
 )
 
 
-# -- driving -------------------------------------------------------------------------------------------------------------
+# -- driving -----------------------------------------------------------------------------------------------------------
 
 
 @command(Argument("id", metavar="ID", help="the id of the run, or the beginning of it"), MODEL, TOOLS, OUTPUT)
@@ -89,7 +89,7 @@ def stop(session: Session, run: Run, args: Args) -> Any:
     return Notice(f"the run is {run.status}; %agent play continues from here")
 
 
-# -- changing ------------------------------------------------------------------------------------------------------------
+# -- changing ----------------------------------------------------------------------------------------------------------
 
 
 @run_command(
@@ -156,7 +156,7 @@ def _repeat(action: Callable[[], Run], reverse: Callable[[], Run], times: int) -
     return run
 
 
-# -- deciding ------------------------------------------------------------------------------------------------------------
+# -- deciding ----------------------------------------------------------------------------------------------------------
 
 
 @run_command(WHICH, ARGUMENTS, Argument("--remember", action="store_true", help="always allow this tool from now on"))

@@ -55,7 +55,7 @@ class Listing:
         return fragment(to_html(self.table, max_rows=None))
 
 
-# -- a run while it continues --------------------------------------------------------------------------------------------
+# -- a run while it continues ------------------------------------------------------------------------------------------
 
 _followed: weakref.WeakKeyDictionary[Run, StepPrinter] = weakref.WeakKeyDictionary()
 

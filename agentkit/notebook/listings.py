@@ -34,7 +34,7 @@ FORMATS = {".ipynb": "to_notebook", ".md": "to_markdown", ".html": "to_html", ".
 _PLAYER = """\
 from agentkit.export.playback import Playback, ask, calls
 
-# returns recorded observations without running a tool; a call that you change is refused, with the most similar recorded one
+# returns recorded observations without running a tool; a call that you change is refused
 call = Playback(calls({}.entries), None, ask)
 """
 
@@ -144,7 +144,9 @@ def export(session: Session, run: Run, args: Args) -> Any:
 
 
 def _actions_as_code(run: Run, variable: str) -> str:
-    """Return the actions of a run as code that plays them; the texts of models and tools are literals in it, never code."""
+    """Return the actions of a run as code that plays them; the texts of models and tools are literals in it, never
+    code.
+    """
     if not variable.isidentifier():
         raise UsageError(
             f"-r {variable}: the cell needs a variable that holds the run; %agent resume {variable} -o run sets one"

@@ -71,8 +71,8 @@ class AgentMagics(Magics):
         %agent [options] task words
         %agent COMMAND …
 
-        The run continues in the background and is shown here. The variable `agent_run` holds it, so `await agent_run` in
-        the next cell waits for it. Options go before the task. {name} in the line is replaced by the value of your
+        The run continues in the background and is shown here. The variable `agent_run` holds it, so `await agent_run`
+        in the next cell waits for it. Options go before the task. {name} in the line is replaced by the value of your
         variable; in the body of %%agent, only with --fill. %agent help lists the commands.
         """
         self.session.local = local_ns or {}

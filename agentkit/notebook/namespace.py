@@ -22,7 +22,8 @@ Names = Mapping[str, Any]
 
 
 def expand(text: str, names: Names) -> str:
-    """Replace `{name}` and `{expression}` by their values, as IPython does; anything that isn't Python is left as it is.
+    """Replace `{name}` and `{expression}` by their values, as IPython does; anything that isn't Python is left as it
+    is.
 
     Raises `UsageError` if an expression fails, so that a mistake is not sent to the model.
     """
@@ -70,7 +71,10 @@ def engine_of(word: Any, names: Names) -> Any:
 
 
 def tools_of(text: str, names: Names) -> list[Any]:
-    """Return the tools that words with commas between them name. A variable takes precedence over a built-in toolbox."""
+    """Return the tools that words with commas between them name.
+
+    A variable takes precedence over a built-in toolbox.
+    """
     return [_tool(word.strip(), names) for word in text.split(",") if word.strip() not in ("", "none")]
 
 
@@ -96,7 +100,9 @@ def tools_in(names: Names) -> dict[str, Tool | ToolBox]:
 
 
 def find_tools(tool_names: Iterable[str], names: Names) -> list[Any]:
-    """Return the tools with these names, as a recorded run knows them, from the user's variables or built-in toolboxes."""
+    """Return the tools with these names, as a recorded run knows them, from the user's variables or
+    built-in toolboxes.
+    """
     tools = []
     for tool_name in tool_names:
         value = names.get(tool_name)

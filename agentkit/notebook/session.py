@@ -30,7 +30,10 @@ PAUSE_TIMEOUT = 2.0
 
 
 class Session:
-    """The runs of one shell. `settings` is the `AgentMagics` with its traits; `current` is the last run started or opened."""
+    """The runs of one shell.
+
+    `settings` is the `AgentMagics` with its traits; `current` is the last run started or opened.
+    """
 
     def __init__(self, shell: Any, settings: Any) -> None:
         self.shell = shell
@@ -128,7 +131,9 @@ class Session:
         return Agent(model, tools, engine=engine, journal=settings.journal)
 
     def _with_limit(self, engine: Any, iterations: int | None) -> Any:
-        """Return an engine with the limit of the command; without one, with the configured limit if the engine takes it."""
+        """Return an engine with the limit of the command; without one, with the configured limit if the engine takes
+        it.
+        """
         loop = engine if isinstance(engine, Loop) else Loop(engine)
         limit = iterations
         if limit is None and "max_iterations" in registry.parameters(registry.find(loop.engine)[0]):

@@ -1,8 +1,8 @@
 # mypy: disable-error-code="no-untyped-call,misc"
 """The live view of a run: one widget per run, with any number of views that stay in sync.
 
-The kernel sends from the clock's thread, in the context of the cell that shows the run. What the page sends is handled in
-whatever thread it arrives, and never waited for.
+The kernel sends from the clock's thread, in the context of the cell that shows the run. What the page sends is handled
+in whatever thread it arrives, and never waited for.
 """
 
 from __future__ import annotations

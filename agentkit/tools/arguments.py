@@ -1,4 +1,6 @@
-"""Fit the arguments of a call to a tool: what is nearly right is corrected, with a note; the rest is refused in words."""
+"""Fit the arguments of a call to a tool: what is nearly right is corrected, with a note; the rest is
+refused in words.
+"""
 
 from __future__ import annotations
 

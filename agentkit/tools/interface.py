@@ -124,7 +124,9 @@ def _default_in_schema(default: Any) -> Any:
 
 
 def _with_description(hint: Any, from_docstring: str) -> Any:
-    """Return the annotation with a description: from `Field`, else from a text in `Annotated`, else from the docstring."""
+    """Return the annotation with a description: from `Field`, else from a text in `Annotated`, else
+    from the docstring.
+    """
     from pydantic import Field
     from pydantic.fields import FieldInfo
 
@@ -203,7 +205,8 @@ def _json_schema(adapter: Any, tool: str, mode: str = "validation") -> dict[str,
 def _no_meaning_in_json(tool: str, error: Exception) -> UsageError:
     reason = error_text(error).partition("\n")[0] or type(error).__name__
     return UsageError(
-        f"tool {tool!r} has a parameter that a model cannot fill in ({reason}); annotate it with a type that JSON can express"
+        f"tool {tool!r} has a parameter that a model cannot fill in ({reason}); annotate it with a type that JSON "
+        "can express"
     )
 
 

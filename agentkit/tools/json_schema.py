@@ -1,7 +1,7 @@
 """Read the JSON schemas that tools bring with them: describe them in words, and make a validator of them.
 
-A schema comes from somebody else and may be malformed: everything here accepts any JSON data. What pydantic cannot check
-(patterns, conditions) is left to the owner of the tool.
+A schema comes from somebody else and may be malformed: everything here accepts any JSON data. What pydantic cannot
+check (patterns, conditions) is left to the owner of the tool.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAX_VALUE = 60
 Json = dict[str, Any]
 
 
-# -- in words ------------------------------------------------------------------------------------------------------------
+# -- in words ----------------------------------------------------------------------------------------------------------
 
 
 def describe_parameters(parameters: Json) -> str:
@@ -87,7 +87,7 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-# -- a validator ---------------------------------------------------------------------------------------------------------
+# -- a validator -------------------------------------------------------------------------------------------------------
 
 
 def interface_of_json_schema(parameters: Json, returns: Json) -> Interface:

@@ -21,7 +21,9 @@ _IGNORED_FOLDERS = {"__pycache__", "node_modules", "venv", "site-packages"}
 
 
 def load_tools(description: str = "Load more tools by name.") -> Tool:
-    """Return the tool with which a model asks for tools that it was not offered; what it loads is offered from then on."""
+    """Return the tool with which a model asks for tools that it was not offered; what it loads is
+    offered from then on.
+    """
     names = {"type": "array", "items": {"type": "string"}, "description": "the names, as they are listed"}
     parameters = {"type": "object", "properties": {"names": names}, "required": ["names"]}
     return Tool("load_tools", description, parameters, _load, effect="pure", timeout=None)
@@ -90,7 +92,10 @@ def discover(tools: Callable[[], Iterable[Any]], root: str | os.PathLike[str] | 
         return hits
 
     files = " and which paths exist" if folder else ""
-    description = f"Look up which tools fit an intent{files}. Use it before you call a tool or name a path that you have not seen."
+    description = (
+        f"Look up which tools fit an intent{files}. "
+        "Use it before you call a tool or name a path that you have not seen."
+    )
     intent = {"type": "string", "description": "what you want to do, in a few words, such as: read a file"}
     parameters = {"type": "object", "properties": {"intent": intent}, "required": ["intent"]}
     return Tool("discover", description, parameters, look_up, effect="pure")

@@ -28,7 +28,9 @@ def match_name(name: str, names: Iterable[str]) -> str | None:
 
 
 def strip_decoration(name: str) -> str:
-    """Return a name without what models write around it (emphasis, quotes, brackets, arguments), at most 200 characters."""
+    """Return a name without what models write around it (emphasis, quotes, brackets, arguments), at most 200
+    characters.
+    """
     return _without_decoration(name)[:_MAX_LENGTH]
 
 

@@ -164,7 +164,8 @@ def rejected(call: Call, comment: str = "") -> Message:
     reason = f" The operator says: {comment}" if comment.strip() else ""
     return _failed(
         call,
-        f"The call of '{_name(call)}' was rejected by the operator; the tool was not run. Do not ask for it again.{reason}",
+        f"The call of '{_name(call)}' was rejected by the operator; the tool was not run. Do not ask for it "
+        f"again.{reason}",
     )
 
 

@@ -19,7 +19,9 @@ _METHODS = {
 
 
 def mime_bundle(value: Any) -> dict[str, Any]:
-    """Return the data that an object is shown as, by MIME type; bytes as base64, empty if it is not shown in a rich form."""
+    """Return the data that an object is shown as, by MIME type; bytes as base64, empty if it is not shown in a rich
+    form.
+    """
     cls = type(value)
     if isinstance(value, type) or cls.__module__ == "builtins":
         return {}

@@ -24,7 +24,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def storable_text(text: str) -> str:
-    """Return a text as it is, unless it is too long to store or not valid Unicode; a note at its end says what was changed."""
+    """Return a text as it is, unless it is too long to store or not valid Unicode; a note at its end says what was
+    changed.
+    """
     excess = len(text) - MAX_CHARACTERS
     if excess > 0:
         text = text[:MAX_CHARACTERS]

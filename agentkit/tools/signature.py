@@ -1,4 +1,7 @@
-"""Read the signature of a function that becomes a tool. This happens when the tool is made, and does not load pydantic."""
+"""Read the signature of a function that becomes a tool.
+
+This happens when the tool is made, and does not load pydantic.
+"""
 
 from __future__ import annotations
 

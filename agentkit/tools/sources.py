@@ -1,4 +1,6 @@
-"""Tools of other libraries: toolboxes that are not a `ToolBox`, and pairs of callables that list tools and call them."""
+"""Tools of other libraries: toolboxes that are not a `ToolBox`, and pairs of callables that list tools
+and call them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ class Source:
 def source(get_tool_schemas: Callable[[], Any], execute_tool: Callable[..., Any]) -> Source:
     """Return a source of tools made of two callables.
 
-    `execute_tool` takes `(name, arguments)` if it needs two positional arguments, or takes two of which the first is called
+    `execute_tool` takes `(name, arguments)` if it needs two positional arguments, or takes two of which the first is
+    called
     `name`, `tool_name`, `function_name` or `tool`. Otherwise it takes one tool call as a dict: `id`, `type`, `name`,
     `arguments` (an object), and `function` with `name` and `arguments` (as JSON text).
     """
@@ -57,7 +60,9 @@ class ForeignTool(Tool):
 
 
 def tools_of_toolbox(box: Any, wait: Await) -> list[Tool]:
-    """Return the tools of a toolbox of another library: an object with `tool_json_list`, `call_tool` and maybe `get_tool`."""
+    """Return the tools of a toolbox of another library: an object with `tool_json_list`, `call_tool` and maybe
+    `get_tool`.
+    """
 
     def schemas() -> Any:
         listed = box.tool_json_list
@@ -91,7 +96,10 @@ def _read_tools(
     wait: Await,
     lookup: Callable[[str], Any] | None = None,
 ) -> list[Tool]:
-    """Return a tool for each schema. A source that fails, or a schema that cannot be read, gives a warning and is left out."""
+    """Return a tool for each schema.
+
+    A source that fails, or a schema that cannot be read, gives a warning and is left out.
+    """
     try:
         schemas = get_schemas()
         if inspect.isawaitable(schemas):

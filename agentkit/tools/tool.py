@@ -33,10 +33,10 @@ def as_native(name: str, description: str, parameters: dict[str, Any]) -> dict[s
 class Tool(Displayed):
     """A function that a model may call. Calling the tool calls the function.
 
-    `effect` tells what happens if the tool runs twice: nothing ("pure"), the same again ("idempotent"), or something that
-    cannot be undone ("irreversible", the default). `timeout` is in seconds, None for no limit. A tool that `ends_turn`
-    ends the loop with its result. Without `parameters` (a JSON schema) they are read from the signature of the function
-    when they are first needed. Raises `UsageError` for a function that a model cannot call.
+    `effect` tells what happens if the tool runs twice: nothing ("pure"), the same again ("idempotent"), or something
+    that cannot be undone ("irreversible", the default). `timeout` is in seconds, None for no limit. A tool that
+    `ends_turn` ends the loop with its result. Without `parameters` (a JSON schema) they are read from the signature of
+    the function when they are first needed. Raises `UsageError` for a function that a model cannot call.
     """
 
     __slots__ = (
@@ -146,7 +146,9 @@ class Tool(Displayed):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The description of the tool with the four keys of a toolbox: name, description, argument_schema, output_schema."""
+        """The description of the tool with the four keys of a toolbox: name, description, argument_schema,
+        output_schema.
+        """
         if self._schema is None:
             self._schema = {
                 "name": self.name,

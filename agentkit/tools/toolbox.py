@@ -26,7 +26,10 @@ class ToolBox:
         self.name = name or self.name or type(self).__name__
 
     def discover_tools(self) -> list[Tool]:
-        """Return the tools in the order in which they were written. Raises `UsageError` for a tool that is a class method."""
+        """Return the tools in the order in which they were written.
+
+        Raises `UsageError` for a tool that is a class method.
+        """
         names = dict.fromkeys(name for cls in reversed(type(self).__mro__) for name in vars(cls))
         attributes = {name: inspect.getattr_static(self, name, None) for name in names}
         for name, value in attributes.items():

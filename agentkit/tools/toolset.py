@@ -13,7 +13,10 @@ from agentkit.tools.toolbox import ToolBox
 
 
 class ToolSet:
-    """The tools of a run, in the order of registration. If several have the same name, the first that is available is used."""
+    """The tools of a run, in the order of registration.
+
+    If several have the same name, the first that is available is used.
+    """
 
     __slots__ = ("_by_name", "tools")
 
@@ -28,12 +31,15 @@ class ToolSet:
         """Collect tools from functions, `Tool`s, toolboxes, `source(…)` pairs, and lists of these.
 
         `await_with` runs the coroutine of an async source; by default, a thread with its own event loop does. A foreign
-        source that fails gives a warning and is left out. Raises `UsageError` for anything that is not a source of tools.
+        source that fails gives a warning and is left out. Raises `UsageError` for anything that is not a source of
+        tools.
         """
         return cls(_collect(sources, await_with or _await_in_thread))
 
     def find(self, name: str) -> Tool | None:
-        """Return the tool that a name means, even if the name is decorated or spelled a little differently; never a guess."""
+        """Return the tool that a name means, even if the name is decorated or spelled a little differently; never a
+        guess.
+        """
         same = self._by_name.get(name)
         if same is None:
             known = match_name(name, self._by_name)

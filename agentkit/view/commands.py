@@ -1,7 +1,7 @@
 """The commands of a view: what a person does there is what the methods of a run do in Python.
 
-Each function carries out the command of the same name, and raises what the method raises; the dispatcher turns that into
-a refusal, which the view shows.
+Each function carries out the command of the same name, and raises what the method raises; the dispatcher turns that
+into a refusal, which the view shows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MIME = {
 }
 
 
-# -- driving -------------------------------------------------------------------------------------------------------------
+# -- driving -----------------------------------------------------------------------------------------------------------
 
 
 def play(feed: Feed) -> None:
@@ -71,7 +71,7 @@ def pace(feed: Feed, *, seconds: float) -> None:
     feed.run.set_pace(seconds)
 
 
-# -- changing ------------------------------------------------------------------------------------------------------------
+# -- changing ----------------------------------------------------------------------------------------------------------
 
 
 def edit(
@@ -186,7 +186,7 @@ def recall(feed: Feed, *, id: str) -> None:
     run.control.do(lambda: run.trace.recall(id, time.time()))
 
 
-# -- deciding ------------------------------------------------------------------------------------------------------------
+# -- deciding ----------------------------------------------------------------------------------------------------------
 
 
 def approve(feed: Feed, *, which: str, arguments: Data | None = None, remember: bool = False) -> None:
@@ -225,7 +225,9 @@ def _decide(feed: Feed, which: str, decide: Callable[[int], Any]) -> None:
 def break_(
     feed: Feed, *, kind: Literal["tool", "role", "line", "error", "repeat", "when"], value: str = "", file: str = ""
 ) -> Data:
-    """Set a breakpoint; the condition of `when` is a Python expression of `entry`, evaluated in the person's notebook."""
+    """Set a breakpoint; the condition of `when` is a Python expression of `entry`, evaluated in the
+    person's notebook.
+    """
     if kind not in ("error", "repeat") and not value.strip():
         if kind == "when":
             raise UsageError('enter an expression of entry, such as entry.kind == "act"')
@@ -262,7 +264,7 @@ def _find_breakpoint(feed: Feed, number: int) -> Breakpoint:
     raise UsageError("this breakpoint no longer exists")
 
 
-# -- exporting -----------------------------------------------------------------------------------------------------------
+# -- exporting ---------------------------------------------------------------------------------------------------------
 
 
 def export_(feed: Feed, *, format: Literal["cells", "ipynb", "markdown", "html", "json"]) -> Data:

@@ -96,7 +96,9 @@ class Feed:
         CLOCK.wake()
 
     def reply(self, message: Data) -> None:
-        """Answer a command, after sending what has happened so far; a result that is a function is called at that time."""
+        """Answer a command, after sending what has happened so far; a result that is a function is
+        called at that time.
+        """
         with self._replies_lock:
             self._replies.append({"v": VERSION, **message})
         CLOCK.wake()

@@ -2,12 +2,13 @@
 
 They are drawn from the roles and tags that an engine gives its steps, and from nothing else:
 
-    plan      tags["plan"]: the texts of its steps; tags["plan_step"]: the number, from 1, of the current step if the steps
+plan      tags["plan"]: the texts of its steps; tags["plan_step"]: the number, from 1, of the current step if the steps
               are done in order; tags["plan_lane"]: the same if several are done in parallel;
               tags["plan_states"]: {number: "failed" | "skipped" | ...} where the state does not follow from the order
-    episodes  tags["episode"]: a number, from 1; an "evaluate" step gives the verdict, or the score if tags["threshold"] is a
+episodes  tags["episode"]: a number, from 1; an "evaluate" step gives the verdict, or the score if tags["threshold"] is
+a
               number; tags["ok"] and tags["score"] of any later step give them too; a "reflect" step gives the lesson
-    tree      tags["node"] and tags["parent"]: names such as "1.2"; an "evaluate" step gives the score, or tags["score"], or
+tree      tags["node"] and tags["parent"]: names such as "1.2"; an "evaluate" step gives the score, or tags["score"], or
               tags["scores"]: {name: score}; tags["pruned"], tags["chosen"]: names of nodes
 
 The shapes are those of `Pictures` in widgets/src/protocol.ts.
@@ -51,7 +52,9 @@ class Pictures:
         return any(changed)
 
     def data(self, steps: list[Step], done: bool) -> Data:
-        """Return the overviews as they are now; `steps` are the pending ones, and `done` is true once there is an answer."""
+        """Return the overviews as they are now; `steps` are the pending ones, and `done` is true once there is an
+        answer.
+        """
         plan = [dict(step) for step in self._plan]
         for pending in steps:
             try:

@@ -68,7 +68,9 @@ def request(feed: Feed, *, entry: int) -> Data:
 
 
 def source(feed: Feed, *, file: str) -> Data:
-    """Return the source of a file that the engine is in; without a file, the source of the engine as it was recorded."""
+    """Return the source of a file that the engine is in; without a file, the source of the engine as it
+    was recorded.
+    """
     if not file:
         spec = feed.run.task
         return {"file": "", "first": 1, "text": spec.get("source", "")}
@@ -102,7 +104,8 @@ def compare(feed: Feed, *, branch: int) -> Data:
     lines = feed.run.branches()
     if not 0 < branch < len(lines):
         raise UsageError(
-            f"there is no branch {branch} to compare with; the number of branches is {len(lines)}, and 0 is the current one"
+            f"there is no branch {branch} to compare with; the number of branches is {len(lines)}, and 0 is the "
+            "current one"
         )
     here, there = lines[0], lines[branch]
     first = _first_difference(here, there)
@@ -149,7 +152,9 @@ def _common_messages(previous: Data | None, body: Data) -> int:
 
 
 def _segments(body: Data, same: int, *, has_same_tools: bool) -> list[Data]:
-    """Split a request into pieces with their lengths; `same` is the number of messages that were in the previous request."""
+    """Split a request into pieces with their lengths; `same` is the number of messages that were in the previous
+    request.
+    """
     segments: list[Data] = []
 
     def add(label: str, kind: str, value: Any, *, cached: bool) -> None:

@@ -39,7 +39,9 @@ class Streams:
         self._lock = threading.Lock()
 
     def add(self, piece: Data) -> None:
-        """Add a piece of a reply: `path` and `index` of its step, `text`, `reasoning`; `again` discards the pieces before it."""
+        """Add a piece of a reply: `path` and `index` of its step, `text`, `reasoning`; `again` discards the pieces
+        before it.
+        """
         with self._lock:
             position = (piece["path"], piece["index"])
             if piece.get("again"):

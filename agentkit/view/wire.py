@@ -14,7 +14,9 @@ VERSION = 1
 """The version of the protocol in widgets/src/protocol.ts."""
 
 SEND_INTERVAL = 0.04
-"""Minimum number of seconds between two batches: a page cannot show more, and servers drop more than 1,000 messages a second."""
+"""Minimum number of seconds between two batches: a page cannot show more, and servers drop more than 1,000 messages a
+second.
+"""
 
 POLL_INTERVAL = 0.2
 """Seconds after which a run is checked even if it has sent no event: it may have been changed in Python."""
@@ -22,8 +24,9 @@ POLL_INTERVAL = 0.2
 SWITCH_INTERVAL = 0.0001
 """Seconds after which a busy thread lets another one run, as long as a view is open.
 
-A thread that waits for its turn starts to wait again whenever the busy thread releases the lock for a moment, for example
-to look at a file. With Python's default of 0.005 s, a cell that does so every millisecond delays a click by seconds.
+A thread that waits for its turn starts to wait again whenever the busy thread releases the lock for a moment, for
+example to look at a file. With Python's default of 0.005 s, a cell that does so every millisecond delays a click by
+seconds.
 """
 
 MAX_BYTES = 1_000_000
@@ -46,7 +49,9 @@ def _exact_int(digits: str) -> int | str:
 
 
 class Clock:
-    """A daemon thread that calls its members soon after it is woken, and regularly in any case, while it has members."""
+    """A daemon thread that calls its members soon after it is woken, and regularly in any case, while
+    it has members.
+    """
 
     def __init__(self, now: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep) -> None:
         self._now, self._sleep = now, sleep

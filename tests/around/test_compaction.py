@@ -195,7 +195,7 @@ def test_an_invalid_token_budget_is_refused_at_construction(tokens: Any) -> None
             agent(reader(1), 1, compact=tokens)
 
 
-# -- clearing -----------------------------------------------------------------------------------------------------------
+# -- clearing ----------------------------------------------------------------------------------------------------------
 
 
 def test_old_results_are_cleared_in_the_request_and_kept_in_the_trace() -> None:

@@ -43,7 +43,7 @@ def roles(result: Any) -> list[str]:
     return [entry.step.role for entry in result.run.entries if entry.kind == "think"]
 
 
-# -- self-check ------------------------------------------------------------------------------------------------------------
+# -- self-check --------------------------------------------------------------------------------------------------------
 
 
 def test_after_six_calls_the_model_is_asked_about_its_progress_and_reminded_of_the_goal() -> None:
@@ -64,7 +64,7 @@ def test_the_assessment_stays_in_the_chat_and_the_next_check_comes_after_as_many
     )
 
 
-# -- repeated calls --------------------------------------------------------------------------------------------------------
+# -- repeated calls ----------------------------------------------------------------------------------------------------
 
 
 def test_a_repeated_call_with_the_same_result_gets_a_warning_that_is_not_in_the_trace() -> None:
@@ -95,7 +95,7 @@ def test_other_arguments_or_another_result_do_not_count_as_repeated() -> None:
     assert "[Warning]" not in str(model.requests[-1])
 
 
-# -- failures --------------------------------------------------------------------------------------------------------------
+# -- failures ----------------------------------------------------------------------------------------------------------
 
 
 def test_three_equal_failures_end_the_run_with_an_explanation() -> None:
@@ -133,7 +133,7 @@ def test_the_checks_for_react_also_work_for_self_ask() -> None:
     assert "[Warning] You have called look with these arguments 2 times" in str(model.requests[-1]["messages"])
 
 
-# -- completeness ----------------------------------------------------------------------------------------------------------
+# -- completeness ------------------------------------------------------------------------------------------------------
 
 
 def test_an_answer_that_is_judged_incomplete_is_sent_back_once_with_what_is_missing() -> None:
@@ -179,7 +179,7 @@ def test_a_verdict_counts_only_at_the_start_of_a_line(text: str, missing: str) -
     assert incomplete(text) == missing
 
 
-# -- markers ---------------------------------------------------------------------------------------------------------------
+# -- markers -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("marker", ["✅ Completed", "## Summary\nIt is 3.", "## Reflection", "Task completed."])
@@ -220,7 +220,7 @@ def test_an_invalid_value_is_refused_at_construction_with_an_explanation(name: s
         Agent(Scripted([]), [add], **split({name: value}))
 
 
-# -- revisions -------------------------------------------------------------------------------------------------------------
+# -- revisions ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_model_revises_an_earlier_call_and_only_its_view_marks_the_old_result_as_superseded() -> None:
@@ -257,7 +257,7 @@ def test_a_revision_that_fails_leaves_the_old_result() -> None:
     assert next(m["content"] for m in model.requests[-1]["messages"] if m["role"] == "tool") == "3"
 
 
-# -- discovery -------------------------------------------------------------------------------------------------------------
+# -- discovery ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_model_can_find_tools_and_paths_before_it_guesses(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_missing_folder_is_refused_at_construction() -> None:
         Agent("offline", discover="/no/such/folder")
 
 
-# -- options ---------------------------------------------------------------------------------------------------------------
+# -- options -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", sorted(name for name, (_, number) in FROM_OUTSIDE.items() if number))

@@ -1,4 +1,6 @@
-"""CPU per turn that each option around the loop costs, on the loop of loop_overhead.py; flat means that nothing walks the chat."""
+"""CPU per turn that each option around the loop costs, on the loop of loop_overhead.py; flat means that nothing walks
+the chat.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a turn costs that survives the process, and with synchronous=FULL the machine: CPU and wall time, bytes on disk.
 
 A turn is one model call and one tool call, both free. A run of no turns (the file itself, opening it, one answer) is
-subtracted, so that a figure that grows with the number of turns is growth indeed. Bytes are those of the folder after the
-journal was closed; "written" is what the process handed to the file system meanwhile, where the system counts it.
+subtracted, so that a figure that grows with the number of turns is growth indeed. Bytes are those of the folder after
+the journal was closed; "written" is what the process handed to the file system meanwhile, where the system counts it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What each engine costs: lines of its file, model calls for a small task, and CPU of the loop per model call.
 
 The model is free and plays every part (tests/engines/actors.py), so what is left is the engine, the driver, the records
-in memory, and the making of an agent, which weighs most where there are few calls. Lanes run in threads, whose switching
-is part of the figure.
+in memory, and the making of an agent, which weighs most where there are few calls. Lanes run in threads, whose
+switching is part of the figure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long `from agentkit import Agent, tool` takes in a fresh Python, and what of it takes longest.
 
-The bytecode is there already, as after an installation with pip; it is kept in a folder of its own, so that the figures are
-the same where an environment forbids to write it beside the source.
+The bytecode is there already, as after an installation with pip; it is kept in a folder of its own, so that the figures
+are the same where an environment forbids to write it beside the source.
 """
 
 from __future__ import annotations

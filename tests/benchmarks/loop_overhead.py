@@ -1,9 +1,9 @@
 """What the loop itself costs: CPU per turn of a ReAct run with a free model and a free tool, everything recorded.
 
-A turn is one model call and one tool call. Every loop gets the same model output in the form of its dialect; the arguments
-are JSON text that each of them parses. The bare loop is what one writes by hand: a list of messages in the API's own form
-and a dict of tools. It checks no argument, masks no secret, keeps no time limit and records nothing. All hand the whole
-chat to the model, and none of them sends it: that costs more the longer a chat is, whoever sends it.
+A turn is one model call and one tool call. Every loop gets the same model output in the form of its dialect; the
+arguments are JSON text that each of them parses. The bare loop is what one writes by hand: a list of messages in the
+API's own form and a dict of tools. It checks no argument, masks no secret, keeps no time limit and records nothing. All
+hand the whole chat to the model, and none of them sends it: that costs more the longer a chat is, whoever sends it.
 
 All loops take turns within a round, so that a busy machine is busy for all of them. `--memory LOOP TURNS` runs one loop
 once and prints the peak memory of its process.

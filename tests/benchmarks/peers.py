@@ -1,9 +1,10 @@
 """CPU per turn of known agent loops with a free model and a free tool, beside agentkit and a bare loop.
 
-Each loop runs in a process of its own, of the Python that PEERS_PYTHON names, or else of this one; what it does not have
-installed is said so, and the figures that were measured elsewhere stand beside it. Each loop is set up as its own
-documentation does it, with nothing switched on that it leaves off: agentkit records every step, most others do not.
-To measure them all: `python -m venv peers`, `peers/bin/pip install` the names in the table, `PEERS_PYTHON=peers/bin/python`.
+Each loop runs in a process of its own, of the Python that PEERS_PYTHON names, or else of this one; what it does not
+have installed is said so, and the figures that were measured elsewhere stand beside it. Each loop is set up as its own
+documentation does it, with nothing switched on that it leaves off: agentkit records every step, most others do not. To
+measure them all: `python -m venv peers`, `peers/bin/pip install` the names in the table,
+`PEERS_PYTHON=peers/bin/python`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def ovos_agentic_loop() -> Loop:
 def burr() -> Loop:
     """A state machine, and no agent: the loop that one writes with it.
 
-    It copies the list of messages in depth whenever one is added; they are plain texts here, of dicts it takes ten times as long.
+    It copies the list of messages in depth whenever one is added; they are plain texts here, of dicts it takes ten
+    times as long.
     """
     from burr.core import ApplicationBuilder, State, action, expr
 

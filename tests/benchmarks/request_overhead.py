@@ -1,8 +1,9 @@
-"""What one request to a model costs when the chat is long: CPU time and memory that stays, by the number of turns before it.
+"""What one request to a model costs when the chat is long: CPU time and memory that stays, by the number of turns
+before it.
 
-Prints microseconds of CPU per request, and kilobytes that are still held afterwards per request. Each row builds a chat of
-that many turns (a tool call and its result each), makes a few requests that are not counted, and then grows the chat turn
-by turn with one request per turn, as a loop does. The suite asserts no times.
+Prints microseconds of CPU per request, and kilobytes that are still held afterwards per request. Each row builds a chat
+of that many turns (a tool call and its result each), makes a few requests that are not counted, and then grows the chat
+turn by turn with one request per turn, as a loop does. The suite asserts no times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a streamed chunk costs: agentkit's wires beside the official SDKs, on the same bytes from the same local host.
 
-Prints microseconds of this process's CPU per chunk, the least of several rounds. The host runs in another process, so that
-its work is not counted; what reading the bare bytes costs is the first line.
+Prints microseconds of this process's CPU per chunk, the least of several rounds. The host runs in another process, so
+that its work is not counted; what reading the bare bytes costs is the first line.
 """
 
 from __future__ import annotations

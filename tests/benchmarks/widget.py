@@ -1,7 +1,7 @@
 """What the live view costs and how quick it is: a real kernel, a real JupyterLab and a real Chromium on this machine.
 
-Click to handler: from the click in the page (made by script, so without the mouse) to the kernel's handler, by the one clock
-that both processes read. Frames are those of the browser without a screen, which draws in software.
+Click to handler: from the click in the page (made by script, so without the mouse) to the kernel's handler, by the one
+clock that both processes read. Frames are those of the browser without a screen, which draws in software.
 """
 
 from __future__ import annotations
@@ -146,7 +146,9 @@ def lab(browser: Browser, server: Jupyter, name: str, *cells: str) -> Iterator[N
 
 
 def latency(notebook: Notebook, *names: str) -> str:
-    """Click, and give the median and the 95th percentile of the time to the handler, in milliseconds, of the first name."""
+    """Click, and give the median and the 95th percentile of the time to the handler, in milliseconds, of the first
+    name.
+    """
     clicks = notebook.page.evaluate(CLICK, [list(names), CLICKS])
     handled = notebook.ask(
         f"[each for each in handled if each[0] in {[name.lower().replace('run', 'play') for name in names]}]"

@@ -1,4 +1,6 @@
-"""A plan, a result, a reflection, a verdict, a claim or a score is edited in a pause, and the engine continues from there."""
+"""A plan, a result, a reflection, a verdict, a claim or a score is edited in a pause, and the engine continues from
+there.
+"""
 
 from __future__ import annotations
 

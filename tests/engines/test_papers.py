@@ -165,7 +165,8 @@ def test_reflexion_with_a_threshold_reads_scores_and_returns_the_best_answer() -
 
 
 WORLD_CUP = [
-    "Are follow up questions needed here? Yes.\nFollow up: Which country won FIFA World Cup 2022?\nIntermediate answer: France.",
+    "Are follow up questions needed here? Yes.\nFollow up: Which country won FIFA World Cup 2022?\nIntermediate "
+    "answer: France.",
     "Follow up: Who is the president of Argentina?",
     "So the final answer is: Javier Milei.",
 ]

@@ -59,7 +59,8 @@ def test_a_need_of_a_step_beyond_the_limit_is_reported() -> None:
             (Node("1", "a\n1. with care\n2. in time"), Node("2", "b", ("1",))),
         ),
         (
-            '[{"id": 1, "task": "a"}, {"id": 2, "task": "b", "needs": "1"}, {"id": 3, "task": "c", "needs": ["step 1", "step_2"]}]',
+            '[{"id": 1, "task": "a"}, {"id": 2, "task": "b", "needs": "1"}, {"id": 3, "task": "c", "needs": ["step '
+            '1", "step_2"]}]',
             (Node("1", "a"), Node("2", "b", ("1",)), Node("3", "c", ("1", "2"))),
         ),
         (

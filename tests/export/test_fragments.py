@@ -167,7 +167,7 @@ def test_messages_tools_usage_and_agents_are_shown(module: ModuleType) -> None:
     assert module.branches([])
 
 
-# -- tables, images and pages ----------------------------------------------------------------------------------------------
+# -- tables, images and pages ------------------------------------------------------------------------------------------
 
 ROWS = [{"name": "tea", "price": 3.2}, {"name": "a|b\n<i>", "price": None}]
 FRAME = """<div><style scoped>.dataframe tbody { color: red }</style><table border="1" class="dataframe"><thead>
@@ -281,7 +281,7 @@ def test_a_value_of_any_shape_is_shown(value: Any) -> None:
     assert "text" in html.message(message) and "text" in markdown.message(message)
 
 
-# -- secrets -------------------------------------------------------------------------------------------------------------
+# -- secrets -----------------------------------------------------------------------------------------------------------
 
 
 @every_format
@@ -311,7 +311,7 @@ def test_no_half_of_a_secret_is_shown_where_a_text_is_truncated(module: ModuleTy
     assert "a1b2" not in module.message(Message("tool", f"{key} " * 1_000))
 
 
-# -- size ----------------------------------------------------------------------------------------------------------------
+# -- size --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,7 @@ def test_a_long_observation_is_truncated_in_the_output_but_not_in_its_text() -> 
     assert bundle(run[2].result)["text/plain"].endswith("… (+30,008 characters)")
 
 
-# -- reading back --------------------------------------------------------------------------------------------------------
+# -- reading back ------------------------------------------------------------------------------------------------------
 
 
 def test_a_notebook_can_be_read_back_after_it_was_executed_and_cells_were_added(

@@ -186,8 +186,8 @@ agent = Agent(model, [book])
 
 @pytest.fixture
 def first_cell(tmp_path: Path) -> Callable[..., str]:
-    """Return a function that returns the first cell: an agent with a slow tool that records its effects, and a model that
-    follows a script.
+    """Return a function that returns the first cell: an agent with a slow tool that records its effects, and a model
+    that follows a script.
     """
     return lambda *script: AGENT.format(effects=tmp_path / "effects", script=", ".join(script))
 

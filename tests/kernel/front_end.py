@@ -58,7 +58,8 @@ class FrontEnd:
     def until(self, condition: Callable[[], bool]) -> None:
         """Listen until a condition is true; if that takes long, send hello again, as a page does.
 
-        ipykernel 7.0 to 7.3 can overlook a request that arrives while it sends a reply (its issue 1554), until the next.
+        ipykernel 7.0 to 7.3 can overlook a request that arrives while it sends a reply (its issue 1554), until the
+        next.
         """
         for _ in range(10):
             if condition():

@@ -1,7 +1,7 @@
 """The view with several versions of ipykernel: a command is carried out at once, or when the running cell has ended.
 
-Which of the two depends on the version, on the front end (JupyterLab and Notebook 7 use a subshell, others the main shell),
-and on what the cell does. The table tells which; no command is ever lost.
+Which of the two depends on the version, on the front end (JupyterLab and Notebook 7 use a subshell, others the main
+shell), and on what the cell does. The table tells which; no command is ever lost.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ EVERY_KERNEL = pytest.mark.parametrize(
 
 
 def environment(version: str) -> dict[str, str]:
-    """Return the environment of a kernel of this version, which is installed in a separate folder when it is first needed."""
+    """Return the environment of a kernel of this version, which is installed in a separate folder when it is first
+    needed.
+    """
     if version == NEWEST:
         return {}
     folder = Path(sys.prefix) / "kernels" / version

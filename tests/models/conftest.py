@@ -1,4 +1,6 @@
-"""A third-party model server from npm: installed from its lock file if it is missing; the tests that need it are never skipped."""
+"""A third-party model server from npm: installed from its lock file if it is missing; the tests that need it are never
+skipped.
+"""
 
 from __future__ import annotations
 

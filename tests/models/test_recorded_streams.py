@@ -1,4 +1,6 @@
-"""Recorded streams of real models: read correctly wherever the bytes are cut, and never taken for whole if they are not."""
+"""Recorded streams of real models: read correctly wherever the bytes are cut, and never taken for whole if they are
+not.
+"""
 
 from __future__ import annotations
 

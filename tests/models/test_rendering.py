@@ -110,7 +110,9 @@ def test_a_long_chat_has_few_blocks_and_its_old_messages_are_not_written_again(n
 
 
 def calls_made(work: Callable[[], Any]) -> int:
-    """Return how many functions are called, in Python and in C, as a measure of work that does not depend on the machine."""
+    """Return how many functions are called, in Python and in C, as a measure of work that does not depend on the
+    machine.
+    """
     count = 0
 
     def profile(frame: Any, event: str, argument: Any) -> None:

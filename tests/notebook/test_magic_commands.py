@@ -25,7 +25,7 @@ def waiting(notebook: Any) -> Any:
     return notebook
 
 
-# -- driving -------------------------------------------------------------------------------------------------------------
+# -- driving -----------------------------------------------------------------------------------------------------------
 
 
 def test_step_performs_one_step_and_returns_its_entry(paused: Any) -> None:
@@ -77,7 +77,7 @@ def test_stop_stops_a_run_that_keeps_its_entries(notebook: Any) -> None:
     assert notebook.value("agent_run.status, agent_run.result.reason") == "stopped enough"
 
 
-# -- changing ------------------------------------------------------------------------------------------------------------
+# -- changing ----------------------------------------------------------------------------------------------------------
 
 
 def test_edit_changes_an_observation_and_the_model_reads_it(paused: Any) -> None:
@@ -143,7 +143,7 @@ def test_break_pauses_before_a_tool(paused: Any) -> None:
     assert paused.value("trace()") == "['begin', 'think', 'act']"
 
 
-# -- deciding ------------------------------------------------------------------------------------------------------------
+# -- deciding ----------------------------------------------------------------------------------------------------------
 
 
 def test_approve_allows_a_call_with_other_arguments(waiting: Any) -> None:
@@ -175,7 +175,7 @@ def test_respond_answers_a_question_of_the_engine(notebook: Any) -> None:
     assert notebook.value("agent_run.answer") == "the second one"
 
 
-# -- lists ---------------------------------------------------------------------------------------------------------------
+# -- lists -------------------------------------------------------------------------------------------------------------
 
 
 def test_runs_lists_full_ids_and_marks_the_current_run(paused: Any) -> None:
@@ -234,7 +234,7 @@ def test_models_says_which_one_is_used_by_default_and_why(notebook: Any) -> None
         notebook.run("del os.environ['AGENTKIT_MODEL']")
 
 
-# -- export --------------------------------------------------------------------------------------------------------------
+# -- export ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["trace.ipynb", "trace.md", "trace.html", "trace.json"])
@@ -261,7 +261,7 @@ def test_export_to_a_cell_writes_code_that_plays_the_actions(paused: Any) -> Non
     assert "NotRecorded" in changed.error
 
 
-# -- wrong input ---------------------------------------------------------------------------------------------------------
+# -- wrong input -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

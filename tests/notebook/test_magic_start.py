@@ -86,7 +86,8 @@ def test_anything_after_a_double_dash_is_the_task(notebook: Any) -> None:
 def test_options_set_the_engine_the_iterations_and_the_tools(notebook: Any) -> None:
     notebook.run(
         "from agentkit import Answer, Think\n"
-        "def one_thought(task, *, tools=()):\n    reply = yield Think(task, tools)\n    return Answer(reply.text, task)\n"
+        "def one_thought(task, *, tools=()):\n    reply = yield Think(task, tools)\n    return Answer(reply.text, "
+        "task)\n"
         "def shout(text: str) -> str:\n    'Shout.'\n    return text.upper()\n"
     )
     notebook.run("%agent -m model -e one_thought -t 'price, shout,units' --pause Hm")
@@ -112,7 +113,8 @@ def test_config_sets_the_defaults(notebook: Any) -> None:
     finally:
         notebook.run(
             "%config AgentMagics.model = None\n%config AgentMagics.tools = 'math,units,clock,facts'\n"
-            "%config AgentMagics.iterations = 0\n%config AgentMagics.journal = 'sqlite'\n%config AgentMagics.wait = False"
+            "%config AgentMagics.iterations = 0\n%config AgentMagics.journal = 'sqlite'\n%config AgentMagics.wait = "
+            "False"
         )
     assert notebook.run("%agent --pause Say this") and notebook.value("agent_run.agent.model") == "Offline()"
 
@@ -133,7 +135,8 @@ def test_of_two_parallel_runs_a_command_acts_on_the_last_one_or_the_one_it_names
 
 def test_an_interrupt_shows_the_run_and_raises(notebook: Any) -> None:
     notebook.run(
-        "def interrupts():\n    import _thread; _thread.interrupt_main(); bell.wait(1); return 'late'\nbell = threading.Event()"
+        "def interrupts():\n    import _thread; _thread.interrupt_main(); bell.wait(1); return 'late'\nbell = "
+        "threading.Event()"
     )
     notebook.run("model = scripted(calling('interrupts'), 'done')")
     cell = notebook.cell("%agent -m model -t interrupts --wait Go.")

@@ -1,7 +1,7 @@
 """Read tool calls that a model wrote into its text instead of making them, whatever it was asked for.
 
-Three forms, at the start of a line only: `[TOOL_CALL: name]({…})`, `<tool_call>{…}</tool_call>`, and a JSON object, fenced
-or alone, that names a registered tool and contains nothing but a call.
+Three forms, at the start of a line only: `[TOOL_CALL: name]({…})`, `<tool_call>{…}</tool_call>`, and a JSON object,
+fenced or alone, that names a registered tool and contains nothing but a call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The json dialect: for a model with a JSON mode. It answers with one object per turn, a tool call or the final answer."""
+"""The json dialect: for a model with a JSON mode.
+
+It answers with one object per turn, a tool call or the final answer.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,9 @@ class Json:
         return []
 
     def read(self, reply: Reply, tools: Tools) -> Reply:
-        """Read the first object that is an action or an answer; if there is none, what the other dialects would read."""
+        """Read the first object that is an action or an answer; if there is none, what the other
+        dialects would read.
+        """
         if reply.calls:
             return native.Native().read(reply, tools)
         if not tools:

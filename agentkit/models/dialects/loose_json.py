@@ -1,4 +1,5 @@
-"""Find JSON objects in what a model wrote: strictly at first, then with the usual mistakes of models, never by guessing.
+"""Find JSON objects in what a model wrote: strictly at first, then with the usual mistakes of models, never by
+guessing.
 
 Rule 1: an object without an end was cut off; it is not completed.
 Rule 2: what is mended keeps every letter and digit as written, and is reported.
@@ -113,7 +114,9 @@ def _lacks_a_comma(begun: str) -> bool:
 
 
 def objects(text: str) -> list[tuple[int, Parsed]]:
-    """Return the JSON objects of a text with their positions, in order, none inside another; only the first is mended."""
+    """Return the JSON objects of a text with their positions, in order, none inside another; only the
+    first is mended.
+    """
     found: list[tuple[int, Parsed]] = []
     at = 0
     for _ in range(_MAX_TRIES):
@@ -132,7 +135,9 @@ def objects(text: str) -> list[tuple[int, Parsed]]:
 
 
 def end_of(text: str, at: int) -> int:
-    """Return the end of the JSON object that begins at `at`, with line breaks allowed in its texts; 0 if it has none."""
+    """Return the end of the JSON object that begins at `at`, with line breaks allowed in its texts; 0
+    if it has none.
+    """
     try:
         return _WITH_LINE_BREAKS.raw_decode(text, at)[1]
     except (ValueError, RecursionError):
@@ -165,7 +170,9 @@ def _is_too_deep(text: str, start: int, end: int) -> bool:
 
 
 def _normalized(text: str, at: int) -> tuple[str, int]:
-    """Write a Python dict, comments, bare keys and trailing commas as JSON; return that and its end, 0 if it has none."""
+    """Write a Python dict, comments, bare keys and trailing commas as JSON; return that and its end, 0
+    if it has none.
+    """
     normal, end = _normalized_as_far_as_possible(text, at)
     return (normal, end) if end else ("", 0)
 

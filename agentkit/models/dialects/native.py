@@ -84,7 +84,10 @@ def _as_sent(reply: Reply, tools: Tools) -> Reply | None:
 
 
 def _recognized(call: Call, position: int, tools: Tools) -> Call:
-    """Return a call with the registered name of its tool and an id. Empty arguments will do for a tool that takes none."""
+    """Return a call with the registered name of its tool and an id.
+
+    Empty arguments will do for a tool that takes none.
+    """
     name, tool = find_tool(call.name, tools)
     if call.problem and tool and takes_no_arguments(tool) and not (call.raw or "").strip():
         call = replace(call, arguments={}, problem="", coerced=(*call.coerced, "empty text was read as no arguments"))

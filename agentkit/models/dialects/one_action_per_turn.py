@@ -1,4 +1,6 @@
-"""The rule of the text and the json dialect: one action per turn. What comes after it in a reply is refused, not run."""
+"""The rule of the text and the json dialect: one action per turn. What comes after it in a reply is
+refused, not run.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The messages of a chat as a dialect writes them: rendered once, and shared by every chat that grows out of that one.
 
-A chat is a block_after list, and so is its rendering: blocks of messages, each with a link to the block before it. To render a
-chat that has grown by one turn costs that turn. Small blocks are merged into larger ones, so that even the longest chat has
-only a few dozen, and a flat list of its messages, or of their bytes, is put together without work per message.
+A chat is a block_after list, and so is its rendering: blocks of messages, each with a link to the block before it. To
+render a chat that has grown by one turn costs that turn. Small blocks are merged into larger ones, so that even the
+longest chat has only a few dozen, and a flat list of its messages, or of their bytes, is put together without work per
+message.
 
 Rule 1: a rendered message and a block never change once they are made; many chats, requests and threads share them.
 Rule 2: what a block contains follows from the messages up to its end, never from later ones.

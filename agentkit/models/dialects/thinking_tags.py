@@ -1,4 +1,6 @@
-"""Separate a model's thinking from its text: `<think>` and `<thinking>` blocks, nested, unclosed, or without an opening tag."""
+"""Separate a model's thinking from its text: `<think>` and `<thinking>` blocks, nested, unclosed, or without an opening
+tag.
+"""
 
 from __future__ import annotations
 

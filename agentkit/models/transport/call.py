@@ -53,7 +53,10 @@ class Callee(Protocol):
 
 
 class RemoteCall:
-    """The chunks of one call, to be read once. Nothing is sent before the first is asked for; leaving closes the connection."""
+    """The chunks of one call, to be read once.
+
+    Nothing is sent before the first is asked for; leaving closes the connection.
+    """
 
     def __init__(self, model: Callee, request: Request) -> None:
         self.model = model
@@ -178,7 +181,10 @@ class RemoteCall:
         return self._reader
 
     def _failure(self, error: Exception) -> ModelError | None:
-        """Return an exception as a model error, or None if the reply was whole before it. Raises any other exception."""
+        """Return an exception as a model error, or None if the reply was whole before it.
+
+        Raises any other exception.
+        """
         if isinstance(error, ModelError):
             return error
         if not clients.is_connection_failure(error):

@@ -47,7 +47,8 @@ _STATUSES = {
 LOOK_AT_PROXY = "Look at HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; NO_PROXY names the hosts that are asked directly"
 
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|context (?:length|window|size|limit)|maximum (?:context|(?:prompt|model) length)|prompt is too long"
+    r"context_length_exceeded|context (?:length|window|size|limit)|maximum (?:context|(?:prompt|model) "
+    r"length)|prompt is too long"
     r"|too many tokens|input is too long|`inputs` (?:tokens \+|must have less than)"
     r"|exceeds? the (?:available|model'?s?|maximum) (?:context|number of (?:input )?tokens|input)|exceed_context_size",
     re.IGNORECASE,
@@ -56,7 +57,8 @@ _NO_MODEL = re.compile(
     r"model[^.]{0,80}(?:not found|does not exist|not exist|unknown)|model_not_found|unknown model|try pulling", re.I
 )
 _NO_TOOLS = re.compile(
-    r"(?:does not|doesn't|not|no endpoints found that) support (?:tool|function)|tools? (?:is|are) not supported|--jinja"
+    r"(?:does not|doesn't|not|no endpoints found that) support (?:tool|function)|tools? (?:is|are) not "
+    r"supported|--jinja"
     r"|tool choice requires",
     re.IGNORECASE,
 )
@@ -190,7 +192,10 @@ def make(kind: type[E], endpoint: Endpoint, what: str, status: int = 0) -> E:
 
 def look_at_base_url(endpoint: Endpoint) -> str:
     """Return what to look at when a host that was asked is not an API."""
-    return f"Look at the base URL {endpoint.base_url!r}: it usually ends in /v1, and a proxy or a login page may be in front"
+    return (
+        f"Look at the base URL {endpoint.base_url!r}: it usually ends in /v1, "
+        "and a proxy or a login page may be in front"
+    )
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,10 @@ from agentkit.errors import UsageError
 
 @dataclass(slots=True)
 class RateLimit:
-    """Lets at most `per_minute` requests begin in a minute, evenly spaced. Several models may share one; thread-safe."""
+    """Lets at most `per_minute` requests begin in a minute, evenly spaced.
+
+    Several models may share one; thread-safe.
+    """
 
     per_minute: float = 0.0
     _next: float = 0.0
@@ -22,7 +25,9 @@ class RateLimit:
             raise UsageError(f"per_minute must be a number of requests, or 0 for no limit, not {self.per_minute!r}")
 
     async def wait(self) -> float:
-        """Wait for a turn, take it, and return the seconds that this took; a call that is stopped meanwhile takes none."""
+        """Wait for a turn, take it, and return the seconds that this took; a call that is stopped
+        meanwhile takes none.
+        """
         import asyncio
 
         began = time.monotonic()

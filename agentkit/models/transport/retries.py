@@ -1,4 +1,6 @@
-"""When a call that failed is tried again, and how long it waits: as long as the host asks (Retry-After), else longer each time."""
+"""When a call that failed is tried again, and how long it waits: as long as the host asks (Retry-After), else longer
+each time.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ from agentkit.errors import ModelError
 
 @dataclass(slots=True, frozen=True)
 class Retries:
-    """Try a call again up to `most` times: after `first` seconds, then twice as long each time up to `longest`, plus or minus a fifth.
+    """Try a call again up to `most` times: after `first` seconds, then twice as long each time up to `longest`, plus or
+    minus a fifth.
 
-    If a host asks for a wait in Retry-After, that is waited, up to `patience` seconds; if it asks for more, its error is
-    raised at once. Only errors that may pass are tried again, and never a reply in which the host itself ran a tool.
+    If a host asks for a wait in Retry-After, that is waited, up to `patience` seconds; if it asks for more, its error
+    is raised at once. Only errors that may pass are tried again, and never a reply in which the host itself ran a tool.
     """
 
     most: int = 2

@@ -1,7 +1,7 @@
 """Facts: one tool that looks something up in a small table that comes with agentkit.
 
-The table (`facts.json`) has countries, chemical elements, planets, mountains and a few more, with the year of a figure if
-that matters. It is there for examples and for the offline model, not as a reference.
+The table (`facts.json`) has countries, chemical elements, planets, mountains and a few more, with the year of a figure
+if that matters. It is there for examples and for the offline model, not as a reference.
 """
 
 from __future__ import annotations

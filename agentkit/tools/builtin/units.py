@@ -16,7 +16,10 @@ from agentkit.tools.toolbox import ToolBox
 
 @dataclass(slots=True, frozen=True)
 class Unit:
-    """A unit: `value * factor + offset` is the same amount in the first unit of its dimension. `names` start with the symbol."""
+    """A unit: `value * factor + offset` is the same amount in the first unit of its dimension.
+
+    `names` start with the symbol.
+    """
 
     dimension: str
     names: tuple[str, ...]

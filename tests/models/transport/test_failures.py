@@ -1,6 +1,7 @@
 """Everything that can go wrong on the way ends in time, in a typed error that names host, model and what to do.
 
-Each case runs twice: driven in this thread, and in the background. Nothing is left open, and the run can be tried again.
+Each case runs twice: driven in this thread, and in the background. Nothing is left open, and the run can be tried
+again.
 """
 
 from __future__ import annotations
