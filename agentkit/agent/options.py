@@ -97,7 +97,7 @@ def check(options: Mapping[str, Any], engine: Engine) -> None:
     hints = _hints() if options else {}
     for name, value in options.items():
         if name not in NAMES:
-            raise Unknown("agent option", name, NAMES, hint_for(name, engine))
+            raise Unknown("agent option", name, (*NAMES, "model", "tools", "engine"), hint_for(name, engine))
         check_value(name, value, hints[name])
 
 

@@ -185,6 +185,17 @@ def test_a_file_of_a_newer_version_is_refused_with_both_versions(journal):
         SqliteJournal(journal.path)
 
 
+def test_a_file_of_agentkit_0_1_says_in_a_sentence_that_it_cannot_be_read_and_is_left_unchanged(journal):
+    journal.close()
+    tamper(journal, "PRAGMA user_version = 1")
+    before = journal.path.read_bytes()
+    with pytest.raises(
+        JournalError, match=r"was written by agentkit 0\.1 .* cannot read: set AGENTKIT_HOME .* new journal$"
+    ):
+        SqliteJournal(journal.path)
+    assert journal.path.read_bytes() == before
+
+
 def test_a_file_that_is_not_a_journal_is_left_unchanged(tmp_path):
     text, other = tmp_path / "text.db", tmp_path / "other.db"
     text.write_text("this is not a page of a database, and never was " * 100)
