@@ -38,7 +38,7 @@ from agentkit.runtime.performer import Performer
 from agentkit.stepper.frames import FrameInfo, next_yield
 from agentkit.stepper.stepper import Pending, is_at
 from agentkit.tools import observations
-from agentkit.trace.asked import asked_by
+from agentkit.trace.asking_thought import asked_by
 from agentkit.trace.events import Event, events_of
 from agentkit.trace.progress import Progress
 from agentkit.trace.trace import Trace

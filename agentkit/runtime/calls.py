@@ -22,8 +22,8 @@ from agentkit.core.text import error_line
 from agentkit.errors import ModelError, ModelTimeout, Stopped, ToolError, ToolTimeout
 from agentkit.models import surrogates
 from agentkit.models.dialects import thinking_tags
-from agentkit.runtime.events import Listeners
 from agentkit.runtime.in_flight import InFlight
+from agentkit.runtime.listeners import Listeners
 
 _PLAIN = frozenset((Reply, str, int, float, bool, type(None)))
 """Types of values that are never awaited."""

@@ -17,12 +17,12 @@ from agentkit.gates.deadline import out_of_time
 from agentkit.journal.entries import Note, Row
 from agentkit.models import dialects, structured_output
 from agentkit.models.base import Abilities, Model, Request
+from agentkit.models.context_overflow import shortened
 from agentkit.models.dialects.base import Dialect
-from agentkit.models.overflow import shortened
 from agentkit.models.reply_conversion import is_usage, reply_of
 from agentkit.runtime.calls import call_model, call_tool, late_error, tool_error
-from agentkit.runtime.events import Listeners
 from agentkit.runtime.in_flight import InFlight, Outcome
+from agentkit.runtime.listeners import Listeners
 from agentkit.tools import observations
 from agentkit.tools.toolset import ToolSet
 

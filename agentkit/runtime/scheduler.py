@@ -18,8 +18,8 @@ from agentkit.gates.deadline import time_left
 from agentkit.gates.state import Gate, State
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry
-from agentkit.runtime.events import Listeners
 from agentkit.runtime.in_flight import InFlight, Outcome
+from agentkit.runtime.listeners import Listeners
 from agentkit.runtime.performer import Performer
 from agentkit.stepper.stepper import Pending, Stepper
 from agentkit.trace.events import place

@@ -13,7 +13,7 @@ from agentkit.run.run import Run
 from agentkit.runtime.performer import name_of
 from agentkit.stepper.frames import FrameInfo
 from agentkit.stepper.stepper import Pending
-from agentkit.trace.asked import is_engine_call
+from agentkit.trace.asking_thought import is_engine_call
 from agentkit.trace.line import lane_of
 from agentkit.view import cards
 from agentkit.view.siblings import Siblings
