@@ -80,9 +80,11 @@ class RemoteCall:
             if not clients.is_replaying():
                 self._deadline += await self.model.rate_limit.wait()  # the host is not to blame for our own patience
             try:
-                async with contextlib.aclosing(await self._response()) as response:
+                async with (
+                    contextlib.aclosing(await self._response()) as response,
+                    contextlib.aclosing(response.aiter_bytes()) as pieces,
+                ):
                     reader = self._new_reader(response)
-                    pieces = response.aiter_bytes()
                     while not reader.done and (data := await self._next_piece(pieces)):
                         for chunk in reader.feed(data):
                             yield chunk
