@@ -20,7 +20,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 from view.conftest import Viewed, calling, paused  # noqa: E402
 from view.test_pictures import branching, planning, trying  # noqa: E402
 
-from agentkit import Call, Reply, Run, Usage, tool  # noqa: E402
+from agentkit import Agent, Call, Reply, Run, Usage, tool  # noqa: E402
+from agentkit.models.base import Abilities  # noqa: E402
+from agentkit.models.scripted import Scripted  # noqa: E402
 
 FOLDER = Path(__file__).parent / "recorded"
 
@@ -68,7 +70,9 @@ def script() -> list[Reply]:
 
 
 def trip(*more: Reply, **options: Any) -> Run:
-    return paused(*script(), *more, tools=[weather, book_train], approve=["book_train"], **options)
+    model = Scripted([*script(), *more], abilities=Abilities(tools=True))
+    agent = Agent(model, [weather, book_train], journal="memory", approve=["book_train"], **options)
+    return agent.start("Plan a dry day out from Bern this week, and book the train.", paused=True)
 
 
 def record(name: str, run: Run, act: Callable[[Viewed], None]) -> None:
