@@ -136,6 +136,25 @@ def test_rewind_makes_an_entry_the_last_one_and_other_branches_can_be_returned_t
     assert [line[-1].step.answer for line in run.branches() if line[-1].kind == "conclude"] == ["second", "first"]  # type: ignore[union-attr]
 
 
+def test_an_edit_in_one_lane_takes_off_the_lanes_that_were_opened_after_it() -> None:
+    def model(request: Any) -> str:
+        return "7 of 10" if request.role == "evaluate" else f"idea {len(request.chat)}"
+
+    agent = Agent(model, engine=Loop("tree_of_thoughts", max_depth=2), journal="memory")
+    run = agent.start("q", paused=True)
+    while not any(entry.step and entry.step.role == "evaluate" for entry in run.entries):
+        run.step_over()
+    run.step_over()
+    proposals = [entry for entry in run.entries if entry.step and entry.step.role == "propose"]
+    assert [entry.step.role for entry in run.entries if entry.step] == ["propose"] * 3 + ["evaluate"] * 3
+    run.edit(proposals[1], text="another idea")
+    assert {entry.step.role for entry in run.entries if entry.step} == {"propose"}
+    stands = [(pending.path, pending.step.role) for pending in run.pending]
+    run.close()
+    again = agent.resume(run.id)
+    assert [(pending.path, pending.step.role) for pending in again.pending] == stands
+
+
 def test_a_fork_reuses_the_recorded_steps_says_so_and_leaves_the_first_run_unchanged() -> None:
     run, model = begin(call("look", city="Oslo"), "first", "second")
     run.drive()

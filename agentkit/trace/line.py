@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -18,7 +19,8 @@ from agentkit.journal.entries import Entry, Row
 _SEGMENT = re.compile(r"\.\d+|\[(\d+)\.(\d+)(?:<([\d,]+))?\]")
 
 Order = tuple[int, ...]
-"""The position of an entry in the trace: ids of entries and numbers of lanes, for comparison."""
+"""The position of an entry in the trace, for comparison: the ids of the entries before it in the enclosing lanes, and for
+each lane the id of the first entry in its `All`, and its number."""
 
 
 def lane_of(path: str) -> str:
@@ -40,9 +42,13 @@ def _segments(path: str) -> tuple[tuple[str, int, int, frozenset[int]], ...]:
     )
 
 
-def lane_numbers(lane: str, within: str) -> Iterator[int]:
-    """Yield the numbers of the lanes that lead from one lane to another lane inside it."""
-    return (number for text, _, number, _ in _segments(lane[len(within) :]) if text[0] == "[")
+def lanes_between(lane: str, within: str) -> Iterator[tuple[str, int]]:
+    """Yield the lanes that lead from one lane to another lane inside it, each as the path of its `All` and a number."""
+    path = within
+    for text, index, number, _ in _segments(lane[len(within) :]):
+        if text[0] == "[":
+            yield f"{path}[{index}", number
+        path += text
 
 
 class Tree:
@@ -57,6 +63,7 @@ class Tree:
         self.lines: dict[str, Line] = {}
         self.left: list[Line] = []
         self._order: dict[int, Order] = {}
+        self._opened: dict[tuple[int, str], int] = {}
 
     def add(self, entry: Entry) -> None:
         """Add an entry that has been recorded."""
@@ -71,8 +78,8 @@ class Tree:
         before = self.order(entry.parent)
         if lane == above:
             return (*before[:-1], entry.id)
-        first, *others = lane_numbers(lane, above)
-        return (*before, first, *(number for other in others for number in (0, other)), entry.id)
+        lanes = [(self._opened.setdefault((entry.parent, path), entry.id), n) for path, n in lanes_between(lane, above)]
+        return (*before, *itertools.chain(*lanes), entry.id)
 
     def order(self, number: int) -> Order:
         """Return the position of an entry in the trace; an edited entry has the position of the original."""
