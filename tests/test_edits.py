@@ -142,9 +142,8 @@ def test_an_edit_in_one_lane_takes_off_the_lanes_that_were_opened_after_it() -> 
 
     agent = Agent(model, engine=Loop("tree_of_thoughts", max_depth=2), journal="memory")
     run = agent.start("q", paused=True)
-    while not any(entry.step and entry.step.role == "evaluate" for entry in run.entries):
-        run.step_over()
-    run.step_over()
+    for _ in range(6):
+        next(run)
     proposals = [entry for entry in run.entries if entry.step and entry.step.role == "propose"]
     assert [entry.step.role for entry in run.entries if entry.step] == ["propose"] * 3 + ["evaluate"] * 3
     run.edit(proposals[1], text="another idea")

@@ -19,8 +19,11 @@ from agentkit.journal.entries import Entry, Row
 _SEGMENT = re.compile(r"\.\d+|\[(\d+)\.(\d+)(?:<([\d,]+))?\]")
 
 Order = tuple[int, ...]
-"""The position of an entry in the trace, for comparison: the ids of the entries before it in the enclosing lanes, and for
-each lane the id of the first entry in its `All`, and its number."""
+"""The position of an entry in the trace, for comparison.
+
+It consists of the ids of the entries before it in the enclosing lanes and, for each lane, the id of the first entry in
+its `All` and the number of the lane.
+"""
 
 
 def lane_of(path: str) -> str:
