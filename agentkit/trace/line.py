@@ -81,7 +81,8 @@ class Tree:
         before = self.order(entry.parent)
         if lane == above:
             return (*before[:-1], entry.id)
-        lanes = [(self._opened.setdefault((entry.parent, path), entry.id), n) for path, n in lanes_between(lane, above)]
+        slot = self.slot(entry.parent)
+        lanes = [(self._opened.setdefault((slot, path), entry.id), n) for path, n in lanes_between(lane, above)]
         return (*before, *itertools.chain(*lanes), entry.id)
 
     def order(self, number: int) -> Order:
