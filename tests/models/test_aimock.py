@@ -17,6 +17,8 @@ from agentkit.models.openai import OpenAI
 from agentkit.models.remote import Remote
 from agentkit.models.transport.retries import Retries
 
+pytestmark = pytest.mark.slow
+
 QUICK = Retries(2, first=0.05)
 PROVIDERS = ("openai", "anthropic", "ollama")
 EACH = pytest.mark.parametrize("provider", PROVIDERS)

@@ -21,6 +21,8 @@ from agentkit.models.dialects.rendering import Rendering
 from agentkit.models.openai import OpenAI
 from agentkit.models.scripted import Scripted
 
+pytestmark = pytest.mark.slow
+
 NAMES = tuple(dialects.DIALECTS)
 
 

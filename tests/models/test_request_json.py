@@ -22,6 +22,8 @@ from agentkit.models.openai import OpenAI
 from agentkit.models.remote import Remote
 from agentkit.models.structured_output import StructuredOutput
 
+pytestmark = pytest.mark.slow
+
 URL = f"http://{HOST}"
 MODELS = {
     "openai": OpenAI("m", base_url=URL, settings={"top_k": 3}),

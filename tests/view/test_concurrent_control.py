@@ -17,6 +17,8 @@ from agentkit.errors import UsageError
 from agentkit.models.base import Abilities, Chunk
 from agentkit.models.scripted import in_pieces as pieces
 
+pytestmark = pytest.mark.slow
+
 View = Callable[..., Viewed]
 BOTH = Reply("Both.", (Call("price", {"item": "a"}, "1"), Call("price", {"item": "bb"}, "2")))
 

@@ -17,6 +17,8 @@ from agentkit.models.base import Abilities, Chunk
 from agentkit.view import cards
 from agentkit.view.wire import CLOCK
 
+pytestmark = pytest.mark.slow
+
 View = Callable[..., Viewed]
 
 
