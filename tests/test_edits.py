@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from splitting import split
 
-from agentkit import Agent, Call, Loop, Reply, Run, load, tool
+from agentkit import Agent, All, Answer, Call, Chat, Loop, Reply, Run, Think, load, tool
 from agentkit.errors import Ended, Undecided, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -148,10 +148,33 @@ def test_an_edit_in_one_lane_takes_off_the_lanes_that_were_opened_after_it() -> 
     assert [entry.step.role for entry in run.entries if entry.step] == ["propose"] * 3 + ["evaluate"] * 3
     run.edit(proposals[1], text="another idea")
     assert {entry.step.role for entry in run.entries if entry.step} == {"propose"}
-    stands = [(pending.path, pending.step.role) for pending in run.pending]
+    positions = [(pending.path, pending.step.role) for pending in run.pending]
     run.close()
     again = agent.resume(run.id)
-    assert [(pending.path, pending.step.role) for pending in again.pending] == stands
+    assert [(pending.path, pending.step.role) for pending in again.pending] == positions
+
+
+def test_lanes_that_an_edited_thought_opens_for_the_first_time_come_before_those_that_follow_them() -> None:
+    def pair(role: str) -> All:
+        return All(tuple(Think(Chat.of(f"{role} {number}"), role=role) for number in range(2)))
+
+    def propose(task: Any) -> Any:
+        yield pair("propose")
+
+    def engine(task: Any) -> Any:
+        thought = yield Think(Chat.of(task))
+        if "propose" in thought.text:
+            yield from propose(task)
+        yield pair("evaluate")
+        return Answer("done", Chat.of(task))
+
+    run = Agent(lambda request: "evaluate", engine=engine, journal="memory").start("q", paused=True)
+    run.drive()
+    run.edit(1, text="propose first")
+    run.drive()
+    assert [entry.step.role for entry in run.entries[2:-1] if entry.step] == ["propose"] * 2 + ["evaluate"] * 2
+    run.edit(2, text="another idea")
+    assert [entry.step.role for entry in run.entries[2:] if entry.step] == ["propose"] * 2
 
 
 def test_a_fork_reuses_the_recorded_steps_says_so_and_leaves_the_first_run_unchanged() -> None:

@@ -1,4 +1,4 @@
-"""Random sequences of verbs on runs of every engine: nothing breaks, and the rows always tell where the run is."""
+"""Random sequences of verbs on runs of every engine: nothing breaks, and the rows always lead to the same position."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ VERBS: dict[str, Callable[[Run, int], Any]] = {
 }
 
 
-def is_told_by_its_rows(run: Run) -> bool:
-    """Return whether somebody who reads the rows comes to the same line and the same pending steps."""
+def matches_its_rows(run: Run) -> bool:
+    """Return whether reading the rows again leads to the same line and the same pending steps."""
     trace = Trace(run.id, run.agent._maker(run.task), run.agent.arounds)
     trace.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
     trace.rebuild()
@@ -86,7 +86,7 @@ def is_told_by_its_rows(run: Run) -> bool:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", range(12))
-def test_after_any_verbs_a_run_can_be_shown_and_its_rows_tell_where_it_is(engine: str, seed: int) -> None:
+def test_after_any_verbs_a_run_can_be_shown_and_matches_its_rows(engine: str, seed: int) -> None:
     dice = random.Random(f"{engine} {seed}")
     agent = Agent(
         Whim(seed), [send, look], engine=engine, journal="memory", budget={"max_model_calls": 40, "ask": False}
@@ -104,4 +104,4 @@ def test_after_any_verbs_a_run_can_be_shown_and_its_rows_tell_where_it_is(engine
             run = result
         assert repr(run) and run._repr_html_() and run.branches() and run.result
         assert run.where() is not None and list(run.events())
-        assert is_told_by_its_rows(run), history
+        assert matches_its_rows(run), history

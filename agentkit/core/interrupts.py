@@ -20,7 +20,7 @@ def foreign(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return function(*args, **kwargs)
 
 
-def engine(function: Callable[..., Any], *args: Any) -> Any:
+def run_engine(function: Callable[..., Any], *args: Any) -> Any:
     """Call code that runs an engine: like `foreign`, and `interrupt` can end it from another thread."""
     return foreign(function, args, {})
 
@@ -100,9 +100,9 @@ _Pressed.__name__ = _Pressed.__qualname__ = "KeyboardInterrupt"
 
 
 def interrupt(thread: int) -> None:
-    """Raise KeyboardInterrupt in another thread, if an engine computes in it now."""
+    """Raise KeyboardInterrupt in another thread, if an engine is running in it."""
     frame = sys._current_frames().get(thread)
-    while frame is not None and frame.f_code is not engine.__code__:
+    while frame is not None and frame.f_code is not run_engine.__code__:
         frame = frame.f_back
     if frame is not None:
         import ctypes

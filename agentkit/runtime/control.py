@@ -254,7 +254,7 @@ class Control:
         if (driver := self._driver) is not None:
             background.timer(GRACE, lambda: self._end_grace(driver))
             if driver.calling is None and self._commanding != driver.thread:
-                interrupts.interrupt(driver.thread)  # the engine may be computing forever
+                interrupts.interrupt(driver.thread)  # the engine may be in an endless loop
         self._wake()
 
     def _end_grace(self, driver: Driver) -> None:

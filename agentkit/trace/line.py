@@ -66,7 +66,7 @@ class Tree:
         self.lines: dict[str, Line] = {}
         self.left: list[Line] = []
         self._order: dict[int, Order] = {}
-        self._opened: dict[tuple[int, str], int] = {}
+        self._opened: dict[tuple[int, str], list[tuple[int, int]]] = {}
 
     def add(self, entry: Entry) -> None:
         """Add an entry that has been recorded."""
@@ -81,9 +81,18 @@ class Tree:
         before = self.order(entry.parent)
         if lane == above:
             return (*before[:-1], entry.id)
-        slot = self.slot(entry.parent)
-        lanes = [(self._opened.setdefault((slot, path), entry.id), n) for path, n in lanes_between(lane, above)]
+        lanes = [(self._all(entry, path), number) for path, number in lanes_between(lane, above)]
         return (*before, *itertools.chain(*lanes), entry.id)
+
+    def _all(self, entry: Entry, path: str) -> int:
+        """Return the id of the first entry in an `All` that the first entry of a lane belongs to.
+
+        If lanes of the `All` were kept when the line was left, they are still on the line, and it is the same `All`.
+        """
+        line, known = self.lines[entry.run], self._opened.setdefault((self.slot(entry.parent), path), [])
+        number = next((number for first, number in reversed(known) if first in line.slots), entry.id)
+        known.append((entry.id, number))
+        return number
 
     def order(self, number: int) -> Order:
         """Return the position of an entry in the trace; an edited entry has the position of the original."""

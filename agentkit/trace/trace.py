@@ -128,7 +128,7 @@ class Trace(Position):
         self.on_row: Callable[[Row], None] | None = None
         self._begin, self._arounds = begin, arounds
         self._append: Callable[..., int] = journal.append if journal is not None else self._number
-        self.stepper = interrupts.engine(self._new_stepper)
+        self.stepper = interrupts.run_engine(self._new_stepper)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class Trace(Position):
     def advance(self, pending: Pending, result: Any) -> None:
         """Send a recorded result to the engine."""
         self.torn = True
-        interrupts.engine(self.stepper.feed, pending, result)
+        interrupts.run_engine(self.stepper.feed, pending, result)
         self.torn = False
 
     def commit(self, pending: Pending, performed: Step, result: Any, entry: Entry) -> Entry:
@@ -341,7 +341,7 @@ class Trace(Position):
         `strict`, `Diverged` is raised instead, and nothing is changed.
         """
         self.torn = True
-        stepper, done = interrupts.engine(self._replay)
+        stepper, done = interrupts.run_engine(self._replay)
         if stepper.diverged and strict:
             raise Diverged(stepper.diverged)
         before, self.stepper, self.torn = self.stepper, stepper, False
@@ -352,7 +352,7 @@ class Trace(Position):
                 self.injections.hear(entry.result)
         if stepper.diverged:
             self.unsaved.attempt(lambda: self._diverge({entry.id for _, entry in done}, stepper.diverged))
-        interrupts.engine(before.close)
+        interrupts.run_engine(before.close)
 
     def _replay(self) -> tuple[Stepper, list[tuple[Pending, Entry]]]:
         stepper = self._new_stepper()
