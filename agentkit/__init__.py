@@ -13,7 +13,7 @@ from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Loop, Think
 from agentkit.core.usage import Usage
 from agentkit.engines.structured import structured
-from agentkit.gates.budget import Budget
+from agentkit.gates.limits import Budget
 from agentkit.gates.state import Status
 from agentkit.run.run import Result, Run
 from agentkit.stepper.stepper import Stepper

@@ -95,7 +95,7 @@ def test_no_approval_is_transferred_to_the_changed_call() -> None:
 
 
 def test_of_several_performed_calls_only_the_changed_one_runs_again() -> None:
-    run = begin("tea", "cake", "milk")
+    run = begin("tea", "cake", "milk", repeat="allow")
     next(run)
     run.step_over()
     assert sorted(ORDERED) == ["cake", "milk", "tea"]
@@ -138,7 +138,7 @@ def test_a_message_injected_after_all_calls_is_kept_when_one_of_them_is_edited()
 def test_a_message_injected_on_another_branch_is_not_kept() -> None:
     calls = Reply("All.", (Call("order", {"item": "tea"}, "1"), Call("order", {"item": "cake"}, "2")))
     model = Scripted([calls, calls, "Yes."], abilities=Abilities(tools=True))
-    run = Agent(model, [order]).start("Order.", paused=True)
+    run = Agent(model, [order], repeat="allow").start("Order.", paused=True)
     next(run)
     run.step_over()
     run.inject("Hurry!")
@@ -277,7 +277,7 @@ def test_of_two_equal_calls_only_one_is_changed() -> None:
 
 
 def test_a_call_of_another_branch_is_edited_on_that_branch() -> None:
-    run = started(calls("tea", "cake"), calls("tea", "cake"), "Yes.")
+    run = started(calls("tea", "cake"), calls("tea", "cake"), "Yes.", repeat="allow")
     next(run)
     run.step_over()
     left = run[3]
@@ -348,13 +348,13 @@ def test_a_call_that_may_have_run_is_asked_about_when_another_is_edited(
 ) -> None:
     run = begin("tea", "cake", journal=tmp_path / "runs.db")
     next(run)
-    run.trace.begin_call(run.pending[0], 1.0, sync=True)  # the kernel died here
+    run.trace.begin_call(run.pending[0], "irreversible", 1.0)  # the kernel died here
     run = again(run)
     run.edit(run.pending[1], arguments={"item": "two cakes"})
     run.edit(run.pending[1], arguments={"item": "three cakes"})
     run = again(run)
     run.drive()
-    assert ORDERED == ["three cakes"] and "began but never ended" in run.waiting[0][1].why
+    assert ORDERED == ["three cakes"] and "may have run" in run.waiting[0][1].why
     run.respond("it came")
     assert run.drive().answer == "Yes." and call_results(run) == ["it came", "ordered three cakes"]
 
@@ -441,7 +441,7 @@ def test_a_kernel_that_dies_during_an_edit_has_made_all_of_it_or_none(row: int) 
     run = begin("tea", "cake", "milk", journal=journal)
     next(run)
     next(run)
-    run.trace.begin_call(run.pending[0], 1.0, sync=True)  # the cake may have been ordered
+    run.trace.begin_call(run.pending[0], "irreversible", 1.0)  # the cake may have been ordered
     journal.left = row
     with contextlib.suppress(Killed):
         run.edit(run.pending[1], arguments={"item": "two milks"})
@@ -450,4 +450,4 @@ def test_a_kernel_that_dies_during_an_edit_has_made_all_of_it_or_none(row: int) 
     run = run.agent.resume(run.id)
     run.drive()
     assert call_results(run)[0] == "ordered tea" and ORDERED in (["tea", "milk"], ["tea", "two milks"])
-    assert "began but never ended" in run.waiting[0][1].why
+    assert "may have run" in run.waiting[0][1].why

@@ -12,7 +12,7 @@ from agentkit import Act, Agent, All, Answer, Call, Chat, Loop, Reply, Think, Us
 from agentkit.core.steps import capped
 from agentkit.engines.react import react
 from agentkit.errors import ModelError, Undecided, Unknown, UsageError
-from agentkit.gates.budget import Budget
+from agentkit.gates.limits import Budget
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 

@@ -21,7 +21,7 @@ def look(city: str) -> str:
     return f"rain in {city}"
 
 
-@tool
+@tool(effect="irreversible")
 def send(text: str) -> str:
     """Send a message to the world."""
     SENT.append(text)
@@ -187,14 +187,14 @@ def test_a_fork_reuses_the_recorded_steps_says_so_and_leaves_the_first_run_uncha
     assert run.answer == "first" and run[2].result.text == "rain in Oslo"
 
 
-def test_a_fork_asks_before_an_irreversible_tool() -> None:
+def test_a_fork_asks_before_it_repeats_a_call_of_an_irreversible_tool() -> None:
     run, _ = begin(call("send", text="hi"), "first", "second")
     run.drive()
     fork = run.fork(1)
     assert "send(text='hi') [irreversible]" in fork.forecast
     fork.drive()
     assert (fork.status, SENT) == ("waiting", ["hi"])
-    with pytest.raises(Undecided, match="fork"):
+    with pytest.raises(Undecided, match=r"was performed at .*, in run .* would be called again: use run.reuse()"):
         next(fork)
     fork.approve()
     assert fork.drive().answer == "second" and SENT == ["hi", "hi"]

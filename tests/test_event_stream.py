@@ -92,6 +92,7 @@ def test_every_declared_kind_of_event_occurs() -> None:
     model = Scripted([calls((1, 2)), ModelError("no"), "three"], abilities=Abilities(tools=True, stream=True), chunks=4)
     run = Agent(model, [add], journal="memory", on_event=heard.append).start("q", paused=True)
     next(run)
+    run.break_at(tool="multiply")
     run.inject("soon recalled").recall()
     next(run)
     run.edit(2, text="three")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agentkit.agent import arounds, lessons, log, sessions
@@ -18,10 +18,11 @@ from agentkit.engines import registry
 from agentkit.errors import Busy, JournalDamaged, ReadOnly, Unknown, UsageError
 from agentkit.gates.approval import approval
 from agentkit.gates.base import question
-from agentkit.gates.budget import Budget, BudgetGate
+from agentkit.gates.budget import BudgetGate
 from agentkit.gates.deadline import deadline
-from agentkit.gates.effects import forked, uncertain
-from agentkit.gates.state import Gate, State
+from agentkit.gates.effects import repeated
+from agentkit.gates.guards import Guards
+from agentkit.gates.state import State
 from agentkit.journal import open_journal
 from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
@@ -77,11 +78,11 @@ class Agent(Displayed):
         self.arounds = arounds.stack(self.tools, options)
         self._performed = arounds.performed_tools(self.tools, options)
         self._journal: Any = options.get("journal", "sqlite")
-        self._budget = Budget.of(options.get("budget") or Budget())
-        approve = options.get("approve")
-        for name in approve if isinstance(approve, list | tuple | set | frozenset) else ():
-            if self.tools.find(name) is None:  # a mistyped name would never match a call
-                raise Unknown("tool to approve", name, [tool.name for tool in self.tools.tools])
+        self.guards = Guards.of(options)
+        for option, names in (("tool to approve", self.guards.approve.tools), ("tool to repeat", self.guards.repeat)):
+            for name in filter(None, names):
+                if self.tools.find(name) is None:  # a mistyped name would never match a call
+                    raise Unknown(option, name, [tool.name for tool in self.tools.tools])
 
     @property
     def journal(self) -> Journal | None:
@@ -125,7 +126,7 @@ class Agent(Displayed):
         """
         check_timeout(timeout)
         run = self.start(task, output=output, session=session, user=user, paused=True)
-        for gate in run.state.gates["think"]:
+        for gate in run.state.all_gates:
             if isinstance(gate, BudgetGate):
                 gate.ask = False
         try:
@@ -191,6 +192,7 @@ class Agent(Displayed):
             "tools": {tool.name: tool.digest for tool in self.tools.tools},
             "model": name_of(self.model),
             "dialect": self.dialect.name if self.dialect else None,
+            **({"guards": guards} if (guards := self.guards.to_json()) else {}),
             "version": 1,
         }
 
@@ -215,7 +217,7 @@ class Agent(Displayed):
         spec: dict[str, Any],
         *,
         parent: Run | None = None,
-        gates: tuple[Gate, ...] = (),
+        guards: Guards | None = None,
         name: str = "",
         journal: Journal | None = None,
     ) -> Run:
@@ -227,8 +229,10 @@ class Agent(Displayed):
         name = name or uuid.uuid4().hex[:12]
         around = answer.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
-        budget = BudgetGate(self._budget)
-        state = State(trace, self._performed, self._gates(spec, budget, gates), self.options.get("settings") or {})
+        guards = (guards or self.guards).copy()
+        budget = BudgetGate(guards.budget)
+        gates = (question, repeated, budget, approval, *answer.gates(spec))
+        state = State(trace, self._performed, gates, self.options.get("settings") or {}, guards)
         performer = Performer(
             self.model, self._performed, self.dialect, self.roles, self.options.get("settings"), state.spent.failed
         )
@@ -251,13 +255,6 @@ class Agent(Displayed):
                 self._begin(run, spec)
         return run
 
-    def _gates(self, spec: dict[str, Any], budget: BudgetGate, more: tuple[Gate, ...]) -> tuple[Gate, ...]:
-        """Return the gates of a run, in the order in which they are asked."""
-        approve = self.options.get("approve")
-        own: tuple[Gate, ...] = (approval(self._needs_approval),) if approve else ()
-        limits: tuple[Gate, ...] = (budget,) if self._budget.limits else ()
-        return (question, uncertain, *limits, *more, *own, *answer.gates(spec))
-
     def _begin(self, run: Run, spec: dict[str, Any]) -> None:
         try:
             run.trace.start(spec)
@@ -275,20 +272,17 @@ class Agent(Displayed):
             options["tools"] = self.tools.tools
         return lambda chat: self.engine(task if chat is None else chat, **options)
 
-    def _needs_approval(self, call: Any) -> bool:
-        approve = self.options.get("approve")
-        if callable(approve):
-            return bool(approve(call))
-        return approve is True or call.name in (approve or ())
-
     # -- opening runs --------------------------------------------------------------------------------------------------
 
-    def resume(self, name: str | Run | RunInfo, *, strict: bool = False) -> Run:
+    def resume(self, name: str | Run | RunInfo, *, strict: bool = False, waive: Iterable[str] = ()) -> Run:
         """Open a run of the journal at the position where its kernel ended, paused.
 
-        If a tool is missing, or the journal is damaged, the run is read-only, and `run.read_only` says why. Raises
-        `Unknown`, `JournalInUse` if another process has the run open, and with `strict` `Diverged` if the engine now
-        asks for something else.
+        The run keeps its guards (approvals, budget, breakpoints …), and those of this agent are added; `run.guard`
+        changes them. If the journal is damaged, or if a tool or a function that guards the run is missing, the run is
+        read-only, and `run.read_only` says why; `waive=["approve"]` (or "breakpoints") does without such functions.
+
+        Raises `Unknown`, `JournalInUse` if another process has the run open, and with `strict` `Diverged` if the engine
+        now asks for something else.
         """
         journal = self.journal
         if journal is None:
@@ -302,12 +296,12 @@ class Agent(Displayed):
             old.close()
         known = journal.claim(name)
         try:
-            return self._reopen(journal, known, strict=strict)
+            return self._reopen(journal, known, strict=strict, waive=waive)
         except BaseException:
             journal.release(name)
             raise
 
-    def _reopen(self, journal: Journal, known: RunInfo, *, strict: bool) -> Run:
+    def _reopen(self, journal: Journal, known: RunInfo, *, strict: bool, waive: Iterable[str]) -> Run:
         """Open a run that is held in the journal, at its last position. Raises `JournalDamaged`, `Diverged`."""
         rows, damage = _sound_rows(journal, known.run)
         spec = next((row.result for row in rows if isinstance(row, Entry) and row.kind == "begin"), None)
@@ -319,8 +313,11 @@ class Agent(Displayed):
         spec = spec | next(forks, {})
         missing = [f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None]
         kept = MemoryJournal.of(known, rows) if damage else journal
-        run = self.attach(spec, name=known.run, journal=kept, gates=(forked,) if known.parent else ())
-        run.tree_id, run.missing = known.tree, tuple(missing)
+        recorded = Guards.recorded(spec.get("guards", {}), rows, known.run)
+        guards = recorded.without(waive).with_(self.guards)
+        run = self.attach(spec, guards=guards, name=known.run, journal=kept)
+        run.tree_id, run.missing = known.tree, (*missing, *guards.missing)
+        run.state.unrecorded = guards.differences(recorded)
         if damage:
             run.control.sealed = f"its journal is damaged ({damage})"
             journal.release(known.run)
@@ -341,7 +338,7 @@ class Agent(Displayed):
             run.state.hold = f"{diverged}, with the engine {engine!r}; the rest of the recording is in run.branches()"
         run.control.scheduler.count()
         run.performer.restore(rows, run.id)
-        for gate in run.state.gates["think"]:
+        for gate in run.state.all_gates:
             if isinstance(gate, BudgetGate):
                 gate.restore(rows, run.id)
         if run.status in ("done", "readonly") and not trace.unsaved.waiting:

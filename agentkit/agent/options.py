@@ -16,8 +16,9 @@ from annotated_types import Ge, MinLen
 
 from agentkit.engines.registry import Engine, check_value, hint_for
 from agentkit.errors import Unknown
-from agentkit.gates.budget import Budget
+from agentkit.gates.limits import Budget
 from agentkit.journal.entries import Journal
+from agentkit.tools.tool import Repeat
 
 Switch = bool | Mapping[str, Any] | None
 Number = bool | int | Mapping[str, Any] | None
@@ -45,6 +46,11 @@ class Options(TypedDict, total=False):
     approve: Annotated[
         bool | Names | Callable[[Any], Any] | None,
         "which calls need a person's approval: all (True), those of these tools, or those for which a function is true",
+    ]
+    repeat: Annotated[
+        Repeat | Mapping[str, Repeat] | None,
+        'what happens before a call that was made before the run went back: "ask" (the default), "reuse" or "allow"; '
+        "or a dict of these by tool",
     ]
     approver: Annotated[
         Callable[[Any], Any] | None,

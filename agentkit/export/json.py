@@ -23,6 +23,7 @@ from agentkit.core.steps import Answer, Think
 from agentkit.errors import JournalDamaged, UsageError
 from agentkit.export import check
 from agentkit.export.protocols import RunLike
+from agentkit.gates.guards import disallow
 from agentkit.journal.entries import Entry, Journal, Row, RunInfo
 from agentkit.journal.json_lines import dumps
 from agentkit.journal.reader import Reader
@@ -241,6 +242,7 @@ def adopt(data: Any, journal: Journal) -> str:
             created.append(id)
         for row in rows:
             row.run = ids[row.run]
+            disallow(row)
             journal.append(row, sync=False)
     except BaseException:
         for id in created:

@@ -110,7 +110,7 @@ class Playback:
             arguments, _ = tool.bind(call)
         except ArgumentsError as error:
             return observations.invalid_arguments(call, error)
-        if tool.effect == "irreversible" and not self._confirm(one_line(_description(call))):
+        if tool.effect not in ("pure", "idempotent") and not self._confirm(one_line(_description(call))):
             return observations.rejected(call)
         try:
             value = tool.function(**arguments)

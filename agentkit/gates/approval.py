@@ -1,22 +1,22 @@
-"""Ask a person before certain calls."""
+"""Ask a person before certain calls, and apply the answers that were remembered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from agentkit.core.messages import Call
 from agentkit.core.steps import Act
-from agentkit.gates.state import Gate, State, gate
+from agentkit.gates.state import State, gate
 from agentkit.gates.verdict import Verdict
 from agentkit.stepper.stepper import Pending
+from agentkit.tools import observations
 
 
-def approval(is_needed: Callable[[Call], bool]) -> Gate:
-    """Return a gate that asks a person before each call for which `is_needed(call)` is true."""
-
-    @gate(Act)
-    def ask(pending: Pending, state: State) -> Verdict | None:
-        call = pending.step.call  # type: ignore[union-attr]
-        return Verdict("ask", f"{call.name} needs your approval") if is_needed(call) else None
-
-    return ask
+@gate(Act)
+def approval(pending: Pending, state: State) -> Verdict | None:
+    """Ask a person before a call that needs approval; reject it if the person has always rejected its tool."""
+    assert type(pending.step) is Act
+    call, guards = pending.step.call, state.guards
+    answer = guards.remembered.get(call.name)
+    if answer is False:
+        return Verdict("answer", f"{call.name} is always rejected in this run", observations.rejected(call))
+    if answer is None and guards.approve.is_needed(call):
+        return Verdict("ask", f"{call.name} needs your approval")
+    return None

@@ -9,7 +9,6 @@ from typing import Literal
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Ask
 from agentkit.core.text import error_line
-from agentkit.gates.effects import uncertain
 from agentkit.gates.state import Gate, State, gate
 from agentkit.gates.verdict import Verdict
 from agentkit.stepper.stepper import Pending
@@ -23,21 +22,16 @@ def ask_gates(gates: Iterable[Gate], pending: Pending, state: State) -> Verdict 
         except BaseException as error:
             kind: Literal["ask", "pause"] = "ask" if type(pending.step) is Act else "pause"
             verdict = Verdict(kind, f"the check of {_name(pending)} raised {error_line(error)}")
-        if verdict is not None and not _has_passed(look, verdict, pending, state):
+        if verdict is not None and not _has_passed(verdict, pending, state):
             return replace(verdict, why=mask(verdict.why))
     return None
 
 
-def _has_passed(look: Gate, verdict: Verdict, pending: Pending, state: State) -> bool:
-    """Return whether a person has approved what a gate asks about: this step, or every call of its tool.
-
-    An approval does not extend a budget, and "always" does not cover a call that may have run already.
-    """
-    if verdict.limit or verdict.kind not in ("ask", "pause"):
-        return False
-    if state.is_allowed(pending):
-        return True
-    return look is not uncertain and type(pending.step) is Act and pending.step.call.name in state.remembered
+def _has_passed(verdict: Verdict, pending: Pending, state: State) -> bool:
+    """Return whether a person has approved the step that a gate asks about; that does not extend a budget."""
+    if verdict.kind == "pause":
+        return state.has_paused(pending)
+    return verdict.kind == "ask" and not verdict.limit and state.is_allowed(pending)
 
 
 def _name(pending: Pending) -> str:

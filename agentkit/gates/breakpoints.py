@@ -73,6 +73,24 @@ class Breakpoint:
                 raise Unknown("breakpoint condition", name, cls.CONDITIONS)
         return cls(**condition)
 
+    def copy(self) -> Breakpoint:
+        """Return the same breakpoint for another run."""
+        conditions = {name: getattr(self, name) for name in (*self.CONDITIONS, "file", "enabled")}
+        return Breakpoint(**conditions)
+
+    @property
+    def text(self) -> str:
+        """The condition as a short text, for example "tool look"."""
+        kind = next(name for name in self.CONDITIONS if getattr(self, name) not in (None, False))
+        value = self.when_text if kind == "when" else getattr(self, kind)
+        return kind if value is True else f"{kind} {value}"
+
+    @property
+    def when_text(self) -> str:
+        """The text of the predicate: its docstring, which is its source if it was typed in a view, or else its name."""
+        text: str = getattr(self.when, "__doc__", None) or getattr(self.when, "__name__", None) or "a function"
+        return text
+
     def __post_init__(self) -> None:
         conditions = [self.tool, self.role, self.line, self.error or None, self.repeat or None, self.when]
         if sum(condition is not None for condition in conditions) != 1:

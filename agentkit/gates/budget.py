@@ -1,4 +1,4 @@
-"""Budgets: limits on what a run, or a part of it, may spend, checked before every model call and every tool call.
+"""The gate of budgets: before every model call and every tool call, it compares what was spent with the limits.
 
 The amounts spent are read from the entries, so that they are the same after a resume. Calls that run in parallel
 reserve what they will probably spend, so that together they do not exceed a limit; when they have ended, the real
@@ -10,86 +10,24 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any
 
 from agentkit.core.messages import Message
 from agentkit.core.steps import Act, Conclude, Step, Think
 from agentkit.core.text import call_text, one_line
 from agentkit.core.usage import Usage
-from agentkit.errors import Unknown
 from agentkit.gates.deadline import is_within
+from agentkit.gates.limits import NAMES, Budget
 from agentkit.gates.state import State
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.stepper.stepper import Pending
 
-NAMES = {
-    "max_tokens": ("tokens", "token"),
-    "max_input_tokens": ("input tokens", "input token"),
-    "max_output_tokens": ("output tokens", "output token"),
-    "max_cost": ("cost", "cost"),
-    "max_seconds": ("time", "time"),
-    "max_model_calls": ("model calls", "model call"),
-    "max_tool_calls": ("tool calls", "tool call"),
-    "max_iterations": ("iterations", "iteration"),
-}
-"""The limits, and what they are called in a sentence."""
-
 OUTPUT = 4_000
 """The tokens to reserve for a reply while no reply is known, unless the settings set a maximum."""
 
 _STEPS, _TEXT = 20, 200
-
-
-@dataclass(slots=True)
-class Budget:
-    """What a run may spend; None means no limit. Tokens and money are as reported by the models; time is in seconds.
-
-    When the fraction `warn_at` of a limit is reached, there is an event. At the limit, the run waits for a person if
-    `ask` is true, or if it is None and this is a notebook: `approve()` then allows as much again, and `reject()` ends
-    the run. Otherwise the run ends, and its answer is what it has done so far. Raises `ValueError` for a limit that is
-    not above 0.
-    """
-
-    max_tokens: float | None = None
-    max_input_tokens: float | None = None
-    max_output_tokens: float | None = None
-    max_cost: float | None = None
-    max_seconds: float | None = None
-    max_model_calls: float | None = None
-    max_tool_calls: float | None = None
-    max_iterations: float | None = None
-    warn_at: float = 0.8
-    ask: bool | None = None
-
-    def __post_init__(self) -> None:
-        for name in NAMES:
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value > 0):
-                raise ValueError(f"{name} of a budget must be a number above 0, or None for no limit, not {value!r}")
-        warn_at = self.warn_at
-        if isinstance(warn_at, bool) or not isinstance(warn_at, int | float) or not 0 < warn_at <= 1:
-            raise ValueError(f"warn_at of a budget must be a fraction above 0 and up to 1, not {warn_at!r}")
-
-    @classmethod
-    def of(cls, spec: Budget | Mapping[str, Any]) -> Budget:
-        """Return a budget with limits given by name. Raises `Unknown` for an unknown name."""
-        if isinstance(spec, Budget):
-            return spec
-        known = [field.name for field in fields(cls)]
-        if not isinstance(spec, Mapping):
-            raise ValueError(f"a budget must be a Budget or a dict of limits ({', '.join(NAMES)}), not {spec!r}")
-        for name in spec:
-            if name not in known:
-                raise Unknown("limit of a budget", name, known)
-        return cls(**spec)
-
-    @property
-    def limits(self) -> dict[str, float]:
-        """The limits that are set, by name."""
-        return {name: value for name in NAMES if (value := getattr(self, name)) is not None}
 
 
 class Meter:
@@ -169,12 +107,21 @@ class BudgetGate:
     kinds = ("think", "act", "conclude")
 
     def __init__(self, budget: Budget) -> None:
+        self.use(budget)
+        self._meters: dict[str, Meter] = {}
+        self._expected: dict[Pending, dict[str, float]] = {}
+
+    def use(self, budget: Budget) -> None:
+        """Apply other limits from now on; what was spent stays spent."""
         self.budget = budget
         self.limits = budget.limits
         self.ask = _in_notebook() if budget.ask is None else budget.ask
         self._told: set[str] = set()
-        self._meters: dict[str, Meter] = {}
-        self._expected: dict[Pending, dict[str, float]] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to check, because no limit is set."""
+        return not self.limits
 
     def __call__(self, pending: Pending, state: State) -> Verdict | None:
         """Let a step pass while the budget lasts; if other steps are running, only if it will probably last for all."""
@@ -238,7 +185,12 @@ class BudgetGate:
     def restore(self, rows: Iterable[Row], run: str) -> None:
         """Read from the journal which limits were extended, and which warnings were given."""
         for row in rows:
-            if isinstance(row, Note) and row.run == run and row.kind in ("budget", "budget_warning", "budget_exceeded"):
+            if not isinstance(row, Note) or row.run != run:
+                continue
+            if row.kind == "guards" and "budget" in row.data:
+                self.limits = self.budget.limits
+                self._told.clear()
+            elif row.kind in ("budget", "budget_warning", "budget_exceeded"):
                 name = row.data["limit"]
                 if row.kind != "budget":
                     self._told.add(f"{row.kind} {name}")

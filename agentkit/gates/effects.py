@@ -1,26 +1,72 @@
-"""The consequences of a tool's effect: ask before something irreversible may happen a second time."""
+"""The consequences of a tool's effect: the world does not go back when a run does.
+
+A call is repeated if the same tool was called before on a line that the run has left, in a fork, or in a process that
+was killed. What happens then is the tool's policy: "ask" a person, "reuse" the recorded result, or "allow" the call.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from agentkit.core.messages import Call
+from agentkit.core.secrets import mask
 from agentkit.core.steps import Act
+from agentkit.core.text import call_text
 from agentkit.gates.state import State, gate
 from agentkit.gates.verdict import Verdict
 from agentkit.stepper.stepper import Pending
+from agentkit.tools.tool import UNDECLARED
+from agentkit.trace.ledger import PastCall
 
 
 @gate(Act)
-def uncertain(pending: Pending, state: State) -> Verdict | None:
-    """Ask about a call that began but never ended, because it may have run; tools that may run twice just run again."""
-    if state.trace.uncertain(pending) is None or state.effect(pending) != "irreversible":
+def repeated(pending: Pending, state: State) -> Verdict | None:
+    """Apply the policy of a tool to a call that the ledger knows, or that follows another call of an irreversible tool.
+
+    A call of an irreversible tool on the present line is also repeated if an equal one may have run there already.
+    """
+    assert type(pending.step) is Act
+    call, policy = pending.step.call, state.repeat_policy(pending)
+    if policy == "allow" or (past := repeated_call(pending, state)) is None:
         return None
-    why = f"{pending.step.call.name} began but never ended, so it may have run"  # type: ignore[union-attr]
-    return Verdict("ask", f"{why}: approve to run it again, respond with its result, or reject")
+    why = past.text(state.trace.run)
+    if policy == "reuse":
+        if (result := past.result_for(call)) is not None:
+            return Verdict("answer", f"not performed again: {why}", result, past=past)
+        if state.effect(pending) == UNDECLARED and not past.is_same(call):
+            return None
+    if state.effect(pending) == UNDECLARED:
+        why = f"{call.name} does not declare its effect, and {why}"
+    again = "it would be called again" if past.is_same(call) else f"now it would be {mask(call_text(call))}"
+    return Verdict("ask", f"{why}; {again}", past=past)
 
 
-@gate(Act)
-def forked(pending: Pending, state: State) -> Verdict | None:
-    """Ask, in a fork, before a tool whose effect cannot be undone."""
-    if state.effect(pending) != "irreversible":
-        return None
-    why = f"this is a fork, and {pending.step.call.name} may repeat what it already did"  # type: ignore[union-attr]
-    return Verdict("ask", f'{why}: approve, reject or respond (tools declared effect="pure" run without asking)')
+def repeated_call(pending: Pending, state: State) -> PastCall | None:
+    """Return the call that a pending one would repeat: the newest with a result that fits, or else the newest."""
+    assert type(pending.step) is Act
+    call = pending.step.call
+    known = list(_candidates(pending, call, state))
+    ranked = sorted(known, key=lambda past: (past.is_same(call), past.result_for(call) is not None, past.begun.id))
+    return ranked[-1] if ranked else None
+
+
+def _candidates(pending: Pending, call: Call, state: State) -> Iterator[PastCall]:
+    """Yield the calls that a pending one would repeat.
+
+    A call on the present line counts only if it may have run, and if it is the same call of an irreversible tool. A
+    call that began at the place of another pending step belongs to the present line, too.
+    """
+    trace, ledger = state.trace, state.trace.tree.ledger
+    here = trace.run, *trace.place(pending)
+    for past in ledger.apart_from(trace.line):
+        if past.name != call.name or state.is_in_flight(past.place):
+            continue
+        is_here = past.place == here
+        is_own = ledger.is_on(past, trace.line) or (not past.entries and _is_pending(past, state))
+        if is_here or not is_own or (past.is_same(call) and state.effect(pending) == "irreversible"):
+            yield past
+
+
+def _is_pending(past: PastCall, state: State) -> bool:
+    """Return whether a call began at the place of a pending step and has no result, so that the step waits for one."""
+    return any((state.trace.run, *state.trace.place(other)) == past.place for other in state.trace.pending)

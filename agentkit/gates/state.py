@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from agentkit.core.steps import Act, Step
 from agentkit.core.usage import Usage
 from agentkit.gates.breakpoints import Breakpoint
+from agentkit.gates.guards import Guards
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import KINDS, Pending
@@ -49,12 +51,14 @@ def gate(*kinds: Any) -> Callable[[Any], Any]:
 class Decision:
     """A decision about a step: the verdict that waits for a person, if any, and whether a person approved the step.
 
-    Both can apply to the same step: a call that was approved can still wait for more budget.
+    Both can apply to the same step: a call that was approved can still wait for more budget. `has_paused` is true once
+    the run has paused before the step.
     """
 
     step: Step
     verdict: Verdict | None = None
     is_allowed: bool = False
+    has_paused: bool = False
 
 
 @dataclass(slots=True)
@@ -86,18 +90,24 @@ class State:
 
     `hold` is why no more steps may start ("" if they may), `error` is the last error, and `interrupted` why the run was
     stopped. `decisions` are stored by the position of a step, so that they survive an edit of earlier steps.
-    `remembered` are the tools that may always be called. `in_flight` are the steps that are being performed, `starting`
-    those that are about to start. `pace` is the time between two steps while the run plays, in seconds.
+    `guards` may only be changed by `guard`; `unrecorded` are the names of those that differ from what is recorded.
+    `gates` are those of `all_gates` that have something to check, by the kind of step. `in_flight` are the steps that
+    are being performed, `starting` those that are about to start. `pace` is the time between two steps while the run
+    plays, in seconds.
     """
 
-    def __init__(self, trace: Trace, tools: ToolSet, gates: tuple[Gate, ...], settings: dict[str, Any]) -> None:
+    def __init__(
+        self, trace: Trace, tools: ToolSet, gates: tuple[Gate, ...], settings: dict[str, Any], guards: Guards
+    ) -> None:
         self.trace = trace
         self.tools = tools
         self.settings = settings
-        self.gates = {kind: tuple(gate for gate in gates if kind in getattr(gate, "kinds", KINDS)) for kind in KINDS}
-        self.breakpoints: list[Breakpoint] = []
+        self.guards = guards
+        self.unrecorded: tuple[str, ...] = ()
+        self.all_gates = gates
+        self.gates: dict[str, tuple[Gate, ...]] = {}
+        self.arm()
         self.decisions: dict[tuple[int, str, int], Decision] = {}
-        self.remembered: set[str] = set()
         self.in_flight: dict[Pending, Any] = {}
         self.starting: list[Pending] = []
         self.hold = ""
@@ -111,6 +121,39 @@ class State:
         assert type(pending.step) is Act
         tool = self.tools.find(pending.step.call.name)
         return "pure" if tool is None or pending.step.call.problem else tool.effect
+
+    def is_in_flight(self, place: tuple[str, int, str, int]) -> bool:
+        """Return whether the step at a place of this run's tree is being performed."""
+        return any((self.trace.run, *flight.place) == place for flight in self.in_flight.values())
+
+    def repeat_policy(self, pending: Pending) -> str:
+        """Return what happens if a call was made before: what the run says about the tool, or the tool, or the run."""
+        assert type(pending.step) is Act
+        name = pending.step.call.name
+        tool, effect = self.tools.find(name), self.effect(pending)
+        repeat = self.guards.repeat
+        own = repeat.get(name) or (tool.repeat if tool is not None else None)
+        return own or ("allow" if effect in ("pure", "idempotent") else repeat.get("", "ask"))
+
+    # -- guards --------------------------------------------------------------------------------------------------------
+
+    @property
+    def breakpoints(self) -> list[Breakpoint]:
+        """The breakpoints of the run."""
+        return self.guards.breakpoints
+
+    def guard(self, guards: Guards, changed: Iterable[str], *, author: str = "human", reason: str = "") -> None:
+        """Change some guards, and record who did so and why. Raises `JournalError`; then nothing has changed."""
+        data = guards.to_json()
+        values = {name: data.get(name) for name in changed}
+        self.trace.note("guards", {**values, "author": author, "reason": reason}, at=time.time())
+        self.guards = guards
+        self.arm()
+
+    def arm(self) -> None:
+        """Choose the gates that have something to check."""
+        active = [gate for gate in self.all_gates if not getattr(gate, "is_idle", False)]
+        self.gates = {kind: tuple(gate for gate in active if kind in getattr(gate, "kinds", KINDS)) for kind in KINDS}
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
@@ -132,13 +175,24 @@ class State:
         decision = self.decision(pending)
         return decision is not None and decision.is_allowed
 
+    def has_paused(self, pending: Pending) -> bool:
+        """Return whether the run has paused before a step, or a person has approved it, so that it need not pause."""
+        decision = self.decision(pending)
+        return decision is not None and (decision.is_allowed or decision.has_paused)
+
     def wait(self, pending: Pending, verdict: Verdict) -> None:
         """Record that a step waits for a person."""
-        self.decisions[self.trace.place(pending)] = Decision(pending.step, verdict, self.is_allowed(pending))
+        known = self.decision(pending) or Decision(pending.step)
+        self.decisions[self.trace.place(pending)] = replace(known, verdict=verdict)
 
     def allow(self, pending: Pending) -> None:
         """Record that a person has approved a step."""
         self.decisions[self.trace.place(pending)] = Decision(pending.step, is_allowed=True)
+
+    def pass_next(self, pending: Pending) -> None:
+        """Record that the run has paused before a step."""
+        known = self.decision(pending) or Decision(pending.step)
+        self.decisions[self.trace.place(pending)] = replace(known, has_paused=True)
 
     def forget_decision(self, pending: Pending) -> None:
         """Drop the decision about a step: an approval counts only once."""
@@ -148,5 +202,7 @@ class State:
     def ask_again(self) -> None:
         """Drop all verdicts that wait for a person, so that the gates are asked again."""
         self.decisions = {
-            place: Decision(known.step, is_allowed=True) for place, known in self.decisions.items() if known.is_allowed
+            place: Decision(known.step, None, known.is_allowed, known.has_paused)
+            for place, known in self.decisions.items()
+            if known.is_allowed or known.has_paused
         }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agentkit.core.steps import End
+from agentkit.trace.ledger import PastCall
 
 
 @dataclass(slots=True)
@@ -14,13 +15,14 @@ class Verdict:
 
     "pause" before the step; "ask" a person about it; "answer" it with `result` instead of performing it; "fail" leaves
     it pending, with `result` as the error; "later" lets it wait until a running step has ended. `limit` is the name of
-    the limit of a budget that was reached.
+    the limit of a budget that was reached, and `past` the earlier call that this one would repeat.
     """
 
     kind: Literal["pause", "ask", "answer", "fail", "later"]
     why: str
     result: Any = None
     limit: str = ""
+    past: PastCall | None = None
 
     @classmethod
     def finish(cls, answer: str, why: str, reason: str, scope: str = "") -> Verdict:

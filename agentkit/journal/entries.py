@@ -25,7 +25,8 @@ class Entry(Displayed):
     what the engine proposed; `performed` is what was done, if that differs (an injected message, an edit). `kind` is
     the step's kind, "begin" (the root), or "end" (a gate ended the run, or a part of it, instead of performing the
     step). `parent` is the entry before it in the same lane, or the one after which the lane was opened. `original` is
-    the entry that an edit replaces.
+    the entry that an edit replaces. If the result of an earlier call is used instead of calling the tool again,
+    `repeats` is the row with which that call began.
     """
 
     parent: int
@@ -37,6 +38,7 @@ class Entry(Displayed):
     result: Any = None
     author: str = ""
     original: int = 0
+    repeats: int = 0
     reason: str = ""
     started: float = 0.0
     ended: float = 0.0
@@ -54,8 +56,8 @@ class Entry(Displayed):
 class Note:
     """Anything that happened apart from the steps: a `kind` and JSON data.
 
-    Kinds: "call" (a tool is about to run), "inject", "recall", "head" (the run moved to other entries), "error",
-    "status", "warning".
+    Kinds: "call" (a tool is about to run; the arguments are recorded unless it is pure), "guards" (some guards of the
+    run were changed), "inject", "recall", "head" (the run moved to other entries), "error", "status", "warning".
     """
 
     kind: str

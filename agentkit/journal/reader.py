@@ -11,7 +11,7 @@ from agentkit.core.steps import Act, Ask, Conclude, End, Step, Think
 from agentkit.core.usage import Usage
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.journal.json_lines import loads, parse
-from agentkit.tools.tool import as_native
+from agentkit.tools.tool import UNDECLARED, as_native
 
 Json = dict[str, Any]
 OWN = ("text", "calls", "reasoning", "raw", "dialect", "opaque")  # the fields that a reply shares with its message
@@ -26,7 +26,7 @@ class RecordedTool:
     description: str = ""
     parameters: Json = field(default_factory=dict)
     returns: Json = field(default_factory=dict)
-    effect: str = "irreversible"
+    effect: str = UNDECLARED
 
     @property
     def schema(self) -> Json:

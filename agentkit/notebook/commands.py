@@ -12,7 +12,6 @@ from IPython.core.error import UsageError
 from agentkit.core.text import counted, one_line
 from agentkit.errors import AgentkitError
 from agentkit.export.text import pending_text
-from agentkit.gates.breakpoints import Breakpoint
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import Argument
 from agentkit.notebook.command import command, run_command
@@ -204,7 +203,7 @@ def break_(session: Session, run: Run, args: Args) -> Any:
     """Set a breakpoint, or list the breakpoints."""
     breakpoints = run.state.breakpoints
     if args.clear:
-        breakpoints.clear()
+        run.unbreak()
     options = "tool", "role", "line", "error", "repeat"
     condition = {name: getattr(args, name) for name in options if getattr(args, name)}
     if args.when:
@@ -215,16 +214,7 @@ def break_(session: Session, run: Run, args: Args) -> Any:
         run.break_at(**condition)
     if not breakpoints:
         return Notice("no breakpoints")
-    return Listing(("breakpoint", "hits"), [(_condition_text(point), point.hits) for point in breakpoints])
-
-
-def _condition_text(point: Breakpoint) -> str:
-    if point.when is not None:
-        return f"when {getattr(point.when, '__name__', 'a condition')}"
-    for name in ("tool", "role", "line"):
-        if (value := getattr(point, name)) is not None:
-            return f"{name} {value}"
-    return "error" if point.error else "repeat"
+    return Listing(("breakpoint", "hits"), [(point.text, point.hits) for point in breakpoints])
 
 
 def _times(args: Args) -> int:

@@ -7,13 +7,13 @@ import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
 from agentkit.core.secrets import mask
-from agentkit.core.steps import Act, replace
+from agentkit.core.steps import Act
 from agentkit.core.text import error_line
 from agentkit.core.usage import Usage
 from agentkit.errors import (
@@ -27,7 +27,8 @@ from agentkit.errors import (
 )
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.budget import BudgetGate
-from agentkit.gates.effects import forked
+from agentkit.gates.guards import OPTIONS as GUARDS
+from agentkit.gates.guards import Guards
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry, Row, RunInfo
@@ -38,8 +39,10 @@ from agentkit.runtime.performer import Performer
 from agentkit.stepper.frames import FrameInfo, next_yield
 from agentkit.stepper.stepper import Pending, is_at
 from agentkit.tools import observations
+from agentkit.tools.tool import UNDECLARED
 from agentkit.trace.asking_thought import asked_by
 from agentkit.trace.events import Event, events_of
+from agentkit.trace.ledger import PastCall
 from agentkit.trace.progress import Progress
 from agentkit.trace.trace import Trace
 
@@ -57,7 +60,7 @@ class Maker(Protocol):
     def changed(self, spec: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         """Return the part of a run's spec that these changes affect, with its new values."""
 
-    def attach(self, spec: dict[str, Any], *, parent: Run, gates: tuple[Any, ...]) -> Run:
+    def attach(self, spec: dict[str, Any], *, parent: Run, guards: Guards) -> Run:
         """Return a run for a spec."""
 
 
@@ -251,7 +254,7 @@ class Run(Displayed):
         if entry is not None:
             return entry
         if waiting := self.waiting:
-            raise Undecided(f"{waiting[0][1].why}: use run.approve(), run.reject(comment) or run.respond(value)")
+            raise Undecided(f"{waiting[0][1].why}: use {choices(*waiting[0])}")
         if self.state.error:
             raise self.state.error
         if self.pending:
@@ -547,8 +550,11 @@ class Run(Displayed):
         """
         entry = None if at is None else self._entry(at)
         agent = self.agent.using(**changes) if changes else self.agent
+        guards = self.state.guards.changed(changes)
         changed = agent.changed(self.task, changes)
-        other: Run = agent.attach({**self.task, **changed}, parent=self, gates=(forked,))
+        if (recorded := guards.to_json()) != self.task.get("guards", {}):
+            changed["guards"] = recorded
+        other: Run = agent.attach({**self.task, **changed}, parent=self, guards=guards)
         try:
             line = list(self.trace.line.entries) if entry is None else self.trace.until(entry)
             other.trace.fork_from(self.trace, line, changed, time.time())
@@ -588,19 +594,67 @@ class Run(Displayed):
             files = [frame.file for frame in frames if (frame.file.endswith(file) if file else not frame.around)]
             breakpoint.line = next_yield(files or [file], breakpoint.line)
         known = self.state.breakpoints
-        if breakpoint not in known:
+        existing = next((other for other in known if other == breakpoint), breakpoint)
+        if existing is breakpoint:
             known.append(breakpoint)
-        existing = known[known.index(breakpoint)]
         existing.enabled = True
+        self._breakpoints_changed(f"breakpoint {existing.text}")
         return existing
+
+    def unbreak(self, breakpoint: Breakpoint | None = None) -> Run:
+        """Remove a breakpoint, or all of them."""
+        known = self.state.breakpoints
+        gone = [other for other in known if breakpoint is None or other is breakpoint]
+        known[:] = [other for other in known if all(other is not point for point in gone)]
+        self._breakpoints_changed(f"removed {', '.join(f'breakpoint {point.text}' for point in gone)}")
+        return self
+
+    def enable(self, breakpoint: Breakpoint, enabled: bool = True) -> Run:
+        """Enable a breakpoint, or disable it."""
+        breakpoint.enabled = enabled
+        self._breakpoints_changed(f"{'enabled' if enabled else 'disabled'} breakpoint {breakpoint.text}")
+        return self
+
+    def _breakpoints_changed(self, reason: str) -> None:
+        """Record the breakpoints, at once or as soon as the run can be written; a run that is only read has none."""
+        state = self.state
+        if not self.read_only:
+            self.control.post(
+                lambda: self.trace.unsaved.attempt(lambda: state.guard(state.guards, ["breakpoints"], reason=reason))
+            )
+
+    def guard(self, *, reason: str = "", author: str = "human", **changes: Any) -> Run:
+        """Change what guards the run: `approve=`, `budget=` or `repeat=`, given like options of an agent.
+
+        None takes a guard away. The change is recorded with its author and reason.
+        """
+        for name in changes:
+            if name not in GUARDS:
+                raise Unknown("guard", name, GUARDS)
+        reason, author = mask(reason), mask(author)
+
+        def change() -> None:
+            guards, gate = self.state.guards.changed(changes), self._budget_gate()
+            if gate is not None and "budget" in changes:
+                gate.use(guards.budget)
+            self.state.guard(guards, changes, reason=reason, author=author)
+            self.state.ask_again()
+
+        self.control.do(change)
+        return self
+
+    @property
+    def guards(self) -> Guards:
+        """What guards the run: approvals, remembered answers, the policy for repeated calls, budget, breakpoints."""
+        return self.state.guards
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
     def approve(self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False) -> Run:
         """Approve a waiting call, with other `arguments` if given, or extend a budget that is used up.
 
-        With `remember`, the tool may always be called from now on. If several steps wait, `which` is the position of
-        one.
+        With `remember`, the tool may always be called from now on; a call that would repeat an earlier one may then
+        always be repeated. If several steps wait, `which` is the position of one.
         """
         pending = self._waiting(which)
         if arguments is not None:
@@ -623,9 +677,10 @@ class Run(Displayed):
                 self._edit_call(now, arguments, "approved with other arguments", "human")
             if limit:
                 return
-            if remember:
-                state.remembered.add(now.step.call.name)  # type: ignore[union-attr]
-                state.ask_again()
+            if self._repeated(now) is not None:
+                self._settle(now, "allow", remember=remember)
+            elif remember:
+                self._remember(now, True)
             for same in self.trace.pending:
                 if (same.path, same.index) == (now.path, now.index):
                     state.allow(same)
@@ -633,8 +688,46 @@ class Run(Displayed):
         self.control.do(allow)
         return self
 
-    def reject(self, comment: str = "", which: int = 0) -> Entry:
-        """Reject a waiting call; the model is told, with the comment. A run that waits for more budget ends."""
+    def reuse(self, which: int = 0) -> Entry:
+        """Use the recorded result of the call that a waiting one would repeat, instead of calling the tool again.
+
+        Raises `UsageError` if the step would not repeat a call, or if there is no result of the same call.
+        """
+        pending = self._waiting(which)
+        past = self._repeated(pending)
+        if past is None or type(pending.step) is not Act:
+            raise UsageError("this step would not repeat an earlier call, so there is no result to use again")
+        result, text = past.result_for(pending.step.call), past.text(self.id)
+        if result is None:
+            raise UsageError(f"{text}: it has no result for this call; approve, reject or respond instead")
+        return self._answer(pending, result, "human", f"not performed again: {text}", past)
+
+    def _repeated(self, pending: Pending) -> PastCall | None:
+        """Return the earlier call because of which a step waits."""
+        decision = self.state.decision(pending)
+        return decision.verdict.past if decision is not None and decision.verdict is not None else None
+
+    def _settle(self, pending: Pending, policy: str, *, remember: bool = False) -> None:
+        """Remember a decision about a repeated call; about a tool without a declared effect, a run asks only once."""
+        if remember or self.state.effect(pending) == UNDECLARED:
+            name, guards = pending.step.call.name, self.state.guards  # type: ignore[union-attr]
+            reason = f"repeated calls of {name}: {policy}"
+            self.state.guard(replace(guards, repeat={**guards.repeat, name: policy}), ["repeat"], reason=reason)
+            self.state.ask_again()
+
+    def _remember(self, pending: Pending, answer: bool) -> None:
+        """Remember that a person always allows, or always rejects, the calls of a tool in this run."""
+        name, guards = pending.step.call.name, self.state.guards  # type: ignore[union-attr]
+        reason = f"{name} is always {'allowed' if answer else 'rejected'}"
+        changed = replace(guards, remembered={**guards.remembered, name: answer})
+        self.state.guard(changed, ["remembered"], reason=reason)
+        self.state.ask_again()
+
+    def reject(self, comment: str = "", which: int = 0, *, remember: bool = False) -> Entry:
+        """Reject a waiting call; the model is told, with the comment. A run that waits for more budget ends.
+
+        With `remember`, all later calls of the tool are rejected in this run.
+        """
         pending = self._waiting(which)
         limit, gate = self._budget_limit(pending), self._budget_gate()
         if limit and gate is not None:
@@ -642,7 +735,10 @@ class Run(Displayed):
             return self._answer(pending, end.result, "human", comment or end.why)
         self._check_call(pending)
         message = observations.rejected(pending.step.call, mask(comment))  # type: ignore[union-attr]
-        return self._answer(pending, message, "human", "rejected")
+        entry = self._answer(pending, message, "human", "rejected")
+        if remember:
+            self.control.do(lambda: self._remember(pending, False))
+        return entry
 
     def respond(self, value: Any, which: int = 0) -> Entry:
         """Answer a waiting question, or a pending call instead of the tool."""
@@ -668,7 +764,7 @@ class Run(Displayed):
         return decision.verdict.limit if decision is not None and decision.verdict is not None else ""
 
     def _budget_gate(self) -> BudgetGate | None:
-        return next((gate for gate in self.state.gates["think"] if isinstance(gate, BudgetGate)), None)
+        return next((gate for gate in self.state.all_gates if isinstance(gate, BudgetGate)), None)
 
     @staticmethod
     def _check_call(pending: Pending) -> None:
@@ -776,11 +872,18 @@ class Run(Displayed):
                 return pending
         raise UsageError(f"this {earlier.step.kind} is not pending any more; use one of run.pending")
 
-    def _answer(self, pending: Pending, result: Any, author: str, reason: str = "") -> Entry:
-        """Record a result for a pending step instead of performing it."""
-        scheduler = self.control.scheduler
-        entry: Entry = self.control.do(lambda: scheduler.answer(pending, result, author=author, reason=reason))
-        return entry
+    def _answer(
+        self, pending: Pending, result: Any, author: str, reason: str = "", past: PastCall | None = None
+    ) -> Entry:
+        """Record a result for a pending step instead of performing it; with `past`, that of an earlier call."""
+
+        def answer() -> Entry:
+            if self._repeated(pending) is not None:
+                self._settle(pending, "reuse")
+            return self.control.scheduler.answer(pending, result, author=author, reason=reason, past=past)
+
+        answered: Entry = self.control.do(answer)
+        return answered
 
     def _change_line(self, change: Callable[[], Any]) -> Any:
         def do() -> Any:
@@ -805,6 +908,14 @@ class Run(Displayed):
         spec, now = self.task, time.time()
         text = next((message["text"] for message in reversed(spec["task"]) if message["role"] == "user"), "")
         return RunInfo(self.id, self.tree_id, text, spec["engine"], spec["model"], "paused", 0, now, now, parent)
+
+
+def choices(pending: Pending, verdict: Verdict) -> str:
+    """Return the methods with which a person can decide about a step, for an error or a prompt."""
+    if type(pending.step) is not Act:
+        return "run.respond(text)" if pending.step.kind == "ask" else "run.approve() or run.reject()"
+    reuse = "run.reuse(), " if verdict.past and verdict.past.result_for(pending.step.call) else ""
+    return f"{reuse}run.approve(), run.reject(comment) or run.respond(value)"
 
 
 @dataclass(slots=True, eq=False)

@@ -23,6 +23,7 @@ from agentkit.runtime.listeners import Listeners
 from agentkit.runtime.performer import Performer
 from agentkit.stepper.stepper import Pending, Stepper
 from agentkit.trace.events import place
+from agentkit.trace.ledger import PastCall
 from agentkit.trace.trace import Trace
 
 
@@ -61,7 +62,7 @@ class Scheduler:
                 state.wait(pending, verdict)
                 self.listeners.tell("waiting", why=verdict.why)
             elif verdict.kind == "answer":
-                if self.save(self._instead(pending, "gate", verdict.why), verdict.result) is None:
+                if self.save(self._instead(pending, "gate", verdict.why, verdict.past), verdict.result) is None:
                     break
                 return self.due(stepping=stepping)
             elif verdict.kind == "fail":
@@ -69,7 +70,7 @@ class Scheduler:
                 break
             elif verdict.kind == "pause":
                 state.hold = verdict.why
-                state.allow(pending)
+                state.pass_next(pending)
                 break
         else:
             state.starting = []
@@ -82,11 +83,21 @@ class Scheduler:
         trace = self.trace
         if trace.unsaved.waiting and not self.caught_up():
             return False
+        if self.state.unrecorded:
+            self._record_guards()
         if trace.torn:
             self.mend()
         if trace.stepper.error:
             self.state.error = trace.stepper.error
         return trace.stepper.error is None
+
+    def _record_guards(self) -> None:
+        """Record the guards that an agent added when it opened the run."""
+        state, changed = self.state, self.state.unrecorded
+        state.unrecorded = ()
+        reason = "the run was opened with other guards"
+        self.trace.unsaved.attempt(lambda: state.guard(state.guards, changed, reason=reason))
+        self.look_for_unsaved()
 
     def _is_waiting(self, pending: Pending) -> bool:
         decision = self.state.decision(pending)
@@ -95,7 +106,7 @@ class Scheduler:
     def _verdict(self, gates: tuple[Gate, ...], pending: Pending, stepping: bool) -> Verdict | None:
         state = self.state
         verdict = ask_gates(gates, pending, state)
-        if verdict is not None or stepping or not state.breakpoints or state.is_allowed(pending):
+        if verdict is not None or stepping or not state.breakpoints or state.has_paused(pending):
             return verdict
         why = hit(state.breakpoints, lambda breakpoint: breakpoint.before(pending, self.trace))
         return Verdict("pause", why) if why else None
@@ -129,9 +140,9 @@ class Scheduler:
 
     def _begin_call(self, pending: Pending, now: float) -> None:
         """Record that a call begins; a pure call needs no record, unless the journal is durable."""
-        is_pure = self.state.effect(pending) == "pure"
-        if not is_pure or (self.trace.journal is not None and self.trace.journal.durable):
-            self.trace.begin_call(pending, now, sync=not is_pure)
+        effect = self.state.effect(pending)
+        if effect != "pure" or (self.trace.journal is not None and self.trace.journal.durable):
+            self.trace.begin_call(pending, effect, now)
         elif self.listeners:
             call = pending.step.call  # type: ignore[union-attr]
             self.listeners.tell("tool_call", **place(pending), name=call.name, id=call.id)
@@ -152,14 +163,20 @@ class Scheduler:
             self.fail(value)
         return None
 
-    def answer(self, pending: Pending, result: Any, *, author: str, reason: str = "") -> Entry:
-        """Record a result for a step instead of performing it. Raises `JournalError`; then nothing has changed."""
+    def answer(
+        self, pending: Pending, result: Any, *, author: str, reason: str = "", past: PastCall | None = None
+    ) -> Entry:
+        """Record a result for a step instead of performing it; with `past`, it is the result of that earlier call.
+
+        Raises `JournalError`; then nothing has changed.
+        """
         if pending not in self.trace.pending:
             raise UsageError("this step is not pending any more, because the run has continued; use one of run.pending")
-        return self._finish(self._instead(pending, author, reason), result)
+        return self._finish(self._instead(pending, author, reason, past), result)
 
-    def _instead(self, pending: Pending, author: str, reason: str = "") -> InFlight:
-        entry = Entry(0, "", author=author, reason=reason, started=time.time(), run=self.trace.run)
+    def _instead(self, pending: Pending, author: str, reason: str = "", past: PastCall | None = None) -> InFlight:
+        repeats = past.begun.id if past is not None else 0
+        entry = Entry(0, "", author=author, reason=reason, started=time.time(), run=self.trace.run, repeats=repeats)
         return InFlight(pending, pending.step, entry, (0, "", 0))
 
     def save(self, flight: InFlight, result: Any) -> Entry | None:

@@ -17,6 +17,8 @@ from agentkit.tools.interface import Interface, interface_of_function
 from agentkit.tools.signature import Signature, accept_names, read_signature, underlying
 
 Effect = Literal["pure", "idempotent", "irreversible"]
+UNDECLARED = "undeclared"
+Repeat = Literal["ask", "reuse", "allow"]
 DEFAULT_TIMEOUT = 120.0
 _MAX_API_NAME = 64
 
@@ -34,9 +36,11 @@ class Tool(Displayed):
     """A function that a model may call. Calling the tool calls the function.
 
     `effect` tells what happens if the tool runs twice: nothing ("pure"), the same again ("idempotent"), or something
-    that cannot be undone ("irreversible", the default). `timeout` is in seconds, None for no limit. A tool that
-    `ends_turn` ends the loop with its result. Without `parameters` (a JSON schema) they are read from the signature of
-    the function when they are first needed. Raises `UsageError` for a function that a model cannot call.
+    that cannot be undone ("irreversible"); without it, it is "undeclared". `repeat` tells what happens if a run calls
+    the tool again after going back: "ask" a person, "reuse" the recorded result, or "allow" it; by default, the agent
+    decides, and it is allowed if the effect is pure or idempotent. `timeout` is in seconds, None for no limit. A tool
+    that `ends_turn` ends the loop with its result. Without `parameters` (a JSON schema) they are read from the
+    signature of the function when they are first needed. Raises `UsageError` for a function that a model cannot call.
     """
 
     __slots__ = (
@@ -53,6 +57,7 @@ class Tool(Displayed):
         "function",
         "is_async",
         "name",
+        "repeat",
         "timeout",
     )
 
@@ -63,7 +68,8 @@ class Tool(Displayed):
         parameters: dict[str, Any] | None = None,
         function: Callable[..., Any] | None = None,
         returns: dict[str, Any] | None = None,
-        effect: Effect = "irreversible",
+        effect: Effect | None = None,
+        repeat: Repeat | None = None,
         timeout: float | None = DEFAULT_TIMEOUT,
         ends_turn: bool = False,
         is_async: bool | None = None,
@@ -72,21 +78,23 @@ class Tool(Displayed):
             raise UsageError(f"a tool needs a name, not {name!r}")
         if not callable(function):
             raise UsageError(f"tool {name!r} needs a function to call, not {function!r}")
-        if effect not in get_args(Effect):
-            raise UsageError(f"effect of tool {name!r} must be one of {', '.join(get_args(Effect))}, not {effect!r}")
+        for option, value, known in (("effect", effect, get_args(Effect)), ("repeat", repeat, get_args(Repeat))):
+            if value is not None and value not in known:
+                raise UsageError(f"{option} of tool {name!r} must be one of {', '.join(known)}, not {value!r}")
         if timeout is not None and not _is_duration(timeout):
             raise UsageError(
                 f"timeout of tool {name!r} must be a number of seconds greater than 0, or None, not {timeout!r}"
             )
-        for option, value, kind in (
+        for option, content, kind in (
             ("description", description, str),
             ("parameters", parameters, dict),
             ("returns", returns, dict),
         ):
-            if value is not None and not isinstance(value, kind):
-                raise UsageError(f"{option} of tool {name!r} must be a {kind.__name__}, not {value!r:.200}")
+            if content is not None and not isinstance(content, kind):
+                raise UsageError(f"{option} of tool {name!r} must be a {kind.__name__}, not {content!r:.200}")
         self.name = name
-        self.effect: Effect = effect
+        self.effect: str = effect or UNDECLARED
+        self.repeat = repeat
         self.timeout = timeout
         self.ends_turn = ends_turn
         self.is_async = inspect.iscoroutinefunction(underlying(function)) if is_async is None else is_async
@@ -223,7 +231,8 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    effect: Effect = "irreversible",
+    effect: Effect | None = None,
+    repeat: Repeat | None = None,
     timeout: float | None = DEFAULT_TIMEOUT,
     ends_turn: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]: ...

@@ -30,6 +30,7 @@ KINDS = {
     "budget_warning": "limit, max, spent, text, path",
     "budget_exceeded": "limit, max, spent, text, path",
     "budget_extended": "limit, to",
+    "guarded": "approve, budget, repeat, remembered, breakpoints (those that are set), author, reason",
     "completed": "answer, interrupted",
     "thinking": "path, index, role, tags",
     "model_chunk": "path, index, text, reasoning, again (why the chunks before it are no longer valid)",
@@ -70,6 +71,7 @@ _NOTES = {
     "budget_warning": "budget_warning",
     "budget_exceeded": "budget_exceeded",
     "budget": "budget_extended",
+    "guards": "guarded",
 }
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from agentkit.core.steps import Step, Think
 from agentkit.journal.entries import Entry, Row
+from agentkit.trace.ledger import Ledger, PastCall
 
 _SEGMENT = re.compile(r"\.\d+|\[(\d+)\.(\d+)(?:<([\d,]+))?\]")
 
@@ -64,6 +65,7 @@ class Tree:
         self.entries: dict[int, Entry] = {}
         self.rows: list[Row] = []
         self.lines: dict[str, Line] = {}
+        self.ledger = Ledger(self.slot)
         self.left: list[Line] = []
         self._order: dict[int, Order] = {}
         self._opened: dict[tuple[int, str], list[tuple[int, int]]] = {}
@@ -142,9 +144,10 @@ class Line:
 
     `tips` contains the last entry of each lane. Adding an entry only moves the `entries` after it; `insertions` counts
     how often there were any, and `newest` is the largest id. For every other change, a new line replaces this one.
+    `compared` is how many calls of the ledger were compared with this line, and those that it does not account for.
     """
 
-    __slots__ = ("entries", "ids", "insertions", "newest", "slots", "tips", "tree")
+    __slots__ = ("compared", "entries", "ids", "insertions", "newest", "slots", "tips", "tree")
 
     def __init__(self, tree: Tree, entries: Iterable[Entry] = ()) -> None:
         self.tree = tree
@@ -153,6 +156,7 @@ class Line:
         self.slots: set[int] = set()
         self.tips: dict[str, int] = {"": 0}
         self.insertions = self.newest = 0
+        self.compared: tuple[int, list[PastCall]] = (0, [])
         for entry in sorted(entries, key=lambda entry: tree.order(entry.id)):
             self.append(entry)
 

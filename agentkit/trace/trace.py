@@ -13,6 +13,7 @@ from typing import Any
 from agentkit.around.base import Around
 from agentkit.core import interrupts
 from agentkit.core.messages import Chat, Message, Reply
+from agentkit.core.secrets import mask_json
 from agentkit.core.steps import End, Engine, Step, Think, replace
 from agentkit.core.text import error_line
 from agentkit.errors import Diverged, JournalError, UsageError
@@ -173,14 +174,17 @@ class Trace(Position):
         missing = self.injections.missing(self.line, pending.lane.path, step.chat)
         return replace(step, chat=step.chat + interrupt(missing)) if missing else step
 
-    def begin_call(self, pending: Pending, at: float, *, sync: bool) -> Note:
-        """Record that a tool is about to run; with `sync`, the record is on the disk before this returns."""
+    def begin_call(self, pending: Pending, effect: str, at: float) -> Note:
+        """Record that a tool is about to run; unless its effect is pure, the record is on the disk on return."""
         step: Any = pending.step
         slot, path, index = place = self.place(pending)
         data = {"parent": slot, "path": path, "index": index, "name": step.call.name, "id": step.call.id}
+        data["effect"] = effect
+        if effect != "pure":
+            data["arguments"] = mask_json(step.call.arguments)
         if step.tags or step.role != "action":
             data.update(role=step.role, tags=dict(step.tags))
-        note = self.begun[place] = self.note("call", data, at=at, sync=sync)
+        note = self.begun[place] = self.note("call", data, at=at, sync=effect != "pure")
         return note
 
     def record(self, pending: Pending, performed: Step, result: Any, entry: Entry) -> None:
@@ -375,6 +379,7 @@ class Trace(Position):
             self.latest = max(self.latest, row.id)
             if isinstance(row, Entry):
                 self.tree.add(row)
+            self.tree.ledger.take(row)
             if row.run not in positions:
                 positions[row.run] = Position(row.run, self.tree)
             positions[row.run].take(row, positions.values())
@@ -397,6 +402,7 @@ class Trace(Position):
             raise
         except Exception as error:
             raise JournalError(f"the journal could not write a row: {error_line(error)}") from error
+        self.tree.ledger.take(row)
 
     def _number(self, row: Row, *, sync: bool = True) -> int:
         """Store and number a row if there is no journal, and return its number."""

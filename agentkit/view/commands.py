@@ -249,12 +249,12 @@ def _line_number(value: str) -> int:
 
 def unbreak(feed: Feed, *, id: int) -> None:
     """Remove a breakpoint."""
-    feed.run.state.breakpoints.remove(_find_breakpoint(feed, id))
+    feed.run.unbreak(_find_breakpoint(feed, id))
 
 
 def enable(feed: Feed, *, id: int, enabled: bool) -> None:
     """Enable or disable a breakpoint."""
-    _find_breakpoint(feed, id).enabled = enabled
+    feed.run.enable(_find_breakpoint(feed, id), enabled)
 
 
 def _find_breakpoint(feed: Feed, number: int) -> Breakpoint:

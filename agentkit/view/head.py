@@ -103,7 +103,7 @@ def breakpoint_data(point: Breakpoint) -> Data:
     """Return a breakpoint, with the number by which commands refer to it."""
     kind = next(name for name in Breakpoint.CONDITIONS if getattr(point, name) not in (None, False))
     value = getattr(point, kind)
-    text = getattr(value, "__doc__", None) or getattr(value, "__name__", "a function") if kind == "when" else value
+    text = point.when_text if kind == "when" else value
     return {
         "id": point.number,
         "kind": kind,

@@ -79,14 +79,14 @@ def test_an_argument_may_be_called_self():
     assert tool(name="f")(lambda a, self: (a, self))(a=1, self=2) == (1, 2)
 
 
-def test_options_are_kept_and_by_default_the_worst_effect_is_assumed():
+def test_options_are_kept_and_by_default_the_effect_is_undeclared():
     @tool(name="send", description="Send it.", effect="pure", timeout=None, ends_turn=True)
     async def anything(x): ...
 
     assert (anything.name, anything.description, anything.effect) == ("send", "Send it.", "pure")
     assert (anything.timeout, anything.ends_turn, anything.is_async) == (None, True, True)
     assert (weather.effect, weather.timeout, weather.ends_turn, weather.is_async) == (
-        "irreversible",
+        "undeclared",
         120.0,
         False,
         False,
@@ -252,7 +252,7 @@ def test_a_recorded_tool_has_the_attributes_of_the_tool_itself():
 def test_the_repr_shows_the_arguments_and_the_effect():
     assert repr(weather) == (
         "<Tool weather: city (string), days (integer, optional), unit (one of 'C', 'F', optional), "
-        "tags (array or null, optional), irreversible>"
+        "tags (array or null, optional), undeclared>"
     )
 
 

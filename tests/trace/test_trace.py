@@ -184,7 +184,7 @@ def test_a_call_that_began_but_never_ended_is_uncertain_after_a_reload() -> None
     journal = Rows()
     first = begun(journal)
     commit(first, Reply("act", (ONE,)))
-    first.begin_call(first.pending[0], 0, sync=True)
+    first.begin_call(first.pending[0], "irreversible", 0)
     second = Trace("r", lambda chat: react(chat or "task"), (), journal)  # type: ignore[arg-type]
     second.load(list(journal.kept))
     second.rebuild()

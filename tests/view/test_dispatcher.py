@@ -20,7 +20,7 @@ def price(item: str) -> int:
     return len(item)
 
 
-@tool
+@tool(effect="irreversible")
 def buy(item: str) -> str:
     """Buy an item."""
     return f"bought {item}"
