@@ -194,7 +194,9 @@ def test_a_fork_asks_before_it_repeats_a_call_of_an_irreversible_tool() -> None:
     assert "send(text='hi') [irreversible]" in fork.forecast
     fork.drive()
     assert (fork.status, SENT) == ("waiting", ["hi"])
-    with pytest.raises(Undecided, match=r"was performed at .*, in run .* would be called again: use run.reuse()"):
+    with pytest.raises(
+        Undecided, match=r"was performed at .*, in run .* would be called again: decide with run.reuse()"
+    ):
         next(fork)
     fork.approve()
     assert fork.drive().answer == "second" and SENT == ["hi", "hi"]

@@ -238,7 +238,7 @@ class Agent(Displayed):
         )
         scheduler = Scheduler(trace, state, performer, (deadline, budget))
         run = Run(self, spec, Control(scheduler, state), tree_id=parent.tree_id if parent else name)
-        run.forecast = registry.forecast(self.engine, spec["options"])
+        run.expected = registry.forecast(self.engine, spec["options"])
         if on_event := self.options.get("on_event"):
             run.on_event(on_event)
         lessons.remember_lessons(run, self.engine_options.get("lessons"))

@@ -8,6 +8,7 @@ from agentkit.core.secrets import mask
 from agentkit.core.steps import Act
 from agentkit.core.text import call_text, counted, error_text, one_line
 from agentkit.export.protocols import ResultLike, RunLike
+from agentkit.gates.effects import still_performed
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import Pending
 
@@ -40,6 +41,7 @@ def run_text(run: RunLike) -> str:
         if not reasons and run.state.error:
             reasons = [f"{type(run.state.error).__name__}: {error_text(run.state.error)}"]
         lines += [f"  ! {mask(reason)}" for reason in reasons]
+        lines += [f"  * {sentence}"] if (sentence := still_performed(run.state)) else []
         lines += [f"  > next: {pending_text(pending, run)}" for pending in run.pending]
     return "\n".join(lines)
 

@@ -18,6 +18,8 @@ from agentkit.stepper.stepper import Pending
 from agentkit.tools.tool import UNDECLARED
 from agentkit.trace.ledger import PastCall
 
+_SHOWN = 3
+
 
 @gate(Act)
 def repeated(pending: Pending, state: State) -> Verdict | None:
@@ -26,7 +28,8 @@ def repeated(pending: Pending, state: State) -> Verdict | None:
     A call of an irreversible tool on the present line is also repeated if an equal one may have run there already.
     """
     assert type(pending.step) is Act
-    call, policy = pending.step.call, state.repeat_policy(pending)
+    call = pending.step.call
+    policy = "allow" if call.problem else state.policy(call.name)
     if policy == "allow" or (past := repeated_call(pending, state)) is None:
         return None
     why = past.text(state.trace.run)
@@ -48,6 +51,27 @@ def repeated_call(pending: Pending, state: State) -> PastCall | None:
     known = list(_candidates(pending, call, state))
     ranked = sorted(known, key=lambda past: (past.is_same(call), past.result_for(call) is not None, past.begun.id))
     return ranked[-1] if ranked else None
+
+
+def still_performed(state: State) -> str:
+    """Return a sentence about the calls that the present line has left behind, and what happens before such a call.
+
+    It is "" if there are none, or if their tools may simply be called again.
+    """
+    trace, ledger, left = state.trace, state.trace.tree.ledger, dict[str, list[PastCall]]()
+    for past in ledger.apart_from(trace.line):
+        if not ledger.is_on(past, trace.line) and not state.is_in_flight(past.place):
+            left.setdefault(past.name, []).append(past)
+    sentences = []
+    for name, calls in left.items():
+        policy = state.policy(name)
+        if policy == "allow":
+            continue
+        shown = ", ".join(past.short_text for past in calls[-_SHOWN:])
+        more = f" and {len(calls) - _SHOWN} more" if len(calls) > _SHOWN else ""
+        then = "their results are used again" if policy == "reuse" else f"the run asks before it calls {name} again"
+        sentences.append(f"Not undone: {shown}{more}; {then}.")
+    return " ".join(sentences)
 
 
 def _candidates(pending: Pending, call: Call, state: State) -> Iterator[PastCall]:

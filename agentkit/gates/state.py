@@ -126,14 +126,13 @@ class State:
         """Return whether the step at a place of this run's tree is being performed."""
         return any((self.trace.run, *flight.place) == place for flight in self.in_flight.values())
 
-    def repeat_policy(self, pending: Pending) -> str:
-        """Return what happens if a call was made before: what the run says about the tool, or the tool, or the run."""
-        assert type(pending.step) is Act
-        name = pending.step.call.name
-        tool, effect = self.tools.find(name), self.effect(pending)
-        repeat = self.guards.repeat
-        own = repeat.get(name) or (tool.repeat if tool is not None else None)
-        return own or ("allow" if effect in ("pure", "idempotent") else repeat.get("", "ask"))
+    def policy(self, name: str) -> str:
+        """Return what happens before a repeated call of a tool: what the run says about it, or the tool, or the run."""
+        tool, repeat = self.tools.find(name), self.guards.repeat
+        if tool is None:
+            return "allow"  # it cannot be called at all
+        own = repeat.get(name) or tool.repeat
+        return own or ("allow" if tool.effect in ("pure", "idempotent") else repeat.get("", "ask"))
 
     # -- guards --------------------------------------------------------------------------------------------------------
 

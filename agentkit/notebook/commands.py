@@ -17,7 +17,7 @@ from agentkit.notebook.arguments import Argument
 from agentkit.notebook.command import command, run_command
 from agentkit.notebook.display import Listing, Notice
 from agentkit.notebook.session import Session
-from agentkit.run.run import Run
+from agentkit.run.run import Run, choices
 
 Args = argparse.Namespace
 
@@ -74,7 +74,8 @@ def play(session: Session, run: Run, args: Args) -> Any:
     if run.status == "done":
         raise UsageError("the run is over; %agent undo or %agent fork continues from an earlier step")
     if run.waiting and len(run.waiting) == len(run.pending):
-        raise UsageError(f"{run.waiting[0][1].why}: %agent approve, %agent reject COMMENT or %agent respond VALUE")
+        commands = ", ".join(f"%agent {name}" for name in choices(*run.waiting[0]))
+        raise UsageError(f"{run.waiting[0][1].why}: decide with {commands}")
     return session.play(run, args.wait)
 
 
@@ -169,12 +170,25 @@ def approve(session: Session, run: Run, args: Args) -> Any:
     return Notice(f"approved; next: {one_line(steps)}. %agent play continues")
 
 
-@run_command(WHICH_OPTION, rest="comment", body="comment")
+@run_command(WHICH)
+def reuse(session: Session, run: Run, args: Args) -> Any:
+    """Use the recorded result of the earlier call that a waiting one would repeat."""
+    if not run.waiting:
+        raise UsageError("nothing is waiting for a decision; %agent shows the run")
+    return run.reuse(args.which)
+
+
+@run_command(
+    WHICH_OPTION,
+    Argument("--remember", action="store_true", help="always reject this tool from now on"),
+    rest="comment",
+    body="comment",
+)
 def reject(session: Session, run: Run, args: Args) -> Any:
     """Reject a waiting call; the model is told so, with your comment."""
     if not run.waiting:
         raise UsageError("nothing is waiting for a decision; %agent shows the run")
-    return run.reject(args.comment, args.which)
+    return run.reject(args.comment, args.which, remember=args.remember)
 
 
 @run_command(

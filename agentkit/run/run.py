@@ -27,6 +27,7 @@ from agentkit.errors import (
 )
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.budget import BudgetGate
+from agentkit.gates.effects import still_performed
 from agentkit.gates.guards import OPTIONS as GUARDS
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State, Status
@@ -72,7 +73,8 @@ class Run(Displayed):
     the task. `edit`, `inject`, `undo` and `fork` change what happens next; nothing that was recorded is ever lost.
 
     `trace` is what the run has done, `state` its current state, `control` drives it, and `performer` performs its
-    steps. `missing` lists what was not available when it was opened, and `forecast` says what it may cost or reuse.
+    steps. `missing` lists what was not available when it was opened, and `expected` says what it would cost or reuse
+    when it began.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class Run(Displayed):
         self.missing = missing
         self.id = self.trace.run
         self.tree_id = tree_id or self.id
-        self.forecast = ""
+        self.expected = ""
         self._saved_status = str(Status.PAUSED)
         control.on_rest = self._save_status
 
@@ -155,6 +157,11 @@ class Run(Displayed):
         """Why the run does not continue by itself, for example a breakpoint or an error; "" if nothing holds it."""
         hold: str = self.control.read(lambda: self.state.hold)
         return hold
+
+    @property
+    def forecast(self) -> str:
+        """What the run was expected to cost or reuse, and which calls would be asked about if it made them again."""
+        return ". ".join(filter(None, (self.expected, self.control.read(lambda: still_performed(self.state)))))
 
     @property
     def result(self) -> Result:
@@ -254,7 +261,8 @@ class Run(Displayed):
         if entry is not None:
             return entry
         if waiting := self.waiting:
-            raise Undecided(f"{waiting[0][1].why}: use {choices(*waiting[0])}")
+            methods = ", ".join(f"run.{name}()" for name in choices(*waiting[0]))
+            raise Undecided(f"{waiting[0][1].why}: decide with {methods}")
         if self.state.error:
             raise self.state.error
         if self.pending:
@@ -561,10 +569,10 @@ class Run(Displayed):
         except BaseException:
             other.discard()
             raise
-        other.forecast = other._forecast()
+        other.expected = other._expected()
         return other
 
-    def _forecast(self) -> str:
+    def _expected(self) -> str:
         from agentkit.export.text import pending_text
 
         count = sum(entry.kind != "begin" for entry in self.entries)
@@ -910,12 +918,12 @@ class Run(Displayed):
         return RunInfo(self.id, self.tree_id, text, spec["engine"], spec["model"], "paused", 0, now, now, parent)
 
 
-def choices(pending: Pending, verdict: Verdict) -> str:
-    """Return the methods with which a person can decide about a step, for an error or a prompt."""
+def choices(pending: Pending, verdict: Verdict) -> list[str]:
+    """Return the names of the methods with which a person can decide about a step, the safest first."""
     if type(pending.step) is not Act:
-        return "run.respond(text)" if pending.step.kind == "ask" else "run.approve() or run.reject()"
-    reuse = "run.reuse(), " if verdict.past and verdict.past.result_for(pending.step.call) else ""
-    return f"{reuse}run.approve(), run.reject(comment) or run.respond(value)"
+        return ["respond"] if pending.step.kind == "ask" else ["approve", "reject"]
+    has_result = verdict.past is not None and verdict.past.result_for(pending.step.call) is not None
+    return [*(["reuse"] if has_result else []), "approve", "reject", "respond"]
 
 
 @dataclass(slots=True, eq=False)

@@ -86,6 +86,12 @@ class PastCall:
             return None
         return replace(self.entries[0].result, call_id=call.id)
 
+    @property
+    def short_text(self) -> str:
+        """The call, and what is known about it unless it succeeded."""
+        call, outcome = mask(call_text(Call(self.name, self.arguments or {}))), self.outcome
+        return call if outcome == "done" else f"{call} ({outcome})"
+
     def text(self, run: str) -> str:
         """Return a clause that says what is known about the call, as seen from a run of the tree."""
         call = mask(call_text(Call(self.name, self.arguments or {})))

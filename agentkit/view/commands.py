@@ -200,9 +200,14 @@ def approve(feed: Feed, *, which: str, arguments: Data | None = None, remember: 
     _decide(feed, which, decide)
 
 
-def reject(feed: Feed, *, which: str, comment: str = "") -> None:
+def reuse(feed: Feed, *, which: str) -> None:
+    """Use the recorded result of the earlier call that a waiting one would repeat."""
+    _decide(feed, which, lambda number: feed.run.reuse(number))
+
+
+def reject(feed: Feed, *, which: str, comment: str = "", remember: bool = False) -> None:
     """Reject a waiting call."""
-    _decide(feed, which, lambda number: feed.run.reject(comment, number))
+    _decide(feed, which, lambda number: feed.run.reject(comment, number, remember=remember))
 
 
 def respond(feed: Feed, *, which: str, value: Any) -> None:
@@ -317,6 +322,7 @@ QUEUED = {
         inject,
         recall,
         approve,
+        reuse,
         reject,
         respond,
         break_,

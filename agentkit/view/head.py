@@ -9,6 +9,7 @@ from agentkit.core.messages import digest
 from agentkit.core.secrets import mask
 from agentkit.core.text import WIDTH, one_line
 from agentkit.gates.breakpoints import Breakpoint
+from agentkit.gates.effects import still_performed
 from agentkit.run.run import Run
 from agentkit.runtime.performer import name_of
 from agentkit.stepper.frames import FrameInfo
@@ -30,7 +31,6 @@ def head(run: Run, siblings: Siblings, variable: str = "") -> Data:
     """Return everything about a run except its entries; `variable` is the Python variable that holds it."""
     state, trace, spec = run.state, run.trace, run.task
     status = status_of(run)
-    forecast = _answer_outside_trace(run) if status == "done" else run.forecast if _has_not_begun(run) else ""
     return {
         "run": run.id,
         "variable": variable,
@@ -58,7 +58,7 @@ def head(run: Run, siblings: Siblings, variable: str = "") -> Data:
         "tools": [tool.name for tool in run.performer.tools.tools],
         "roles": sorted(siblings.roles),
         "branches": len(trace.tree.branches(trace.line)),
-        "forecast": forecast,
+        "forecast": _forecast(run, status),
     }
 
 
@@ -68,6 +68,13 @@ def status_of(run: Run) -> str:
     if status == "running" and run.control.stopping:
         return "pausing" if run.control.stopping == "pause" else "stopping"
     return status
+
+
+def _forecast(run: Run, status: str) -> str:
+    """Return the answer of a finished run if its last entry does not show it; otherwise, what is to be expected."""
+    if status == "done":
+        return _answer_outside_trace(run)
+    return run.forecast if _has_not_begun(run) else still_performed(run.state)
 
 
 def _has_not_begun(run: Run) -> bool:
@@ -144,6 +151,9 @@ def _pending_data(run: Run, pending: Pending, status: str) -> Data:
             data.update(why=verdict.why, which=decision_id(pending))
             if verdict.limit:
                 data["limit"] = verdict.limit
+            if verdict.past is not None and step.kind == "act":
+                result = verdict.past.result_for(step.call)
+                data["past"] = {"result": None if result is None else mask(result.text)[: cards.MAX_TEXT]}
     return data
 
 

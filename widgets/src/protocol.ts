@@ -164,6 +164,8 @@ export interface PendingStep {
   choices?: string[];
   /** Why the step waits for a person; absent if it does not. */
   why?: string;
+  /** It would repeat an earlier call. `result` is the recorded one; null if it is unknown, or that of another call. */
+  past?: { result: string | null };
   /** Identifies the step in the person's decision: its position and what it would do. */
   which?: string;
   /** It is being performed now. */
@@ -232,7 +234,10 @@ export interface Head {
   roles: string[];
   /** How many branches the tree has. */
   branches: number;
-  /** What a run that has not begun will do; or the answer of a finished run, if its last entry does not contain it. */
+  /**
+   * What a run that has not begun will do, and which calls were made on lines that it has left; or the answer of a
+   * finished run, if its last entry does not contain it.
+   */
   forecast: string;
 }
 
@@ -360,7 +365,9 @@ export type Command =
   | { cmd: "inject"; text: string; to: string }
   | { cmd: "recall"; id: string }
   | { cmd: "approve"; which: string; arguments: JsonObject | null; remember: boolean }
-  | { cmd: "reject"; which: string; comment: string }
+  /** Use the recorded result of the earlier call that this one would repeat. */
+  | { cmd: "reuse"; which: string }
+  | { cmd: "reject"; which: string; comment: string; remember: boolean }
   | { cmd: "respond"; which: string; value: Json }
   | { cmd: "break"; kind: Breakpoint["kind"]; value: string; file?: string }
   | { cmd: "unbreak"; id: number }
@@ -399,6 +406,7 @@ interface Results {
   inject: string;
   recall: null;
   approve: null;
+  reuse: null;
   reject: null;
   respond: null;
   break: Breakpoint;

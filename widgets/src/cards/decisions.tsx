@@ -5,7 +5,7 @@ import { useId, useState } from "preact/hooks";
 import { Button, Checkbox, TextArea, ToolButton } from "../elements/controls";
 import { Form } from "../elements/form";
 import { errorText } from "../elements/format";
-import { ErrorMessage } from "../elements/text";
+import { ErrorMessage, Muted } from "../elements/text";
 import type { Command, Json, PendingStep } from "../protocol";
 import type { Store } from "../state/store";
 import { type Draft, readDraft } from "./argumentFields";
@@ -43,17 +43,26 @@ function useDecision(store: Store): Decision {
   return { decide, isSending, error };
 }
 
-type Mode = "approve" | "edit" | "reject" | "respond";
+type Mode = "reuse" | "approve" | "edit" | "reject" | "respond";
 
-const VERBS: { [mode in Mode]: string } = { approve: "Approve", edit: "Approve", reject: "Reject", respond: "Respond" };
+const VERBS: { [mode in Mode]: string } = {
+  reuse: "Use the earlier result",
+  approve: "Approve",
+  edit: "Approve",
+  reject: "Reject",
+  respond: "Respond",
+};
 const OTHER_MODES: [mode: Mode, label: string, title: string][] = [
+  ["approve", "Call again…", "Call the tool once more; what it did before is not undone"],
   ["edit", "Edit…", "Edit the arguments, then approve"],
   ["reject", "Reject…", "Reject the call, with a comment for the model"],
   ["respond", "Respond…", "Enter the result yourself; the tool is not called"],
 ];
 
 export function Approval({ store, step, which }: DecisionProps): JSX.Element {
-  const [mode, setMode] = useState<Mode>("approve");
+  const earlier = step.past?.result ?? null;
+  const first: Mode = earlier === null ? "approve" : "reuse";
+  const [mode, setMode] = useState<Mode>(first);
   const [remember, setRemember] = useState(false);
   const [draft, setDraft] = useState<Draft>({});
   const [text, setText] = useState("");
@@ -65,22 +74,32 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
   const isInvalid = mode === "edit" && Object.keys(problems).length > 0;
   const send = (andRun: boolean): void => {
     if (isInvalid) return;
-    if (mode === "reject") decide({ cmd: "reject", which, comment: text }, andRun);
+    if (mode === "reuse") decide({ cmd: "reuse", which }, andRun);
+    else if (mode === "reject") decide({ cmd: "reject", which, comment: text, remember }, andRun);
     else if (mode === "respond") decide({ cmd: "respond", which, value: text }, andRun);
     else decide({ cmd: "approve", which, arguments: mode === "edit" ? value : null, remember }, andRun);
   };
-  const isOffered = (mode: Mode): boolean => mode === "reject" || (!!call && !(mode === "edit" && own));
+  const isOffered = (mode: Mode): boolean =>
+    mode === "approve" ? first !== "approve" : mode === "reject" || (!!call && !(mode === "edit" && own));
   return (
     <Form
       label="Approval"
-      focusKey={mode === "approve" ? "" : mode}
+      focusKey={mode === first ? "" : mode}
       onSubmit={() => send(false)}
-      onCancel={mode === "approve" ? undefined : () => setMode("approve")}
+      onCancel={mode === first ? undefined : () => setMode(first)}
     >
       {mode === "edit" ? (
         <ArgumentsForm id={id} schema={schema} values={values} draft={draft} onDraft={setDraft} />
       ) : (
         call && <Arguments call={call} />
+      )}
+      {mode === "reuse" && (
+        <figure class="ak-earlier-result">
+          <figcaption>
+            <Muted>The result that it gave then</Muted>
+          </figcaption>
+          <pre class="ak-text">{earlier}</pre>
+        </figure>
       )}
       {mode === "reject" && (
         <TextArea label="Comment" placeholder="Why? The model will read this." value={text} onInput={setText} />
@@ -91,7 +110,7 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
       {error && <ErrorMessage text={error} />}
       <div class="ak-buttons">
         <DecisionButtons
-          verb={VERBS[mode]}
+          verb={mode === "approve" && step.past ? "Call again" : VERBS[mode]}
           suffix={mode === "edit" ? " with changes" : ""}
           disabled={isSending || isInvalid}
           onClick={send}
@@ -104,13 +123,16 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
                 label={label}
                 title={title}
                 pressed={mode === other}
-                onClick={() => setMode(mode === other ? "approve" : other)}
+                onClick={() => {
+                  setMode(mode === other ? first : other);
+                  setRemember(false);
+                }}
               />
             ),
         )}
-        {call && (mode === "approve" || mode === "edit") && (
+        {call && mode !== "reuse" && mode !== "respond" && (
           <Checkbox checked={remember} onChange={setRemember}>
-            Don't ask again for this tool
+            {mode === "reject" ? "Always reject this tool" : "Don't ask again for this tool"}
           </Checkbox>
         )}
       </div>
