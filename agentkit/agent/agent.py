@@ -229,9 +229,7 @@ class Agent(Displayed):
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
         budget = BudgetGate(self._budget)
         state = State(trace, self._performed, self._gates(spec, budget, gates), self.options.get("settings") or {})
-        performer = Performer(
-            self.model, self._performed, self.dialect, self.roles, self.options.get("settings"), state.spent.failed
-        )
+        performer = Performer(self.model, self._performed, self.dialect, self.roles, self.options.get("settings"))
         scheduler = Scheduler(trace, state, performer, (deadline, budget))
         run = Run(self, spec, Control(scheduler, state), tree_id=parent.tree_id if parent else name)
         run.forecast = registry.forecast(self.engine, spec["options"])
@@ -340,7 +338,7 @@ class Agent(Displayed):
             engine = run.task["engine"].rpartition(":")[2]
             run.state.hold = f"{diverged}, with the engine {engine!r}; the rest of the recording is in run.branches()"
         run.control.scheduler.count()
-        run.performer.restore(rows, run.id)
+        run.control.scheduler.restore(rows)
         for gate in run.state.gates["think"]:
             if isinstance(gate, BudgetGate):
                 gate.restore(rows, run.id)

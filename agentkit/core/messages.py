@@ -52,8 +52,9 @@ class Message(Displayed):
 
     `text` is plain prose; `raw` is the same message as its model wrote it in `dialect`, markers included. A `tool`
     message answers the call `call_id` of tool `name`; `ok` is false if the tool failed, and `value` is what the tool
-    returned, as JSON data, if that is more than the text. `notes` are the ids of the injected messages that it carries.
-    `opaque` is data of one provider and is sent to no other.
+    returned, as JSON data, if that is more than the text. `may_have_run` is true if the tool was called and did not
+    finish, so that its effect may have happened or may still happen. `notes` are the ids of the injected messages that
+    it carries. `opaque` is data of one provider and is sent to no other.
     """
 
     role: Role
@@ -69,6 +70,7 @@ class Message(Displayed):
     pinned: bool = False
     value: Any = None
     opaque: Any = None
+    may_have_run: bool = False
     _encoded: bytes | None = field(
         default=None, init=False, repr=False, compare=False
     )  # init=False: replace() computes it again

@@ -55,7 +55,7 @@ class Note:
     """Anything that happened apart from the steps: a `kind` and JSON data.
 
     Kinds: "call" (a tool is about to run), "inject", "recall", "head" (the run moved to other entries), "error",
-    "status", "warning".
+    "abandoned" (a call was left before it ended), "status", "warning".
     """
 
     kind: str

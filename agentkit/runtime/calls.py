@@ -19,6 +19,7 @@ from agentkit.core import background, interrupts
 from agentkit.core.messages import Reply
 from agentkit.core.secrets import Stream
 from agentkit.core.text import error_line
+from agentkit.core.usage import Usage
 from agentkit.errors import ModelError, ModelTimeout, Stopped, ToolError, ToolTimeout
 from agentkit.models import surrogates
 from agentkit.models.dialects import thinking_tags
@@ -73,6 +74,7 @@ def _call(
     if limit is not None and not is_async(function):
         flight.deadline = deadline = time.monotonic() + limit
         background.CLOCK.expect(deadline)
+    flight.has_begun = True
     return contextvars.copy_context().run(interrupts.foreign, function, args, kwargs)
 
 
@@ -175,6 +177,7 @@ class Chunks:
     def __init__(self, flight: InFlight, listeners: Listeners) -> None:
         self._flight = flight
         self._listeners = listeners
+        self._used_before = Usage()
         self._begin()
 
     def _begin(self) -> None:
@@ -182,8 +185,11 @@ class Chunks:
 
     def __call__(self, chunk: Any) -> None:
         if chunk.again:
+            self._used_before = self._flight.used or Usage()
             self._begin()
             self._tell("", "", chunk.again)
+        if chunk.usage:
+            self._flight.used = self._used_before + chunk.usage
         text, thought = self._live.feed(chunk.text) if chunk.text else ("", "")
         reasoning = ""
         if chunk.reasoning:

@@ -172,10 +172,11 @@ class Control:
         try:
             outcome = scheduler.performer.perform(flight, scheduler.listeners)
         except BaseException:
-            state.in_flight.pop(flight.pending, None)
-            raise
-        finally:
             self._take()
+            if not flight.given_up:
+                scheduler.abandon(flight, "interrupted")
+            raise
+        self._take()
         return self._came_back(flight, outcome)
 
     def play(self, until: Until = str, may_start: MayStart | None = None) -> Future[None]:
@@ -262,7 +263,7 @@ class Control:
         with _Held(self):
             if self._driver is driver and driver.playing is not None and self.stopping not in ("", "pause"):
                 for flight in list(self.state.in_flight.values()):
-                    self._give_up(flight)
+                    self._give_up(flight, self.stopping)
                 self._rest(driver)
 
     def _wake(self) -> None:
@@ -332,9 +333,14 @@ class Control:
             outcome: Outcome = False, Stopped("it was given up before it started")
             if not flight.given_up:
                 outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
-        finally:
+        except BaseException:
             self._take()
             driver.calling = None
+            if not flight.given_up:
+                self.scheduler.abandon(flight, "interrupted")
+            raise
+        self._take()
+        driver.calling = None
         self._came_back(flight, outcome)
 
     def _perform_apart(self, flight: InFlight) -> None:
@@ -383,10 +389,10 @@ class Control:
         for flight in tuple(self.state.in_flight.values()):
             flight.cancel()
 
-    def _give_up(self, flight: InFlight) -> None:
+    def _give_up(self, flight: InFlight, why: str) -> None:
         """Give up a call that is still running: it stays marked as begun, and its result will not be used."""
         flight.given_up = True
-        self.state.in_flight.pop(flight.pending, None)
+        self.scheduler.abandon(flight, why)
         flight.cancel()
 
     def check_deadlines(self, now: float) -> float:
@@ -488,7 +494,7 @@ class Control:
     def _follow(self) -> None:
         """Give up the calls whose line was left; a thread that is in such a call is replaced by a new one."""
         for flight in self.scheduler.follow():
-            self._give_up(flight)
+            self._give_up(flight, "its line was left")
             driver = self._driver
             if driver is not None and driver.calling is flight:
                 self._replace(driver)

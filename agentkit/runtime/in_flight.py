@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.core.steps import Step
+from agentkit.core.usage import Usage
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import Pending
 
@@ -20,8 +21,9 @@ class InFlight:
 
     `step` is the pending step with the injected messages that are sent with it. `seconds` is what is left of the time
     limits around it. `limit` and `deadline` are those of the current call, in seconds and by the monotonic clock, and
-    `future` is the future of the event loop that works on it, which `cancel()` cancels. If it is `given_up`, its result
-    is not used any more.
+    `future` is the future of the event loop that works on it, which `cancel()` cancels. `has_begun` is true as soon as
+    a model or a tool was called, and `used` is what the model has reported so far. If it is `given_up`, its result is
+    not used any more.
     """
 
     pending: Pending
@@ -33,6 +35,8 @@ class InFlight:
     deadline: float = float("inf")
     future: Future[Any] | None = None
     outcome: Outcome | None = None
+    has_begun: bool = False
+    used: Usage | None = None
     is_late: bool = False
     given_up: bool = False
     is_cancelled: bool = False

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
 from typing import Any
 
 from agentkit.core.secrets import mask
-from agentkit.core.steps import Act, Conclude
+from agentkit.core.steps import Act, Conclude, Think
 from agentkit.core.text import error_text
-from agentkit.core.usage import Usage
+from agentkit.core.usage import Lost, Usage
 from agentkit.errors import JournalError, Stopped, UsageError
 from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import hit
 from agentkit.gates.deadline import time_left
 from agentkit.gates.state import Gate, State
 from agentkit.gates.verdict import Verdict
-from agentkit.journal.entries import Entry
+from agentkit.journal.entries import Entry, Note, Row
+from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.listeners import Listeners
-from agentkit.runtime.performer import Performer
+from agentkit.runtime.performer import Performer, used_before
 from agentkit.stepper.stepper import Pending, Stepper
 from agentkit.trace.events import place
 from agentkit.trace.trace import Trace
@@ -148,9 +149,45 @@ class Scheduler:
         came_back, value = outcome
         if came_back:
             return self.save(flight, value)
-        if not (flight.is_cancelled and isinstance(value, Stopped)):
+        if flight.is_cancelled and isinstance(value, Stopped):
+            self.abandon(flight, "cancelled")
+        else:
+            self._lose(flight, used_before(value) or Usage())
             self.fail(value)
         return None
+
+    def abandon(self, flight: InFlight, why: str) -> None:
+        """Record that a call is left before it has ended, and why; its step stays pending, and its result is not used.
+
+        The call of a tool that is not pure `may_have_run`.
+        """
+        self.state.in_flight.pop(flight.pending, None)
+        if not flight.has_begun:
+            return
+        slot, path, index = flight.place
+        step = flight.step
+        data: dict[str, Any] = {"parent": slot, **place(flight.pending), "path": path, "index": index, "why": why}
+        if type(step) is Act:
+            data.update(name=step.call.name, id=step.call.id)
+            data["may_have_run"] = self.state.effect(flight.pending) != "pure"
+        else:
+            data["model"] = flight.entry.model
+        self._lose(flight, flight.used or _estimate(step))
+        data["lost"] = self._lost()
+        at = time.time()
+        self.trace.unsaved.attempt(lambda: self.trace.note("abandoned", data, at=at))
+
+    def _lose(self, flight: InFlight, used: Usage) -> None:
+        """Count a call that has begun and has no result."""
+        if not flight.has_begun:
+            return
+        is_call = type(flight.step) is Act
+        used = replace(used, calls=0 if is_call else max(used.calls, 1))
+        lost = Lost(tool_calls=int(is_call)) + used
+        self.state.spent.lose(flight.entry.path, lost, flight.entry.started, time.time())
+
+    def _lost(self) -> dict[str, Any]:
+        return {path: asdict(lost) for path, lost in list(self.state.spent.lost.items())}
 
     def answer(self, pending: Pending, result: Any, *, author: str, reason: str = "") -> Entry:
         """Record a result for a step instead of performing it. Raises `JournalError`; then nothing has changed."""
@@ -213,8 +250,8 @@ class Scheduler:
         text, at = mask(error_text(error)), time.time()
         state.error, state.hold = error, f"{type(error).__name__}: {text}"
         data = {"type": type(error).__name__, "text": text[:2000], "retry": error is not trace.stepper.error}
-        if state.spent.failed:
-            data["failed_usage"] = {path: asdict(used) for path, used in list(state.spent.failed.items())}
+        if state.spent.lost:
+            data["lost"] = self._lost()
         trace.unsaved.attempt(lambda: trace.note("error", data, at=at))
         self.look_for_unsaved()
 
@@ -287,9 +324,22 @@ class Scheduler:
             if entry.run == self.trace.run and not entry.original:
                 spent.add(entry)
 
+    def restore(self, rows: Iterable[Row]) -> None:
+        """Read from a journal what calls without a result have used: the last row about one contains the total."""
+        lost = self.state.spent.lost
+        for row in rows:
+            if isinstance(row, Note) and row.run == self.trace.run and row.kind in ("error", "abandoned"):
+                lost.clear()
+                lost.update({path: Lost(**used) for path, used in row.data.get("lost", {}).items()})
+
     def is_conclusion(self, pending: Pending) -> bool:
         """Return whether a step only proposes the answer, so that there is nothing to perform."""
         return type(pending.step) is Conclude
+
+
+def _estimate(step: Any) -> Usage:
+    """Return an estimate of what a model call that was abandoned has used: the tokens of its request."""
+    return Usage(sum(map(tokens, step.chat)) + tokens_of_tools(step.tools)) if type(step) is Think else Usage()
 
 
 Until = Callable[[], str]
