@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,7 +34,7 @@ from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes
-from agentkit.runtime.control import Control, check_timeout
+from agentkit.runtime.control import GRACE, Control, check_timeout
 from agentkit.runtime.performer import Performer
 from agentkit.stepper.frames import FrameInfo, next_yield
 from agentkit.stepper.stepper import Pending, is_at
@@ -44,6 +45,9 @@ from agentkit.trace.progress import Progress
 from agentkit.trace.trace import Trace
 
 Path = str | os.PathLike[str]
+
+SETTLE_TIMEOUT = 0.5
+"""How long a wait whose time is up waits for the run to rest, in seconds; a listener that blocks may prevent that."""
 
 
 class Maker(Protocol):
@@ -294,27 +298,39 @@ class Run(Displayed):
         """Perform steps until the run ends, pauses, or waits for a person, and return the result.
 
         The steps are performed in a thread of the run, so that time limits can be enforced. After `timeout` seconds the
-        run is stopped. An interrupt stops it, too; steps that were being performed stay pending.
+        run is stopped: a model or a tool that is still running is abandoned, and its result is not used. An interrupt
+        stops the run, too. Steps that were being performed stay pending.
         """
         check_timeout(timeout)
         self._ready()
-        cancel = background.timer(timeout, lambda: self.stop("timeout"))
-        try:
-            if self.status != Status.DONE:
-                self._play_and_wait(str)
-        finally:
-            cancel()
+        if self.status != Status.DONE:
+            self._play_and_wait(str, timeout)
         return self.result
 
-    def _play_and_wait(self, until: Callable[[], str]) -> None:
+    def _play_and_wait(self, until: Callable[[], str], timeout: float | None = None) -> None:
         try:
-            background.wait(self.control.play(until))
+            self._wait_for(self.control.play(until), timeout)
         except KeyboardInterrupt:
             self.control.stop("interrupted")
             if (playing := self.control.playing) is not None:
-                background.wait(playing)
+                self._settle(playing, GRACE)
             self.state.interrupted = ""
             raise
+
+    def _wait_for(self, playing: Future[None], timeout: float | None) -> None:
+        """Wait until the run rests; after `timeout` seconds it is stopped, and the calls that are out are abandoned."""
+        try:
+            background.wait(playing, timeout)
+        except TimeoutError:
+            self.control.stop("timeout", grace=0.0)
+            self.state.interrupted = "timeout"
+            self._settle(playing)
+
+    @staticmethod
+    def _settle(playing: Future[None], grace: float = 0.0) -> None:
+        """Wait until a run that was stopped rests; not for long, because a listener may block it."""
+        with contextlib.suppress(TimeoutError):
+            background.wait(playing, grace + SETTLE_TIMEOUT)
 
     def play(self, until: Callable[[], str] = str, pace: float | None = None) -> Run:
         """Continue in the background, and return at once.
@@ -369,15 +385,15 @@ class Run(Displayed):
         return self
 
     def wait(self, timeout: float | None = None) -> Result:
-        """Wait until the run rests, and return the result; an interrupt pauses it, `timeout` seconds stop it."""
+        """Wait until the run rests, and return the result; an interrupt pauses it, `timeout` seconds stop it.
+
+        A model or a tool that is then still running is abandoned, and its result is not used.
+        """
         check_timeout(timeout)
         playing = self.control.playing
         if playing is not None:
             try:
-                background.wait(playing, timeout)
-            except TimeoutError:
-                self.stop("timeout")
-                background.wait(playing)
+                self._wait_for(playing, timeout)
             except KeyboardInterrupt:
                 self.pause()
                 raise

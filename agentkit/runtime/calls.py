@@ -91,7 +91,7 @@ def is_async(function: Any) -> bool:
 def _wait(future: Future[Any], flight: InFlight) -> Any:
     """Wait for a future of the private loop; an interrupt or a stop from another thread cancels it."""
     flight.future = future
-    if flight.is_cancelled:
+    if flight.cancelled:
         future.cancel()
     raised: BaseException
     try:
@@ -99,7 +99,7 @@ def _wait(future: Future[Any], flight: InFlight) -> Any:
             return interrupts.foreign(background.wait, (future,), {})  # in short steps, so that interrupts are noticed
         return future.result()
     except CancelledError:
-        if flight.is_cancelled:
+        if flight.cancelled:
             raise Stopped("it was stopped while it was waiting") from None
         raised = RuntimeError("its task was cancelled")
     except _Foreign as error:

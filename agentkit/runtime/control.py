@@ -34,7 +34,7 @@ DRIVING: contextvars.ContextVar[Any] = contextvars.ContextVar("agentkit_driving"
 """The control of the run whose tools and listeners are running in this context."""
 
 GRACE = 1.0
-"""How long a stop waits for synchronous calls that are still running, in seconds."""
+"""How long a stop waits for synchronous calls that are still running, in seconds; a time limit that is up does not."""
 
 READ_TIMEOUT = 0.5
 """How long a reader waits for a change that is being made, in seconds; an engine may compute for longer."""
@@ -248,12 +248,12 @@ class Control:
         self.stopping = self.stopping or "pause"
         self._wake()
 
-    def stop(self, reason: str) -> None:
-        """Ask the driver to stop: calls are cancelled at once if possible, and others have a moment to finish."""
+    def stop(self, reason: str, grace: float = GRACE) -> None:
+        """Ask the driver to stop: calls are cancelled at once if possible, and others have `grace` seconds to finish."""
         self.stopping = reason
-        self._cancel()
+        self._cancel(reason)
         if (driver := self._driver) is not None:
-            background.timer(GRACE, lambda: self._end_grace(driver))
+            background.timer(grace, lambda: self._end_grace(driver))
             if driver.calling is None and self._commanding != driver.thread:
                 interrupts.interrupt(driver.thread)  # the engine may be in an endless loop
         self._wake()
@@ -261,10 +261,13 @@ class Control:
     def _end_grace(self, driver: Driver) -> None:
         """Give up the calls that are still running some time after a stop."""
         with _Held(self):
-            if self._driver is driver and driver.playing is not None and self.stopping not in ("", "pause"):
+            now = self._driver  # another thread may have taken over meanwhile, because a call took too long
+            if now is None or now.playing is None or now.playing is not driver.playing:
+                return
+            if self.stopping not in ("", "pause"):
                 for flight in list(self.state.in_flight.values()):
                     self._give_up(flight, self.stopping)
-                self._rest(driver)
+                self._rest(now)
 
     def _wake(self) -> None:
         """Wake up a driver that waits."""
@@ -307,7 +310,7 @@ class Control:
                 if not state.in_flight:
                     return
                 if reason not in ("", "pause"):
-                    self._cancel()
+                    self._cancel(reason)
                 self._wait()
                 continue
             if moved and state.pace and not state.in_flight:
@@ -385,15 +388,15 @@ class Control:
         while not self._inbox and not (self.stopping or driver.until()) and (left := end - time.monotonic()) > 0:
             self._wait(min(left, 0.05))
 
-    def _cancel(self) -> None:
+    def _cancel(self, why: str) -> None:
         for flight in tuple(self.state.in_flight.values()):
-            flight.cancel()
+            flight.cancel(why)
 
     def _give_up(self, flight: InFlight, why: str) -> None:
         """Give up a call that is still running: it stays marked as begun, and its result will not be used."""
         flight.given_up = True
+        flight.cancel(why)
         self.scheduler.abandon(flight, why)
-        flight.cancel()
 
     def check_deadlines(self, now: float) -> float:
         """Mark the calls that are late, and return the next deadline; see `background.Clock`."""

@@ -22,8 +22,8 @@ class InFlight:
     `step` is the pending step with the injected messages that are sent with it. `seconds` is what is left of the time
     limits around it. `limit` and `deadline` are those of the current call, in seconds and by the monotonic clock, and
     `future` is the future of the event loop that works on it, which `cancel()` cancels. `has_begun` is true as soon as
-    a model or a tool was called, and `used` is what the model has reported so far. If it is `given_up`, its result is
-    not used any more.
+    a model or a tool was called, and `used` is what the model has reported so far. `cancelled` is why it was cancelled,
+    or "". If it is `given_up`, its result is not used any more.
     """
 
     pending: Pending
@@ -39,10 +39,10 @@ class InFlight:
     used: Usage | None = None
     is_late: bool = False
     given_up: bool = False
-    is_cancelled: bool = False
+    cancelled: str = ""
 
-    def cancel(self) -> None:
+    def cancel(self, why: str) -> None:
         """Cancel the call as far as possible."""
-        self.is_cancelled = True
+        self.cancelled = why
         if (future := self.future) is not None:
             future.cancel()

@@ -149,8 +149,8 @@ class Scheduler:
         came_back, value = outcome
         if came_back:
             return self.save(flight, value)
-        if flight.is_cancelled and isinstance(value, Stopped):
-            self.abandon(flight, "cancelled")
+        if flight.cancelled and isinstance(value, Stopped):
+            self.abandon(flight, flight.cancelled)
         else:
             self._lose(flight, used_before(value) or Usage())
             self.fail(value)
