@@ -47,6 +47,8 @@ _STEPS, _TEXT = 20, 200
 class Budget:
     """What a run may spend; None means no limit. Tokens and money are as reported by the models; time is in seconds.
 
+    A call that is still running when the time is used up is abandoned, unless a person steps by hand.
+
     When the fraction `warn_at` of a limit is reached, there is an event. At the limit, the run waits for a person if
     `ask` is true, or if it is None and this is a notebook: `approve()` then allows as much again, and `reject()` ends
     the run. Otherwise the run ends, and its answer is what it has done so far. Raises `ValueError` for a limit that is
@@ -195,6 +197,18 @@ class BudgetGate:
             if reached:
                 return self._exceeded(pending, state, path, reached, limits, spent)
         return None
+
+    def seconds_left(self, pending: Pending, state: State) -> float | None:
+        """Return the seconds that are left for a step before a limit on time is reached; None if there is no limit."""
+        scopes = [(path, Budget.of(scope.limits).limits) for path, scope in pending.scopes if scope.limits]
+        return min(
+            (
+                limits["max_seconds"] - self._meters.setdefault(path, Meter(path)).read(state)["max_seconds"]
+                for path, limits in [*scopes, ("", self.limits)]
+                if "max_seconds" in limits
+            ),
+            default=None,
+        )
 
     def _exceeded(
         self,

@@ -15,7 +15,7 @@ from agentkit.core import background, display
 from agentkit.core.display import Displayed
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, replace
-from agentkit.core.text import error_line
+from agentkit.core.text import call_text, error_line
 from agentkit.core.usage import Usage
 from agentkit.errors import (
     Ended,
@@ -181,6 +181,7 @@ class Run(Displayed):
             tool_calls_count=state.spent.tool_calls,
             pending_injections=tuple(note.data["text"] for note in trace.unheard()),
             output=output,
+            denied=tuple(_denied(entry) for entry in trace.line if _is_denied(entry)),
         )
 
     @property
@@ -612,7 +613,9 @@ class Run(Displayed):
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
-    def approve(self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False) -> Run:
+    def approve(
+        self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False, author: str = "human"
+    ) -> Run:
         """Approve a waiting call, with other `arguments` if given, or extend a budget that is used up.
 
         With `remember`, the tool may always be called from now on. If several steps wait, `which` is the position of
@@ -636,7 +639,7 @@ class Run(Displayed):
             else:
                 self._check_call(now)
             if arguments is not None:
-                self._edit_call(now, arguments, "approved with other arguments", "human")
+                self._edit_call(now, arguments, "approved with other arguments", author)
             if limit:
                 return
             if remember:
@@ -649,27 +652,27 @@ class Run(Displayed):
         self.control.do(allow)
         return self
 
-    def reject(self, comment: str = "", which: int = 0) -> Entry:
+    def reject(self, comment: str = "", which: int = 0, *, author: str = "human") -> Entry:
         """Reject a waiting call; the model is told, with the comment. A run that waits for more budget ends."""
         pending = self._waiting(which)
         limit, gate = self._budget_limit(pending), self._budget_gate()
         if limit and gate is not None:
             end = self.control.do(lambda: gate.end(self.state, limit))
-            return self._answer(pending, end.result, "human", comment or end.why)
+            return self._answer(pending, end.result, author, comment or end.why)
         self._check_call(pending)
         message = observations.rejected(pending.step.call, mask(comment))  # type: ignore[union-attr]
-        return self._answer(pending, message, "human", "rejected")
+        return self._answer(pending, message, author, "rejected")
 
-    def respond(self, value: Any, which: int = 0) -> Entry:
+    def respond(self, value: Any, which: int = 0, *, author: str = "human") -> Entry:
         """Answer a waiting question, or a pending call instead of the tool."""
         pending = self._waiting(which)
         if pending.step.kind == "ask":
-            return self._answer(pending, mask(str(value)), "human")
+            return self._answer(pending, mask(str(value)), author)
         if type(pending.step) is not Act:
             raise UsageError("respond() answers a question or a call; use edit(text=...) to write a thought")
         message = observations.returned(pending.step.call, value)
         message = replace(message, text=mask(message.text))
-        return self._answer(pending, message, "human", "answered instead of the tool")
+        return self._answer(pending, message, author, "answered instead of the tool")
 
     def _waiting(self, which: int) -> Pending:
         known = [pending for pending, _ in self.waiting] or self.pending
@@ -829,7 +832,8 @@ class Result(Displayed):
 
     `interrupted` tells whether it ended before the engine had finished, and `reason` why ("max_turns", "timeout",
     "stopped" …). `pending_injections` are the injected messages that no model has seen. `output` is the validated
-    object, if the run was started with `output=`.
+    object, if the run was started with `output=`. `denied` are the calls that `agent.run` did not make because the
+    `approver` denied them, or because nobody was there to approve them; each with the reason.
     """
 
     answer: str
@@ -842,6 +846,7 @@ class Result(Displayed):
     tool_calls_count: int = 0
     pending_injections: tuple[str, ...] = ()
     output: Any = None
+    denied: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.answer if self.answer or not self.error else f"(no answer: {mask(error_line(self.error))})"
@@ -867,6 +872,19 @@ class Result(Displayed):
             known = name != "run" and not name.startswith("_") and hasattr(Run, name)
             hint = f"; its run does: use result.run.{name}" if known else ""
             raise AttributeError(f"a Result has no {name!r}{hint}", name=name, obj=self)
+
+
+DENIERS = ("approver", "nobody")
+"""The authors of an entry that stands instead of a call, if no person decided: the `approver`, or there was none."""
+
+
+def _is_denied(entry: Entry) -> bool:
+    return entry.author in DENIERS and entry.kind in ("act", "ask")
+
+
+def _denied(entry: Entry) -> str:
+    what = call_text(entry.step.call) if type(entry.step) is Act else getattr(entry.step, "question", "")
+    return mask(f"{what}: {entry.reason}")
 
 
 @dataclass(slots=True)

@@ -249,7 +249,7 @@ class Control:
         self._wake()
 
     def stop(self, reason: str, grace: float = GRACE) -> None:
-        """Ask the driver to stop: calls are cancelled at once if possible, and others have `grace` seconds to finish."""
+        """Ask the driver to stop: calls are cancelled if possible, and others have `grace` seconds to finish."""
         self.stopping = reason
         self._cancel(reason)
         if (driver := self._driver) is not None:

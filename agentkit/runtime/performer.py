@@ -11,7 +11,7 @@ from agentkit.core.schema import Shape
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act, Think
 from agentkit.core.usage import Usage
-from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ModelTimeout, ToolTimeout
+from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ModelTimeout, Stopped, ToolTimeout
 from agentkit.gates.deadline import out_of_time
 from agentkit.models import dialects, structured_output
 from agentkit.models.base import Abilities, Model, Request
@@ -23,6 +23,9 @@ from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.listeners import Listeners
 from agentkit.tools import observations
 from agentkit.tools.toolset import ToolSet
+
+TIME_IS_UP = "the time budget is used up"
+"""Why a model call was abandoned for which a budget has no more time."""
 
 
 class Performer:
@@ -65,16 +68,27 @@ class Performer:
         assert flight.limit is not None
         if type(step) is Act:
             return True, self._timed_out(step.call, flight)
-        if flight.seconds is not None and flight.limit >= flight.seconds:
-            flight.entry.author = "host"
-            return True, out_of_time(step, flight.seconds)
         assert type(step) is Think
+        if _is_out_of_time(flight):
+            return self._out_of_time(step, flight)
         model = self._model_for(step)
         try:
             dialect = self.dialect_for(model, step.shape)
             return True, self._failed(late_error(flight, ModelTimeout), flight, step, model, dialect)
         except Exception as error:
             return False, error
+
+    def _out_of_time(self, step: Think, flight: InFlight) -> Outcome:
+        """Return the outcome of a model call for which there is no more time.
+
+        The budget's gate decides what follows if the time of a budget is used up, so the step stays pending.
+        """
+        assert flight.seconds is not None
+        if flight.in_budget:
+            flight.cancelled = TIME_IS_UP
+            return False, Stopped(TIME_IS_UP)
+        flight.entry.author = "host"
+        return True, out_of_time(step, flight.seconds)
 
     # -- models --------------------------------------------------------------------------------------------------------
 
@@ -117,9 +131,11 @@ class Performer:
         try:
             output = self._ask(step, flight, model, request, listeners)
         except Exception as error:
-            if flight.seconds is not None and isinstance(error, TimeoutError):
-                entry.author = "host"
-                return out_of_time(step, flight.seconds)  # type: ignore[return-value]
+            if _is_out_of_time(flight) and isinstance(error, TimeoutError):
+                came_back, value = self._out_of_time(step, flight)
+                if came_back:
+                    return value
+                raise value from None
             return self._failed(error, flight, step, model, dialect)
         reply = reply_of(output)
         entry.author, entry.dialect, entry.usage = "model", dialect.name, reply.usage
@@ -180,6 +196,11 @@ class Performer:
         """Return the observation of a call that its own time limit, or that of a part of the run, has ended."""
         tool = self.tools.find(call.name)
         return observations.timed_out(call, flight.limit, is_pure=tool is not None and tool.effect == "pure")
+
+
+def _is_out_of_time(flight: InFlight) -> bool:
+    """Return whether the time limit of a call is that of a part of the run, or of its budget."""
+    return flight.seconds is not None and flight.limit is not None and flight.limit >= flight.seconds
 
 
 def used_before(error: Any) -> Usage | None:

@@ -14,14 +14,15 @@ from agentkit.core.usage import Lost, Usage
 from agentkit.errors import JournalError, Stopped, UsageError
 from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import hit
-from agentkit.gates.deadline import time_left
+from agentkit.gates.budget import BudgetGate
+from agentkit.gates.deadline import deadline, time_left
 from agentkit.gates.state import Gate, State
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.listeners import Listeners
-from agentkit.runtime.performer import Performer, used_before
+from agentkit.runtime.performer import TIME_IS_UP, Performer, used_before
 from agentkit.stepper.stepper import Pending, Stepper
 from agentkit.trace.events import place
 from agentkit.trace.trace import Trace
@@ -30,12 +31,13 @@ from agentkit.trace.trace import Trace
 class Scheduler:
     """The scheduler of a run's steps; use it only while holding the run's lock."""
 
-    def __init__(self, trace: Trace, state: State, performer: Performer, scoped: tuple[Gate, ...]) -> None:
+    def __init__(self, trace: Trace, state: State, performer: Performer, budget: BudgetGate) -> None:
         self.trace = trace
         self.state = state
         self.performer = performer
         self.listeners = Listeners(trace, self.warn)
-        self._scoped = scoped
+        self._budget = budget
+        self._scoped: tuple[Gate, ...] = (deadline, budget)
         self._told_end: Stepper | None = None
 
     # -- starting ------------------------------------------------------------------------------------------------------
@@ -125,6 +127,10 @@ class Scheduler:
         flight = InFlight(pending, trace.to_perform(pending), entry, trace.place(pending))
         if pending.scopes and (left := time_left(pending, state)):
             flight.seconds = left[0]
+        budget = self._budget
+        left_in_budget = budget.seconds_left(pending, state) if pending.scopes or budget.limits else None
+        if left_in_budget is not None and (flight.seconds is None or left_in_budget < flight.seconds):
+            flight.seconds, flight.in_budget = left_in_budget, True
         state.in_flight[pending] = flight
         return flight
 
@@ -184,7 +190,9 @@ class Scheduler:
         is_call = type(flight.step) is Act
         used = replace(used, calls=0 if is_call else max(used.calls, 1))
         lost = Lost(tool_calls=int(is_call)) + used
-        self.state.spent.lose(flight.entry.path, lost, flight.entry.started, time.time())
+        now = time.time()
+        left = flight.seconds if flight.in_budget and flight.cancelled == TIME_IS_UP else 0.0
+        self.state.spent.lose(flight.entry.path, lost, min(flight.entry.started, now - (left or 0.0)), now)
 
     def _lost(self) -> dict[str, Any]:
         return {path: asdict(lost) for path, lost in list(self.state.spent.lost.items())}
