@@ -132,7 +132,7 @@ class Agent(Displayed):
                 gate.ask = False
         try:
             result = run.drive(_left(end))
-            while run.waiting and result.reason != "timeout":
+            while result.reason != "timeout" and run.waiting:
                 try:
                     approver.decide(run, self.options.get("approver"), end)
                     result = run.drive(_left(end))
