@@ -7,6 +7,7 @@ Each function returns "" if there is no problem.
 from __future__ import annotations
 
 import functools
+import math
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
@@ -118,7 +119,9 @@ def _are_fork_changes(changes: Any) -> bool:
 def _is_lost(data: Any) -> bool:
     """Return whether this is what calls without a result have used, by frame path."""
     names = {field.name for field in fields(Lost)}
-    return not type_problem(data, dict[str, dict[str, float]]) and all(names.issuperset(used) for used in data.values())
+    return not type_problem(data, dict[str, dict[str, float]]) and all(
+        names.issuperset(used) and all(0 <= value < math.inf for value in used.values()) for used in data.values()
+    )
 
 
 def _exists(number: int, earlier: list[Row]) -> bool:
