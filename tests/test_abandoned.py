@@ -368,6 +368,21 @@ def test_a_tool_call_that_was_left_counts_as_a_call(door: Door) -> None:
     assert run.drive(60).reason == "budget:max_tool_calls" and door.visits == 2
 
 
+def test_tool_calls_that_were_left_or_during_which_the_process_ended_count_after_a_resume(
+    door: Door, tmp_path: Any
+) -> None:
+    agent = paying(door, "pure").using(budget={"max_tool_calls": 3}, journal=tmp_path / "run.db")
+    run = agent.start("q", paused=True)
+    start_and_leave(run, door)
+    start_and_leave(run, door)
+    door.reached.clear()
+    run.play()
+    assert door.reached.wait(10)
+    again = agent.using(journal="memory").load(run.to_json())  # as if the process had ended here
+    assert again.state.spent.lost[""].tool_calls == 3
+    assert again.drive(60).reason == "budget:max_tool_calls" and door.visits == 3
+
+
 def test_tokens_that_were_reported_before_a_call_was_left_count(door: Door) -> None:
     run = streaming(door).start("q", paused=True)
     start_and_leave(run, door)

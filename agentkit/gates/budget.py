@@ -98,8 +98,9 @@ class Meter:
     """A count of what the entries at a frame path and below have spent; money is in the currency of the model's prices.
 
     Every model call and tool call that was begun counts, also one that failed, was cancelled or was abandoned; its
-    tokens count as far as they are known, see `Lost`. A call during which the process ended is not counted if it was
-    pure or of a model. Time only counts while at least one step is being performed; a run that is paused spends none.
+    tokens count as far as they are known, see `Lost`. Only a model call during which the process ended is not counted,
+    because nothing is recorded before its reply. Time only counts while at least one step is being performed; a run
+    that is paused spends none.
     """
 
     def __init__(self, path: str = "") -> None:

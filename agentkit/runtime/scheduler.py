@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from typing import Any
@@ -18,7 +19,7 @@ from agentkit.gates.budget import BudgetGate
 from agentkit.gates.deadline import deadline, time_left
 from agentkit.gates.state import Gate, State
 from agentkit.gates.verdict import Verdict
-from agentkit.journal.entries import Entry, Note, Row
+from agentkit.journal.entries import Entry, Row
 from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.listeners import Listeners
@@ -333,12 +334,30 @@ class Scheduler:
                 spent.add(entry)
 
     def restore(self, rows: Iterable[Row]) -> None:
-        """Read from a journal what calls without a result have used: the last row about one contains the total."""
-        lost = self.state.spent.lost
+        """Read from a journal what calls without a result have used: the last row about one contains the total.
+
+        A tool call during which the process ended counts, too: its beginning is recorded, and no result.
+        """
+        lost, slot = self.state.spent.lost, self.trace.tree.slot
+        open_calls: Counter[tuple[int, str, int]] = Counter()
         for row in rows:
-            if isinstance(row, Note) and row.run == self.trace.run and row.kind in ("error", "abandoned"):
+            if row.run != self.trace.run:
+                continue
+            if isinstance(row, Entry):
+                if row.kind == "act" and row.author in ("tool", "host"):
+                    open_calls[slot(row.parent), row.path, row.index] -= 1
+            elif row.kind == "call":
+                open_calls[row.data["parent"], row.data["path"], row.data["index"]] += 1
+            elif row.kind in ("error", "abandoned"):
                 lost.clear()
                 lost.update({path: Lost(**used) for path, used in row.data.get("lost", {}).items()})
+        begun: Counter[str] = Counter()
+        for (_, path, _), count in open_calls.items():
+            begun[path] += max(count, 0)  # a pure call in a journal that is not durable has no row of its beginning
+        for path, count in begun.items():
+            if count:
+                known = lost.setdefault(path, Lost())
+                known.tool_calls = max(known.tool_calls, count)
 
     def is_conclusion(self, pending: Pending) -> bool:
         """Return whether a step only proposes the answer, so that there is nothing to perform."""
