@@ -144,6 +144,25 @@ def test_a_call_that_a_stop_has_left_is_recorded_as_one_that_may_have_run(door: 
     assert run.drive().reason != "" and run.waiting and "may have run" in run.waiting[0][1].why and door.visits == 1
 
 
+def test_a_call_that_is_rejected_after_an_attempt_that_did_not_finish_may_have_run(door: Door) -> None:
+    run = paying(door).start("q")
+    assert door.reached.wait(10)
+    run.wait(0)
+    run.drive(60)
+    message = run.reject("too dear").result
+    assert "rejected by the operator" in message.text and message.text.endswith(f"did not finish; {MAY_HAVE_RUN}")
+    assert message.may_have_run and observation(run) == message
+
+
+def test_what_a_person_says_about_a_call_that_did_not_finish_is_taken_at_its_word(door: Door) -> None:
+    run = paying(door).start("q")
+    assert door.reached.wait(10)
+    run.wait(0)
+    run.drive(60)
+    message = run.respond("it was paid").result
+    assert message.text == "it was paid" and not message.may_have_run
+
+
 def test_a_call_whose_line_was_left_is_recorded_as_one_that_may_have_run(door: Door) -> None:
     run = paying(door).start("q")
     assert door.reached.wait(10)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
+from agentkit.core.messages import Message
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Conclude, Think
 from agentkit.core.text import error_text
@@ -25,6 +26,7 @@ from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.listeners import Listeners
 from agentkit.runtime.performer import TIME_IS_UP, Performer, used_before
 from agentkit.stepper.stepper import Pending, Stepper
+from agentkit.tools import observations
 from agentkit.trace.events import place
 from agentkit.trace.trace import Trace
 
@@ -65,7 +67,8 @@ class Scheduler:
                 state.wait(pending, verdict)
                 self.listeners.tell("waiting", why=verdict.why)
             elif verdict.kind == "answer":
-                if self.save(self._instead(pending, "gate", verdict.why), verdict.result) is None:
+                result = self._with_earlier_attempt(pending, verdict.result)
+                if self.save(self._instead(pending, "gate", verdict.why), result) is None:
                     break
                 return self.due(stepping=stepping)
             elif verdict.kind == "fail":
@@ -202,7 +205,17 @@ class Scheduler:
         """Record a result for a step instead of performing it. Raises `JournalError`; then nothing has changed."""
         if pending not in self.trace.pending:
             raise UsageError("this step is not pending any more, because the run has continued; use one of run.pending")
+        result = self._with_earlier_attempt(pending, result)
         return self._finish(self._instead(pending, author, reason), result)
+
+    def _with_earlier_attempt(self, pending: Pending, result: Any) -> Any:
+        """Return what is recorded instead of a call; a refusal also says that an earlier attempt may have run.
+
+        A person who writes the result of the call knows what has happened.
+        """
+        if not isinstance(result, Message) or result.ok or self.trace.uncertain(pending) is None:
+            return result
+        return result if self.state.effect(pending) == "pure" else observations.attempted(result)
 
     def _instead(self, pending: Pending, author: str, reason: str = "") -> InFlight:
         entry = Entry(0, "", author=author, reason=reason, started=time.time(), run=self.trace.run)

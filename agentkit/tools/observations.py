@@ -164,6 +164,12 @@ def timed_out(call: Call, seconds: float | None, *, is_pure: bool = False) -> Me
     return replace(_failed(call, text), may_have_run=True)
 
 
+def attempted(message: Message) -> Message:
+    """Return the observation of a call that is not made, with the addition that an earlier attempt `may_have_run`."""
+    text = "An earlier attempt at this call did not finish; it may have run, and may still take effect."
+    return replace(message, text=f"{message.text} {text}", may_have_run=True)
+
+
 def rejected(call: Call, comment: str = "") -> Message:
     """Return the observation of a call that the person rejected."""
     reason = f" The operator says: {comment}" if comment.strip() else ""
