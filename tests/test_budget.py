@@ -72,12 +72,12 @@ def test_each_limit_ends_the_run_and_is_named(limit: str, most: float, model_cal
 
 def test_time_counts_only_while_a_step_is_being_performed() -> None:
     def slow(request: Any) -> Reply:
-        threading.Event().wait(0.06)
+        threading.Event().wait(0.12)
         return calls(1)[0]
 
-    run = agent([slow] * 9, budget={"max_seconds": 0.1, "ask": False}).start("q", paused=True)
+    run = agent([slow] * 9, budget={"max_seconds": 0.3, "ask": False}).start("q", paused=True)
     next(run)
-    threading.Event().wait(0.15)
+    threading.Event().wait(0.4)
     next(run)
     assert run.drive().reason == "budget:max_seconds" and run.result.step_count == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 from agentkit import Agent, Answer, Ask, Call, Chat, Reply, Run, tool
@@ -108,6 +109,12 @@ def test_every_declared_kind_of_event_occurs() -> None:
     ).start("q", paused=True)
     asked.drive()
     asked.approve()
+    begun, over = threading.Event(), threading.Event()
+    left = Agent(lambda request: begun.set() or over.wait(30) or "late", journal="memory", on_event=heard.append)
+    waiting = left.start("q")
+    assert begun.wait(10)
+    waiting.wait(0)
+    over.set()
     assert {*kinds(heard), *kinds(run.events())} >= set(KINDS) - {"playing"}, set(KINDS) - {
         *kinds(heard),
         *kinds(run.events()),

@@ -134,3 +134,28 @@ def test_after_an_interrupt_of_agent_run_a_note_says_how_to_get_the_run() -> Non
         report(run, answer=run.answer)
     """)
     assert (first["status"], first["answer"], first["ran"]) == ("done", "done", 2)
+
+
+def test_calls_that_an_interrupt_has_left_are_recorded() -> None:
+    """The tool that is stepped ends with the interrupt; the one in the thread of the run goes on by itself."""
+    stepped, driven = play("""
+        def pay():
+            ran.append(1)
+            interrupt(0.3)
+            time.sleep(30)
+            return "x"
+        for verb in (next, lambda run: run.drive()):
+            model = Scripted([Reply("", (Call("pay", {}, "c"),))], abilities=Abilities(tools=True))
+            run = Agent(model, [tool(timeout=None)(pay)], journal="memory").start("q", paused=True)
+            next(run)
+            start = time.monotonic()
+            try:
+                verb(run)
+            except KeyboardInterrupt:
+                left = [row.data for row in run.rows() if row.kind == "abandoned"]
+                report(run, left=[[data["may_have_run"], data["why"]] for data in left],
+                       quick=time.monotonic() - start < 10)
+    """)
+    for report in (stepped, driven):
+        assert (report["kinds"], report["status"]) == (["begin", "think"], "paused")
+        assert (report["left"], report["quick"]) == ([[True, "interrupted"]], True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, Run, tool
-from agentkit.core.usage import Usage
+from agentkit.core.usage import Lost
 from agentkit.errors import Busy, UsageError
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Request
@@ -112,14 +112,14 @@ def test_a_reader_of_a_paused_run_sees_it_before_a_change_or_after_it(journal: s
 
 def test_usage_is_counted_correctly_while_a_parallel_call_fails() -> None:
     run = Agent(model, [look], journal="memory").start("q", paused=True)
-    failed = run.performer.failed
+    lost = run.state.spent.lost
 
-    class Failing(Usage):
+    class Failing(Lost):
         def __getattribute__(self, name: str) -> Any:
-            failed[f"[0.{len(failed)}]"] = Usage(1)  # as the thread of another lane would
+            lost[f"[0.{len(lost)}]"] = Lost(1)  # as the thread of another lane would
             return super().__getattribute__(name)
 
-    failed["[0.0]"] = Failing(2, 1)
+    lost["[0.0]"] = Failing(2, 1)
     assert run.usage.total >= 3
 
 

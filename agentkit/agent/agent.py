@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from agentkit.agent import arounds, lessons, log, sessions
+from agentkit.agent import approver, arounds, lessons, log, sessions
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
@@ -19,7 +20,6 @@ from agentkit.errors import Busy, JournalDamaged, ReadOnly, Unknown, UsageError
 from agentkit.gates.approval import approval
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
-from agentkit.gates.deadline import deadline
 from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
@@ -120,20 +120,25 @@ class Agent(Displayed):
     ) -> Result:
         """Run a task to its end and return the result.
 
-        It never waits for a person: `approver` decides about a call that needs approval; without one, the call is
-        rejected. If a model fails, the `Result` has an `.error` (with `raise_errors=True` it is raised), and its run
-        can be tried again. After `timeout` seconds the run is stopped.
+        It never waits for a person: `approver` decides about a call that needs approval; without one, the call is not
+        made, and `Result.denied` and a warning in the log say so. If a model fails, the `Result` has an `.error` (with
+        `raise_errors=True` it is raised), and its run can be tried again. After `timeout` seconds the run is stopped,
+        even if a model, a tool or the approver is still running: it is abandoned, and its result is not used.
         """
         check_timeout(timeout)
+        end = None if timeout is None else time.monotonic() + timeout
         run = self.start(task, output=output, session=session, user=user, paused=True)
         for gate in run.state.all_gates:
             if isinstance(gate, BudgetGate):
                 gate.ask = False
         try:
-            result = run.drive(timeout)
-            while run.waiting and result.reason != "timeout":
-                self._decide(run)
-                result = run.drive(timeout)
+            result = run.drive(_left(end))
+            while result.reason != "timeout" and run.waiting:
+                try:
+                    approver.decide(run, self.options.get("approver"), end)
+                    result = run.drive(_left(end))
+                except approver.OutOfTime:
+                    result = run.stop("timeout").result
         except KeyboardInterrupt as pressed:
             if self.journal is not None:
                 pressed.add_note(
@@ -157,20 +162,6 @@ class Agent(Displayed):
         if not paused:
             run.play()
         return run
-
-    def _decide(self, run: Run) -> None:
-        pending, verdict = run.waiting[0]
-        approver, step = self.options.get("approver"), pending.step
-        call = step.call if step.kind == "act" else None  # type: ignore[union-attr]
-        decision = approver(call) if approver and call else None
-        if isinstance(decision, dict):
-            run.approve(arguments=decision)
-        elif decision is True or decision in ("allow", "remember"):
-            run.approve(remember=decision == "remember")
-        elif call:
-            run.reject(verdict.why if approver is None else "denied")
-        else:
-            run.respond("There is nobody here to answer.")
 
     # -- making runs ---------------------------------------------------------------------------------------------------
 
@@ -233,10 +224,8 @@ class Agent(Displayed):
         budget = BudgetGate(guards.budget)
         gates = (question, repeated, budget, approval, *answer.gates(spec))
         state = State(trace, self._performed, gates, self.options.get("settings") or {}, guards)
-        performer = Performer(
-            self.model, self._performed, self.dialect, self.roles, self.options.get("settings"), state.spent.failed
-        )
-        scheduler = Scheduler(trace, state, performer, (deadline, budget))
+        performer = Performer(self.model, self._performed, self.dialect, self.roles, self.options.get("settings"))
+        scheduler = Scheduler(trace, state, performer, budget)
         run = Run(self, spec, Control(scheduler, state), tree_id=parent.tree_id if parent else name)
         run.expected = registry.forecast(self.engine, spec["options"])
         if on_event := self.options.get("on_event"):
@@ -337,7 +326,7 @@ class Agent(Displayed):
             engine = run.task["engine"].rpartition(":")[2]
             run.state.hold = f"{diverged}, with the engine {engine!r}; the rest of the recording is in run.branches()"
         run.control.scheduler.count()
-        run.performer.restore(rows, run.id)
+        run.control.scheduler.restore(rows)
         for gate in run.state.all_gates:
             if isinstance(gate, BudgetGate):
                 gate.restore(rows, run.id)
@@ -379,6 +368,11 @@ class Agent(Displayed):
 
 
 Agent.__init__.__signature__ = agent_options.signature(Agent.__init__)  # type: ignore[attr-defined]
+
+
+def _left(end: float | None) -> float | None:
+    """Return the seconds until `end` by the monotonic clock, at least 0; None if there is no end."""
+    return None if end is None else max(0.0, end - time.monotonic())
 
 
 def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:

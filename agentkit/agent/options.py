@@ -54,7 +54,7 @@ class Options(TypedDict, total=False):
     ]
     approver: Annotated[
         Callable[[Any], Any] | None,
-        'decides about calls in run(): True, "allow" or "remember" approves, a dict approves with other arguments',
+        'decides about calls in run(), also async: True, "allow" or "remember" approves, a dict changes the arguments',
     ]
     max_tool_calls: Annotated[Annotated[int, Ge(1)] | None, "how many tool calls a run may make; others are not run"]
     repair: Annotated[

@@ -36,3 +36,24 @@ class Usage(Displayed):
     def total(self) -> int:
         """Input and output tokens together."""
         return self.input + self.output
+
+
+@dataclass(slots=True)
+class Lost(Usage):
+    """What calls have used that have no result: model calls that failed, and calls of any kind that were abandoned.
+
+    The tokens are those that the provider had reported; for an abandoned call of which it had reported nothing, `input`
+    is an estimate. `seconds` is the time that they took, `tool_calls` how many were calls of tools.
+    """
+
+    tool_calls: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Lost:
+        more = other if isinstance(other, Lost) else Lost()
+        used = Usage.__add__(self, other)
+        return Lost(
+            *(used.input, used.output, used.cached, used.reasoning, used.cost, used.calls),
+            self.tool_calls + more.tool_calls,
+            self.seconds + more.seconds,
+        )

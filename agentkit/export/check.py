@@ -7,13 +7,15 @@ Each function returns "" if there is no problem.
 from __future__ import annotations
 
 import functools
+import math
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from agentkit.core.messages import Message, Reply, message_from_json
 from agentkit.core.steps import End, OfferedTool
+from agentkit.core.usage import Lost
 from agentkit.journal.entries import Entry, Note, Row
 
 _RESULT: dict[str, Any] = {
@@ -30,6 +32,7 @@ _NO_OUTPUT: dict[str, Any] = {"name": "", "schema": {}, "type": ""}
 _RUN = {"run": str, "parent": str, "task": str, "engine": str, "model": str, "status": str, "created": float}
 _NOTE: dict[str, dict[str, Any]] = {
     "call": {"parent": int, "path": str, "index": int, "name": str},
+    "abandoned": {"parent": int, "path": str, "index": int, "why": str},
     "inject": {"id": str, "text": str, "to": str, "anchor": int},
     "recall": {"id": str},
     "head": {"keep": int, "then": list[int], "why": str},
@@ -98,6 +101,8 @@ def _note_problem(note: Note, earlier: list[Row]) -> str:
     for name, hint in _NOTE.get(note.kind, {}).items():
         if name not in note.data or type_problem(note.data[name], hint):
             return f"is a note of kind {note.kind!r} without a valid {name!r}"
+    if note.kind in ("error", "abandoned") and not _is_lost(note.data.get("lost", {})):
+        return f"is a note of kind {note.kind!r} without a valid 'lost'"
     if note.kind == "head" and not all(_exists(row, earlier) for row in note.data["then"]):
         return "moves to entries that do not exist"
     if note.kind == "head" and not _are_fork_changes(note.data.get("changes", {})):
@@ -108,6 +113,14 @@ def _note_problem(note: Note, earlier: list[Row]) -> str:
 def _are_fork_changes(changes: Any) -> bool:
     return isinstance(changes, dict) and all(
         name in _FORK and not type_problem(value, _FORK[name]) for name, value in changes.items()
+    )
+
+
+def _is_lost(data: Any) -> bool:
+    """Return whether this is what calls without a result have used, by frame path."""
+    names = {field.name for field in fields(Lost)}
+    return not type_problem(data, dict[str, dict[str, float]]) and all(
+        names.issuperset(used) and all(0 <= value < math.inf for value in used.values()) for used in data.values()
     )
 
 

@@ -87,6 +87,7 @@ def result(result: ResultLike) -> str:
     if result.error:
         error_type = escape_html(type(result.error).__name__)
         pieces.append(f"<p><b>✗ {error_type}:</b> {escape_html(result.error, LIMIT)}</p>")
+    pieces += [f"<p><b>Not run:</b> {escape_html(denied, LIMIT)}</p>" for denied in result.denied]
     return fragment(*pieces, f"<p><small>{escape_html(text.spent_text(result))}</small></p>")
 
 

@@ -70,6 +70,7 @@ def result(result: ResultLike) -> str:
     if result.error:
         error_type = markdown_inline(type(result.error).__name__)
         blocks.append(f"**✗ {error_type}:** {markdown_inline(result.error, LIMIT)}")
+    blocks += [f"**Not run:** {markdown_inline(denied, LIMIT)}" for denied in result.denied]
     return _document(*blocks, f"*{text.spent_text(result)}*")
 
 

@@ -59,3 +59,4 @@ class ResultLike(Protocol):
     step_count: int
     tool_calls_count: int
     output: Any
+    denied: tuple[str, ...]

@@ -67,6 +67,8 @@ def result_text(result: ResultLike) -> str:
     if result.error:
         error = one_line(error_text(result.error), hide=mask)
         parts.append(f"error={type(result.error).__name__}({error!r})")
+    if result.denied:
+        parts.append(f"denied={len(result.denied)}")
     parts.append(f"model_calls={result.step_count}, tool_calls={result.tool_calls_count}, tokens={result.usage.total})")
     return ", ".join(parts)
 

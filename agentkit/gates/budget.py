@@ -15,7 +15,7 @@ from typing import Any
 from agentkit.core.messages import Message
 from agentkit.core.steps import Act, Conclude, Step, Think
 from agentkit.core.text import call_text, one_line
-from agentkit.core.usage import Usage
+from agentkit.core.usage import Lost, Usage
 from agentkit.gates.deadline import is_within
 from agentkit.gates.limits import NAMES, Budget
 from agentkit.gates.state import State
@@ -33,7 +33,10 @@ _STEPS, _TEXT = 20, 200
 class Meter:
     """A count of what the entries at a frame path and below have spent; money is in the currency of the model's prices.
 
-    Time only counts while at least one step is being performed; a run that is paused spends none.
+    Every model call and tool call that was begun counts, also one that failed, was cancelled or was abandoned; its
+    tokens count as far as they are known, see `Lost`. Only a model call during which the process ended is not counted,
+    because nothing is recorded before its reply. Time only counts while at least one step is being performed; a run
+    that is paused spends none.
     """
 
     def __init__(self, path: str = "") -> None:
@@ -53,16 +56,16 @@ class Meter:
             if entry is not None and entry.run == trace.run and not entry.original and is_within(entry.path, self.path):
                 self._take(entry)
         self._last = max(self._last, trace.latest)
-        failed = [usage for path, usage in list(state.spent.failed.items()) if is_within(path, self.path)]
-        used = sum(failed, self.usage)
+        lost = sum((lost for path, lost in list(state.spent.lost.items()) if is_within(path, self.path)), Lost())
+        used = self.usage + lost
         return {
             "max_tokens": used.total,
             "max_input_tokens": used.input,
             "max_output_tokens": used.output,
             "max_cost": used.cost,
-            "max_seconds": self.seconds,
-            "max_model_calls": self.model_calls,
-            "max_tool_calls": self.tool_calls,
+            "max_seconds": self.seconds + lost.seconds,
+            "max_model_calls": self.model_calls + lost.calls,
+            "max_tool_calls": self.tool_calls + lost.tool_calls,
             "max_iterations": self.iterations,
         }
 
@@ -71,7 +74,7 @@ class Meter:
             self.usage += entry.usage
             largest = self.largest
             self.largest = Usage(max(largest.input, entry.usage.input), max(largest.output, entry.usage.output))
-        if entry.kind == "think" and entry.author == "model":
+        if entry.kind == "think" and entry.author in ("model", "host"):  # the host writes for a model that failed
             self.model_calls += 1
             self.iterations += entry.step is not None and entry.step.role == "thought"
         elif entry.kind == "act" and entry.author == "tool":
@@ -140,6 +143,18 @@ class BudgetGate:
             if reached:
                 return self._exceeded(pending, state, path, reached, limits, spent)
         return None
+
+    def seconds_left(self, pending: Pending, state: State) -> float | None:
+        """Return the seconds that are left for a step before a limit on time is reached; None if there is no limit."""
+        scopes = [(path, Budget.of(scope.limits).limits) for path, scope in pending.scopes if scope.limits]
+        return min(
+            (
+                limits["max_seconds"] - self._meters.setdefault(path, Meter(path)).read(state)["max_seconds"]
+                for path, limits in [*scopes, ("", self.limits)]
+                if "max_seconds" in limits
+            ),
+            default=None,
+        )
 
     def _exceeded(
         self,

@@ -25,6 +25,8 @@ NAMES = {
 class Budget:
     """What a run may spend; None means no limit. Tokens and money are as reported by the models; time is in seconds.
 
+    A call that is still running when the time is used up is abandoned, unless a person steps by hand.
+
     When the fraction `warn_at` of a limit is reached, there is an event. At the limit, the run waits for a person if
     `ask` is true, or if it is None and this is a notebook: `approve()` then allows as much again, and `reject()` ends
     the run. Otherwise the run ends, and its answer is what it has done so far. Raises `ValueError` for a limit that is

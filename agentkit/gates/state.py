@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from agentkit.core.steps import Act, Step
-from agentkit.core.usage import Usage
+from agentkit.core.usage import Lost, Usage
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.guards import Guards
 from agentkit.gates.verdict import Verdict
@@ -63,15 +63,17 @@ class Decision:
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has spent: model calls, tool calls, usage, and `failed`, the usage of failed calls by frame path."""
+    """What a run has spent: model calls, tool calls, usage, and `lost`, what calls without a result used, by path."""
 
     model_calls: int = 0
     tool_calls: int = 0
     usage: Usage = field(default_factory=Usage)
-    failed: dict[str, Usage] = field(default_factory=dict)
+    lost: dict[str, Lost] = field(default_factory=dict)
+    until: float = 0.0
 
     def add(self, entry: Entry) -> None:
         """Count an entry that was performed."""
+        self.until = max(self.until, entry.ended)
         if entry.usage is not None:
             self.usage += entry.usage
         if entry.kind == "think" and entry.author == "model":
@@ -79,10 +81,16 @@ class Spent:
         elif entry.kind == "act" and entry.author == "tool":
             self.tool_calls += 1
 
+    def lose(self, path: str, lost: Lost, started: float, ended: float) -> None:
+        """Count a call that has no result; of its time, the part that no other call has already counted."""
+        lost.seconds = max(0.0, ended - max(started, self.until))
+        self.until = max(self.until, ended)
+        self.lost[path] = self.lost.get(path, Lost()) + lost
+
     @property
     def total(self) -> Usage:
-        """Tokens, money and model calls, including those of failed calls."""
-        return sum(list(self.failed.values()), self.usage + Usage(calls=self.model_calls))
+        """Tokens, money and model calls, including those of calls that failed or were abandoned."""
+        return sum(list(self.lost.values()), self.usage + Usage(calls=self.model_calls))
 
 
 class State:

@@ -56,8 +56,9 @@ class Entry(Displayed):
 class Note:
     """Anything that happened apart from the steps: a `kind` and JSON data.
 
-    Kinds: "call" (a tool is about to run; the arguments are recorded unless it is pure), "guards" (some guards of the
-    run were changed), "inject", "recall", "head" (the run moved to other entries), "error", "status", "warning".
+    Kinds: "call" (a tool is about to run; the arguments are recorded unless it is pure), "abandoned" (a call was left
+    before it ended), "guards" (some guards of the run were changed), "inject", "recall", "head" (the run moved to other
+    entries), "error", "status", "warning".
     """
 
     kind: str

@@ -59,7 +59,7 @@ def changed(result: Any, change: dict[str, Any]) -> Any:
     if isinstance(result, Reply):
         return _changed_reply(result, change)
     text = mask(change["text"])
-    return replace(result, text=text, value=None, ok=True) if isinstance(result, Message) else text
+    return replace(result, text=text, value=None, ok=True, may_have_run=False) if isinstance(result, Message) else text
 
 
 def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:

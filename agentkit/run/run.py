@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +15,7 @@ from agentkit.core import background, display
 from agentkit.core.display import Displayed
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act
-from agentkit.core.text import error_line
+from agentkit.core.text import call_text, error_line
 from agentkit.core.usage import Usage
 from agentkit.errors import (
     Ended,
@@ -35,7 +36,7 @@ from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes
-from agentkit.runtime.control import Control, check_timeout
+from agentkit.runtime.control import GRACE, Control, check_timeout
 from agentkit.runtime.performer import Performer
 from agentkit.stepper.frames import FrameInfo, next_yield
 from agentkit.stepper.stepper import Pending, is_at
@@ -48,6 +49,9 @@ from agentkit.trace.progress import Progress
 from agentkit.trace.trace import Trace
 
 Path = str | os.PathLike[str]
+
+SETTLE_TIMEOUT = 0.5
+"""How long a wait whose time is up waits for the run to rest, in seconds; a listener that blocks may prevent that."""
 
 
 class Maker(Protocol):
@@ -187,6 +191,7 @@ class Run(Displayed):
             tool_calls_count=state.spent.tool_calls,
             pending_injections=tuple(note.data["text"] for note in trace.unheard()),
             output=output,
+            denied=tuple(_denied(entry) for entry in trace.line if _is_denied(entry)),
         )
 
     @property
@@ -305,27 +310,39 @@ class Run(Displayed):
         """Perform steps until the run ends, pauses, or waits for a person, and return the result.
 
         The steps are performed in a thread of the run, so that time limits can be enforced. After `timeout` seconds the
-        run is stopped. An interrupt stops it, too; steps that were being performed stay pending.
+        run is stopped: a model or a tool that is still running is abandoned, and its result is not used. An interrupt
+        stops the run, too. Steps that were being performed stay pending.
         """
         check_timeout(timeout)
         self._ready()
-        cancel = background.timer(timeout, lambda: self.stop("timeout"))
-        try:
-            if self.status != Status.DONE:
-                self._play_and_wait(str)
-        finally:
-            cancel()
+        if self.status != Status.DONE:
+            self._play_and_wait(str, timeout)
         return self.result
 
-    def _play_and_wait(self, until: Callable[[], str]) -> None:
+    def _play_and_wait(self, until: Callable[[], str], timeout: float | None = None) -> None:
         try:
-            background.wait(self.control.play(until))
+            self._wait_for(self.control.play(until), timeout)
         except KeyboardInterrupt:
             self.control.stop("interrupted")
             if (playing := self.control.playing) is not None:
-                background.wait(playing)
+                self._settle(playing, GRACE)
             self.state.interrupted = ""
             raise
+
+    def _wait_for(self, playing: Future[None], timeout: float | None) -> None:
+        """Wait until the run rests; after `timeout` seconds it is stopped, and the calls that are out are abandoned."""
+        try:
+            background.wait(playing, timeout)
+        except TimeoutError:
+            self.control.stop("timeout", grace=0.0)
+            self.state.interrupted = "timeout"
+            self._settle(playing)
+
+    @staticmethod
+    def _settle(playing: Future[None], grace: float = 0.0) -> None:
+        """Wait until a run that was stopped rests; not for long, because a listener may block it."""
+        with contextlib.suppress(TimeoutError):
+            background.wait(playing, grace + SETTLE_TIMEOUT)
 
     def play(self, until: Callable[[], str] = str, pace: float | None = None) -> Run:
         """Continue in the background, and return at once.
@@ -380,15 +397,15 @@ class Run(Displayed):
         return self
 
     def wait(self, timeout: float | None = None) -> Result:
-        """Wait until the run rests, and return the result; an interrupt pauses it, `timeout` seconds stop it."""
+        """Wait until the run rests, and return the result; an interrupt pauses it, `timeout` seconds stop it.
+
+        A model or a tool that is then still running is abandoned, and its result is not used.
+        """
         check_timeout(timeout)
         playing = self.control.playing
         if playing is not None:
             try:
-                background.wait(playing, timeout)
-            except TimeoutError:
-                self.stop("timeout")
-                background.wait(playing)
+                self._wait_for(playing, timeout)
             except KeyboardInterrupt:
                 self.pause()
                 raise
@@ -658,7 +675,9 @@ class Run(Displayed):
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
-    def approve(self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False) -> Run:
+    def approve(
+        self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False, author: str = "human"
+    ) -> Run:
         """Approve a waiting call, with other `arguments` if given, or extend a budget that is used up.
 
         With `remember`, the tool may always be called from now on; a call that would repeat an earlier one may then
@@ -682,13 +701,13 @@ class Run(Displayed):
             else:
                 self._check_call(now)
             if arguments is not None:
-                self._edit_call(now, arguments, "approved with other arguments", "human")
+                self._edit_call(now, arguments, "approved with other arguments", author)
             if limit:
                 return
             if self._repeated(now) is not None:
-                self._settle(now, "allow", remember=remember)
+                self._set_policy(now, "allow", author, remember=remember)
             elif remember:
-                self._remember(now, True)
+                self._remember(now, True, author)
             for same in self.trace.pending:
                 if (same.path, same.index) == (now.path, now.index):
                     state.allow(same)
@@ -696,7 +715,7 @@ class Run(Displayed):
         self.control.do(allow)
         return self
 
-    def reuse(self, which: int = 0) -> Entry:
+    def reuse(self, which: int = 0, *, author: str = "human") -> Entry:
         """Use the recorded result of the call that a waiting one would repeat, instead of calling the tool again.
 
         Raises `UsageError` if the step would not repeat a call, or if there is no result of the same call.
@@ -708,30 +727,32 @@ class Run(Displayed):
         result, text = past.result_for(pending.step.call), past.text(self.id)
         if result is None:
             raise UsageError(f"{text}: it has no result for this call; approve, reject or respond instead")
-        return self._answer(pending, result, "human", f"not performed again: {text}", past)
+        return self._answer(pending, result, author, f"not performed again: {text}", past)
 
     def _repeated(self, pending: Pending) -> PastCall | None:
         """Return the earlier call because of which a step waits."""
         decision = self.state.decision(pending)
         return decision.verdict.past if decision is not None and decision.verdict is not None else None
 
-    def _settle(self, pending: Pending, policy: str, *, remember: bool = False) -> None:
+    def _set_policy(self, pending: Pending, policy: str, author: str, *, remember: bool = False) -> None:
         """Remember a decision about a repeated call; about a tool without a declared effect, a run asks only once."""
         if remember or self.state.effect(pending) == UNDECLARED:
             name, guards = pending.step.call.name, self.state.guards  # type: ignore[union-attr]
             reason = f"repeated calls of {name}: {policy}"
-            self.state.guard(replace(guards, repeat={**guards.repeat, name: policy}), ["repeat"], reason=reason)
+            self.state.guard(
+                replace(guards, repeat={**guards.repeat, name: policy}), ["repeat"], reason=reason, author=author
+            )
             self.state.ask_again()
 
-    def _remember(self, pending: Pending, answer: bool) -> None:
+    def _remember(self, pending: Pending, answer: bool, author: str) -> None:
         """Remember that a person always allows, or always rejects, the calls of a tool in this run."""
         name, guards = pending.step.call.name, self.state.guards  # type: ignore[union-attr]
         reason = f"{name} is always {'allowed' if answer else 'rejected'}"
         changed = replace(guards, remembered={**guards.remembered, name: answer})
-        self.state.guard(changed, ["remembered"], reason=reason)
+        self.state.guard(changed, ["remembered"], reason=reason, author=author)
         self.state.ask_again()
 
-    def reject(self, comment: str = "", which: int = 0, *, remember: bool = False) -> Entry:
+    def reject(self, comment: str = "", which: int = 0, *, remember: bool = False, author: str = "human") -> Entry:
         """Reject a waiting call; the model is told, with the comment. A run that waits for more budget ends.
 
         With `remember`, all later calls of the tool are rejected in this run.
@@ -740,24 +761,24 @@ class Run(Displayed):
         limit, gate = self._budget_limit(pending), self._budget_gate()
         if limit and gate is not None:
             end = self.control.do(lambda: gate.end(self.state, limit))
-            return self._answer(pending, end.result, "human", comment or end.why)
+            return self._answer(pending, end.result, author, comment or end.why)
         self._check_call(pending)
         message = observations.rejected(pending.step.call, mask(comment))  # type: ignore[union-attr]
-        entry = self._answer(pending, message, "human", "rejected")
+        entry = self._answer(pending, message, author, "rejected")
         if remember:
-            self.control.do(lambda: self._remember(pending, False))
+            self.control.do(lambda: self._remember(pending, False, author))
         return entry
 
-    def respond(self, value: Any, which: int = 0) -> Entry:
+    def respond(self, value: Any, which: int = 0, *, author: str = "human") -> Entry:
         """Answer a waiting question, or a pending call instead of the tool."""
         pending = self._waiting(which)
         if pending.step.kind == "ask":
-            return self._answer(pending, mask(str(value)), "human")
+            return self._answer(pending, mask(str(value)), author)
         if type(pending.step) is not Act:
             raise UsageError("respond() answers a question or a call; use edit(text=...) to write a thought")
         message = observations.returned(pending.step.call, value)
         message = replace(message, text=mask(message.text))
-        return self._answer(pending, message, "human", "answered instead of the tool")
+        return self._answer(pending, message, author, "answered instead of the tool")
 
     def _waiting(self, which: int) -> Pending:
         known = [pending for pending, _ in self.waiting] or self.pending
@@ -887,7 +908,7 @@ class Run(Displayed):
 
         def answer() -> Entry:
             if self._repeated(pending) is not None:
-                self._settle(pending, "reuse")
+                self._set_policy(pending, "reuse", author)
             return self.control.scheduler.answer(pending, result, author=author, reason=reason, past=past)
 
         answered: Entry = self.control.do(answer)
@@ -932,7 +953,8 @@ class Result(Displayed):
 
     `interrupted` tells whether it ended before the engine had finished, and `reason` why ("max_turns", "timeout",
     "stopped" …). `pending_injections` are the injected messages that no model has seen. `output` is the validated
-    object, if the run was started with `output=`.
+    object, if the run was started with `output=`. `denied` are the calls that `agent.run` did not make because the
+    `approver` denied them, or because nobody was there to approve them; each with the reason.
     """
 
     answer: str
@@ -945,6 +967,7 @@ class Result(Displayed):
     tool_calls_count: int = 0
     pending_injections: tuple[str, ...] = ()
     output: Any = None
+    denied: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.answer if self.answer or not self.error else f"(no answer: {mask(error_line(self.error))})"
@@ -970,6 +993,19 @@ class Result(Displayed):
             known = name != "run" and not name.startswith("_") and hasattr(Run, name)
             hint = f"; its run does: use result.run.{name}" if known else ""
             raise AttributeError(f"a Result has no {name!r}{hint}", name=name, obj=self)
+
+
+DENIERS = ("approver", "nobody")
+"""The authors of an entry that stands instead of a call, if no person decided: the `approver`, or there was none."""
+
+
+def _is_denied(entry: Entry) -> bool:
+    return entry.author in DENIERS and entry.kind in ("act", "ask")
+
+
+def _denied(entry: Entry) -> str:
+    what = call_text(entry.step.call) if type(entry.step) is Act else getattr(entry.step, "question", "")
+    return mask(f"{what}: {entry.reason}")
 
 
 @dataclass(slots=True)

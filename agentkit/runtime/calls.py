@@ -19,6 +19,7 @@ from agentkit.core import background, interrupts
 from agentkit.core.messages import Reply
 from agentkit.core.secrets import Stream
 from agentkit.core.text import error_line
+from agentkit.core.usage import Usage
 from agentkit.errors import ModelError, ModelTimeout, Stopped, ToolError, ToolTimeout
 from agentkit.models import surrogates
 from agentkit.models.dialects import thinking_tags
@@ -73,6 +74,7 @@ def _call(
     if limit is not None and not is_async(function):
         flight.deadline = deadline = time.monotonic() + limit
         background.CLOCK.expect(deadline)
+    flight.has_begun = True
     return contextvars.copy_context().run(interrupts.foreign, function, args, kwargs)
 
 
@@ -89,7 +91,7 @@ def is_async(function: Any) -> bool:
 def _wait(future: Future[Any], flight: InFlight) -> Any:
     """Wait for a future of the private loop; an interrupt or a stop from another thread cancels it."""
     flight.future = future
-    if flight.is_cancelled:
+    if flight.cancelled:
         future.cancel()
     raised: BaseException
     try:
@@ -97,7 +99,7 @@ def _wait(future: Future[Any], flight: InFlight) -> Any:
             return interrupts.foreign(background.wait, (future,), {})  # in short steps, so that interrupts are noticed
         return future.result()
     except CancelledError:
-        if flight.is_cancelled:
+        if flight.cancelled:
             raise Stopped("it was stopped while it was waiting") from None
         raised = RuntimeError("its task was cancelled")
     except _Foreign as error:
@@ -175,6 +177,7 @@ class Chunks:
     def __init__(self, flight: InFlight, listeners: Listeners) -> None:
         self._flight = flight
         self._listeners = listeners
+        self._used_before = Usage()
         self._begin()
 
     def _begin(self) -> None:
@@ -182,8 +185,11 @@ class Chunks:
 
     def __call__(self, chunk: Any) -> None:
         if chunk.again:
+            self._used_before = self._flight.used or Usage()
             self._begin()
             self._tell("", "", chunk.again)
+        if chunk.usage:
+            self._flight.used = self._used_before + chunk.usage
         text, thought = self._live.feed(chunk.text) if chunk.text else ("", "")
         reasoning = ""
         if chunk.reasoning:

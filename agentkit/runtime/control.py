@@ -34,7 +34,7 @@ DRIVING: contextvars.ContextVar[Any] = contextvars.ContextVar("agentkit_driving"
 """The control of the run whose tools and listeners are running in this context."""
 
 GRACE = 1.0
-"""How long a stop waits for synchronous calls that are still running, in seconds."""
+"""How long a stop waits for synchronous calls that are still running, in seconds; a time limit that is up does not."""
 
 READ_TIMEOUT = 0.5
 """How long a reader waits for a change that is being made, in seconds; an engine may compute for longer."""
@@ -172,10 +172,11 @@ class Control:
         try:
             outcome = scheduler.performer.perform(flight, scheduler.listeners)
         except BaseException:
-            state.in_flight.pop(flight.pending, None)
-            raise
-        finally:
             self._take()
+            if not flight.given_up:
+                scheduler.abandon(flight, "interrupted")
+            raise
+        self._take()
         return self._came_back(flight, outcome)
 
     def play(self, until: Until = str, may_start: MayStart | None = None) -> Future[None]:
@@ -247,12 +248,12 @@ class Control:
         self.stopping = self.stopping or "pause"
         self._wake()
 
-    def stop(self, reason: str) -> None:
-        """Ask the driver to stop: calls are cancelled at once if possible, and others have a moment to finish."""
+    def stop(self, reason: str, grace: float = GRACE) -> None:
+        """Ask the driver to stop: calls are cancelled if possible, and others have `grace` seconds to finish."""
         self.stopping = reason
-        self._cancel()
+        self._cancel(reason)
         if (driver := self._driver) is not None:
-            background.timer(GRACE, lambda: self._end_grace(driver))
+            background.timer(grace, lambda: self._end_grace(driver))
             if driver.calling is None and self._commanding != driver.thread:
                 interrupts.interrupt(driver.thread)  # the engine may be in an endless loop
         self._wake()
@@ -260,10 +261,13 @@ class Control:
     def _end_grace(self, driver: Driver) -> None:
         """Give up the calls that are still running some time after a stop."""
         with _Held(self):
-            if self._driver is driver and driver.playing is not None and self.stopping not in ("", "pause"):
+            now = self._driver  # another thread may have taken over meanwhile, because a call took too long
+            if now is None or now.playing is None or now.playing is not driver.playing:
+                return
+            if self.stopping not in ("", "pause"):
                 for flight in list(self.state.in_flight.values()):
-                    self._give_up(flight)
-                self._rest(driver)
+                    self._give_up(flight, self.stopping)
+                self._rest(now)
 
     def _wake(self) -> None:
         """Wake up a driver that waits."""
@@ -306,7 +310,7 @@ class Control:
                 if not state.in_flight:
                     return
                 if reason not in ("", "pause"):
-                    self._cancel()
+                    self._cancel(reason)
                 self._wait()
                 continue
             if moved and state.pace and not state.in_flight:
@@ -332,9 +336,14 @@ class Control:
             outcome: Outcome = False, Stopped("it was given up before it started")
             if not flight.given_up:
                 outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
-        finally:
+        except BaseException:
             self._take()
             driver.calling = None
+            if not flight.given_up:
+                self.scheduler.abandon(flight, "interrupted")
+            raise
+        self._take()
+        driver.calling = None
         self._came_back(flight, outcome)
 
     def _perform_apart(self, flight: InFlight) -> None:
@@ -379,15 +388,15 @@ class Control:
         while not self._inbox and not (self.stopping or driver.until()) and (left := end - time.monotonic()) > 0:
             self._wait(min(left, 0.05))
 
-    def _cancel(self) -> None:
+    def _cancel(self, why: str) -> None:
         for flight in tuple(self.state.in_flight.values()):
-            flight.cancel()
+            flight.cancel(why)
 
-    def _give_up(self, flight: InFlight) -> None:
+    def _give_up(self, flight: InFlight, why: str) -> None:
         """Give up a call that is still running: it stays marked as begun, and its result will not be used."""
         flight.given_up = True
-        self.state.in_flight.pop(flight.pending, None)
-        flight.cancel()
+        flight.cancel(why)
+        self.scheduler.abandon(flight, why)
 
     def check_deadlines(self, now: float) -> float:
         """Mark the calls that are late, and return the next deadline; see `background.Clock`."""
@@ -488,7 +497,7 @@ class Control:
     def _follow(self) -> None:
         """Give up the calls whose line was left; a thread that is in such a call is replaced by a new one."""
         for flight in self.scheduler.follow():
-            self._give_up(flight)
+            self._give_up(flight, "its line was left")
             driver = self._driver
             if driver is not None and driver.calling is flight:
                 self._replace(driver)

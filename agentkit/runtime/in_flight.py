@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.core.steps import Step
+from agentkit.core.usage import Usage
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import Pending
 
@@ -19,9 +20,11 @@ class InFlight:
     """A step that is being performed, and the entry that it will become.
 
     `step` is the pending step with the injected messages that are sent with it. `seconds` is what is left of the time
-    limits around it. `limit` and `deadline` are those of the current call, in seconds and by the monotonic clock, and
-    `future` is the future of the event loop that works on it, which `cancel()` cancels. If it is `given_up`, its result
-    is not used any more.
+    limits around it, and `in_budget` is true if the nearest of them is that of a budget. `limit` and `deadline` are
+    those of the current call, in seconds and by the monotonic clock, and `future` is the future of the event loop that
+    works on it, which `cancel()` cancels. `has_begun` is true as soon as a model or a tool was called, and `used` is
+    what the model has reported so far. `cancelled` is why it was cancelled, or "". If it is `given_up`, its result is
+    not used any more.
     """
 
     pending: Pending
@@ -29,16 +32,19 @@ class InFlight:
     entry: Entry
     place: tuple[int, str, int]
     seconds: float | None = None
+    in_budget: bool = False
     limit: float | None = None
     deadline: float = float("inf")
     future: Future[Any] | None = None
     outcome: Outcome | None = None
+    has_begun: bool = False
+    used: Usage | None = None
     is_late: bool = False
     given_up: bool = False
-    is_cancelled: bool = False
+    cancelled: str = ""
 
-    def cancel(self) -> None:
+    def cancel(self, why: str) -> None:
         """Cancel the call as far as possible."""
-        self.is_cancelled = True
+        self.cancelled = why
         if (future := self.future) is not None:
             future.cancel()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +11,8 @@ from agentkit.core.schema import Shape
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act, Think
 from agentkit.core.usage import Usage
-from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ModelTimeout, ToolTimeout
+from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ModelTimeout, Stopped, ToolTimeout
 from agentkit.gates.deadline import out_of_time
-from agentkit.journal.entries import Note, Row
 from agentkit.models import dialects, structured_output
 from agentkit.models.base import Abilities, Model, Request
 from agentkit.models.context_overflow import shortened
@@ -26,13 +24,15 @@ from agentkit.runtime.listeners import Listeners
 from agentkit.tools import observations
 from agentkit.tools.toolset import ToolSet
 
+TIME_IS_UP = "the time budget is used up"
+"""Why a model call was abandoned for which a budget has no more time."""
+
 
 class Performer:
     """The model, tools and settings with which steps are performed; each attribute may be changed between two steps.
 
     `roles` contains other models for some roles ("evaluate", "plan" …), and for the names in `tags["model"]` of a step
-    ("fast"). If `dialect` is None, the abilities of the model decide. `failed` collects the usage of failed calls, by
-    frame path.
+    ("fast"). If `dialect` is None, the abilities of the model decide.
     """
 
     def __init__(
@@ -42,7 +42,6 @@ class Performer:
         dialect: Dialect | None = None,
         roles: dict[str, Model] | None = None,
         settings: dict[str, Any] | None = None,
-        failed: dict[str, Usage] | None = None,
     ) -> None:
         self.model = model
         self.tools = tools
@@ -50,7 +49,6 @@ class Performer:
         self.roles = roles or {}
         self.settings = settings or {}
         self.model_timeout: float | None = 600.0
-        self.failed = failed if failed is not None else {}
         self._chosen: dict[int, Dialect] = {}
 
     def perform(self, flight: InFlight, listeners: Listeners) -> Outcome:
@@ -68,17 +66,29 @@ class Performer:
         """Return the outcome of a step whose call took too long."""
         step = flight.step
         assert flight.limit is not None
-        if flight.seconds is not None and flight.limit >= flight.seconds:
-            return True, out_of_time(step, flight.seconds)
         if type(step) is Act:
-            return True, observations.timed_out(step.call, flight.limit)
+            return True, self._timed_out(step.call, flight)
         assert type(step) is Think
+        if _is_out_of_time(flight):
+            return self._out_of_time(step, flight)
         model = self._model_for(step)
         try:
             dialect = self.dialect_for(model, step.shape)
             return True, self._failed(late_error(flight, ModelTimeout), flight, step, model, dialect)
         except Exception as error:
             return False, error
+
+    def _out_of_time(self, step: Think, flight: InFlight) -> Outcome:
+        """Return the outcome of a model call for which there is no more time.
+
+        The budget's gate decides what follows if the time of a budget is used up, so the step stays pending.
+        """
+        assert flight.seconds is not None
+        if flight.in_budget:
+            flight.cancelled = TIME_IS_UP
+            return False, Stopped(TIME_IS_UP)
+        flight.entry.author = "host"
+        return True, out_of_time(step, flight.seconds)
 
     # -- models --------------------------------------------------------------------------------------------------------
 
@@ -121,8 +131,11 @@ class Performer:
         try:
             output = self._ask(step, flight, model, request, listeners)
         except Exception as error:
-            if flight.seconds is not None and isinstance(error, TimeoutError):
-                return out_of_time(step, flight.seconds)  # type: ignore[return-value]
+            if _is_out_of_time(flight) and isinstance(error, TimeoutError):
+                came_back, value = self._out_of_time(step, flight)
+                if came_back:
+                    return value
+                raise value from None
             return self._failed(error, flight, step, model, dialect)
         reply = reply_of(output)
         entry.author, entry.dialect, entry.usage = "model", dialect.name, reply.usage
@@ -143,22 +156,16 @@ class Performer:
 
     def _failed(self, error: Exception, flight: InFlight, step: Think, model: Model, dialect: Dialect) -> Reply:
         """Return a reply that says that the model failed, if the step allows that; otherwise raise the error."""
-        used = error.usage if isinstance(error, ModelError) and is_usage(error.usage) else None
         if finish := structured_output.finish_after_failure(step, dialect, error):
             entry = flight.entry
-            entry.author, entry.model, entry.dialect, entry.usage = "host", name_of(model), dialect.name, used
+            entry.author, entry.model, entry.dialect, entry.usage = (
+                "host",
+                name_of(model),
+                dialect.name,
+                used_before(error),
+            )
             return structured_output.failed_reply(error, mask(str(error)), dialect, finish)
-        if used is not None:
-            path = flight.entry.path
-            self.failed[path] = self.failed.get(path, Usage()) + used
         raise error
-
-    def restore(self, rows: Iterable[Row], run: str) -> None:
-        """Read from a journal what failed calls have used: the last error contains the total."""
-        for row in rows:
-            if isinstance(row, Note) and row.kind == "error" and row.run == run:
-                self.failed.clear()
-                self.failed.update({path: Usage(**used) for path, used in row.data.get("failed_usage", {}).items()})
 
     # -- tools ---------------------------------------------------------------------------------------------------------
 
@@ -178,12 +185,27 @@ class Performer:
         try:
             value = call_tool(tool.function, arguments, flight, tool.timeout)
         except ToolTimeout:
-            return observations.timed_out(call, flight.limit)
+            return self._timed_out(call, flight)
         except BaseException as error:
             if isinstance(error, Control) or (isinstance(error, KeyboardInterrupt) and interrupts.pressed(error)):
                 raise
             return _masked(observations.raised(call, tool_error(error)))
         return _masked(observations.returned(call, value))
+
+    def _timed_out(self, call: Call, flight: InFlight) -> Message:
+        """Return the observation of a call that its own time limit, or that of a part of the run, has ended."""
+        tool = self.tools.find(call.name)
+        return observations.timed_out(call, flight.limit, is_pure=tool is not None and tool.effect == "pure")
+
+
+def _is_out_of_time(flight: InFlight) -> bool:
+    """Return whether the time limit of a call is that of a part of the run, or of its budget."""
+    return flight.seconds is not None and flight.limit is not None and flight.limit >= flight.seconds
+
+
+def used_before(error: Any) -> Usage | None:
+    """Return what a model had used before it raised an error; None if it did not report it."""
+    return error.usage if isinstance(error, ModelError) and is_usage(error.usage) else None
 
 
 def name_of(model: Any) -> str:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
 from typing import Any
 
+from agentkit.core.messages import Message
 from agentkit.core.secrets import mask
-from agentkit.core.steps import Act, Conclude
+from agentkit.core.steps import Act, Conclude, Think
 from agentkit.core.text import error_text
-from agentkit.core.usage import Usage
+from agentkit.core.usage import Lost, Usage
 from agentkit.errors import JournalError, Stopped, UsageError
 from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import hit
-from agentkit.gates.deadline import time_left
+from agentkit.gates.budget import BudgetGate
+from agentkit.gates.deadline import deadline, time_left
 from agentkit.gates.state import Gate, State
 from agentkit.gates.verdict import Verdict
-from agentkit.journal.entries import Entry
+from agentkit.journal.entries import Entry, Row
+from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.listeners import Listeners
-from agentkit.runtime.performer import Performer
+from agentkit.runtime.performer import TIME_IS_UP, Performer, used_before
 from agentkit.stepper.stepper import Pending, Stepper
+from agentkit.tools import observations
 from agentkit.trace.events import place
 from agentkit.trace.ledger import PastCall
 from agentkit.trace.trace import Trace
@@ -30,12 +35,13 @@ from agentkit.trace.trace import Trace
 class Scheduler:
     """The scheduler of a run's steps; use it only while holding the run's lock."""
 
-    def __init__(self, trace: Trace, state: State, performer: Performer, scoped: tuple[Gate, ...]) -> None:
+    def __init__(self, trace: Trace, state: State, performer: Performer, budget: BudgetGate) -> None:
         self.trace = trace
         self.state = state
         self.performer = performer
         self.listeners = Listeners(trace, self.warn)
-        self._scoped = scoped
+        self._budget = budget
+        self._scoped: tuple[Gate, ...] = (deadline, budget)
         self._told_end: Stepper | None = None
 
     # -- starting ------------------------------------------------------------------------------------------------------
@@ -62,7 +68,8 @@ class Scheduler:
                 state.wait(pending, verdict)
                 self.listeners.tell("waiting", why=verdict.why)
             elif verdict.kind == "answer":
-                if self.save(self._instead(pending, "gate", verdict.why, verdict.past), verdict.result) is None:
+                result = self._with_earlier_attempt(pending, verdict.result, verdict.past)
+                if self.save(self._instead(pending, "gate", verdict.why, verdict.past), result) is None:
                     break
                 return self.due(stepping=stepping)
             elif verdict.kind == "fail":
@@ -135,6 +142,10 @@ class Scheduler:
         flight = InFlight(pending, trace.to_perform(pending), entry, trace.place(pending))
         if pending.scopes and (left := time_left(pending, state)):
             flight.seconds = left[0]
+        budget = self._budget
+        left_in_budget = budget.seconds_left(pending, state) if pending.scopes or budget.limits else None
+        if left_in_budget is not None and (flight.seconds is None or left_in_budget < flight.seconds):
+            flight.seconds, flight.in_budget = left_in_budget, True
         state.in_flight[pending] = flight
         return flight
 
@@ -159,9 +170,47 @@ class Scheduler:
         came_back, value = outcome
         if came_back:
             return self.save(flight, value)
-        if not (flight.is_cancelled and isinstance(value, Stopped)):
+        if flight.cancelled and isinstance(value, Stopped):
+            self.abandon(flight, flight.cancelled)
+        else:
+            self._lose(flight, used_before(value) or Usage())
             self.fail(value)
         return None
+
+    def abandon(self, flight: InFlight, why: str) -> None:
+        """Record that a call is left before it has ended, and why; its step stays pending, and its result is not used.
+
+        The call of a tool that is not pure `may_have_run`.
+        """
+        self.state.in_flight.pop(flight.pending, None)
+        if not flight.has_begun:
+            return
+        slot, path, index = flight.place
+        step = flight.step
+        data: dict[str, Any] = {"parent": slot, **place(flight.pending), "path": path, "index": index, "why": why}
+        if type(step) is Act:
+            data.update(name=step.call.name, id=step.call.id)
+            data["may_have_run"] = self.state.effect(flight.pending) != "pure"
+        else:
+            data["model"] = flight.entry.model
+        self._lose(flight, flight.used or _estimate(step))
+        data["lost"] = self._lost()
+        at = time.time()
+        self.trace.unsaved.attempt(lambda: self.trace.note("abandoned", data, at=at))
+
+    def _lose(self, flight: InFlight, used: Usage) -> None:
+        """Count a call that has begun and has no result."""
+        if not flight.has_begun:
+            return
+        is_call = type(flight.step) is Act
+        used = replace(used, calls=0 if is_call else max(used.calls, 1))
+        lost = Lost(tool_calls=int(is_call)) + used
+        now = time.time()
+        left = flight.seconds if flight.in_budget and flight.cancelled == TIME_IS_UP else 0.0
+        self.state.spent.lose(flight.entry.path, lost, min(flight.entry.started, now - (left or 0.0)), now)
+
+    def _lost(self) -> dict[str, Any]:
+        return {path: asdict(lost) for path, lost in list(self.state.spent.lost.items())}
 
     def answer(
         self, pending: Pending, result: Any, *, author: str, reason: str = "", past: PastCall | None = None
@@ -172,7 +221,19 @@ class Scheduler:
         """
         if pending not in self.trace.pending:
             raise UsageError("this step is not pending any more, because the run has continued; use one of run.pending")
+        result = self._with_earlier_attempt(pending, result, past)
         return self._finish(self._instead(pending, author, reason, past), result)
+
+    def _with_earlier_attempt(self, pending: Pending, result: Any, past: PastCall | None) -> Any:
+        """Return what is recorded instead of a call; a refusal also says that an earlier attempt may have run.
+
+        A person who writes the result of the call knows what has happened, and so does one who uses that of an earlier
+        call, `past`.
+        """
+        is_refusal = isinstance(result, Message) and not result.ok and past is None
+        if not is_refusal or self.trace.uncertain(pending) is None:
+            return result
+        return result if self.state.effect(pending) == "pure" else observations.attempted(result)
 
     def _instead(self, pending: Pending, author: str, reason: str = "", past: PastCall | None = None) -> InFlight:
         repeats = past.begun.id if past is not None else 0
@@ -230,8 +291,8 @@ class Scheduler:
         text, at = mask(error_text(error)), time.time()
         state.error, state.hold = error, f"{type(error).__name__}: {text}"
         data = {"type": type(error).__name__, "text": text[:2000], "retry": error is not trace.stepper.error}
-        if state.spent.failed:
-            data["failed_usage"] = {path: asdict(used) for path, used in list(state.spent.failed.items())}
+        if state.spent.lost:
+            data["lost"] = self._lost()
         trace.unsaved.attempt(lambda: trace.note("error", data, at=at))
         self.look_for_unsaved()
 
@@ -304,9 +365,40 @@ class Scheduler:
             if entry.run == self.trace.run and not entry.original:
                 spent.add(entry)
 
+    def restore(self, rows: Iterable[Row]) -> None:
+        """Read from a journal what calls without a result have used: the last row about one contains the total.
+
+        A tool call during which the process ended counts, too: its beginning is recorded, and no result.
+        """
+        lost, slot = self.state.spent.lost, self.trace.tree.slot
+        open_calls: Counter[tuple[int, str, int]] = Counter()
+        for row in rows:
+            if row.run != self.trace.run:
+                continue
+            if isinstance(row, Entry):
+                if row.kind == "act" and row.author in ("tool", "host"):
+                    open_calls[slot(row.parent), row.path, row.index] -= 1
+            elif row.kind == "call":
+                open_calls[row.data["parent"], row.data["path"], row.data["index"]] += 1
+            elif row.kind in ("error", "abandoned"):
+                lost.clear()
+                lost.update({path: Lost(**used) for path, used in row.data.get("lost", {}).items()})
+        begun: Counter[str] = Counter()
+        for (_, path, _), count in open_calls.items():
+            begun[path] += max(count, 0)  # a pure call in a journal that is not durable has no row of its beginning
+        for path, count in begun.items():
+            if count:
+                known = lost.setdefault(path, Lost())
+                known.tool_calls = max(known.tool_calls, count)
+
     def is_conclusion(self, pending: Pending) -> bool:
         """Return whether a step only proposes the answer, so that there is nothing to perform."""
         return type(pending.step) is Conclude
+
+
+def _estimate(step: Any) -> Usage:
+    """Return an estimate of what a model call that was abandoned has used: the tokens of its request."""
+    return Usage(sum(map(tokens, step.chat)) + tokens_of_tools(step.tools)) if type(step) is Think else Usage()
 
 
 Until = Callable[[], str]

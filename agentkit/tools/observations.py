@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -153,10 +154,20 @@ def invalid_arguments(call: Call, error: ArgumentsError) -> Message:
     return _failed(call, f"Error: tool '{_name(call)}' was not run. {error}")
 
 
-def timed_out(call: Call, seconds: float | None) -> Message:
-    """Return the observation of a tool that took too long; whether it did its work is not known."""
-    after = "" if seconds is None else f" after {seconds:g}s"
-    return _failed(call, f"Error: tool '{_name(call)}' failed: tool timed out{after}")
+def timed_out(call: Call, seconds: float | None, *, is_pure: bool = False) -> Message:
+    """Return the observation of a tool that took too long; unless it is pure, it `may_have_run`."""
+    if is_pure:
+        after = "" if seconds is None else f" after {seconds:g}s"
+        return _failed(call, f"Error: tool '{_name(call)}' failed: tool timed out{after}")
+    within = "" if seconds is None else f" within {seconds:.3g} s"
+    text = f"Error: tool '{_name(call)}' did not finish{within}; it may have run, and may still take effect."
+    return replace(_failed(call, text), may_have_run=True)
+
+
+def attempted(message: Message) -> Message:
+    """Return the observation of a call that is not made, with the addition that an earlier attempt `may_have_run`."""
+    text = "An earlier attempt at this call did not finish; it may have run, and may still take effect."
+    return replace(message, text=f"{message.text} {text}", may_have_run=True)
 
 
 def rejected(call: Call, comment: str = "") -> Message:

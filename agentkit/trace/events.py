@@ -18,14 +18,15 @@ KINDS = {
     "started": "task, engine, model",
     "thought": "path, index, role, tags, text, reasoning, calls, answer, usage, model",
     "tool_call": "path, index, role, tags, name, id",
-    "tool_result": "path, index, role, tags, name, id, ok, text, seconds",
+    "tool_result": "path, index, role, tags, name, id, ok, text, seconds, may_have_run",
     "asked": "path, index, role, tags, question, text",
     "concluding": "path, index, role, tags, answer, more (an injected message to be answered first)",
     "edited": "entry, of, author, reason",
     "injected": "id, text, to",
     "recalled": "id",
     "moved": "keep, then, why",
-    "error": "type, text, retry, failed_usage (what failed calls have used so far, by path, if anything)",
+    "error": "type, text, retry, lost (what calls without a result have used so far, by path, if anything)",
+    "abandoned": "path, index, role, tags, name, id, model, may_have_run, why, lost (see error)",
     "warning": "text",
     "budget_warning": "limit, max, spent, text, path",
     "budget_exceeded": "limit, max, spent, text, path",
@@ -67,6 +68,7 @@ _NOTES = {
     "head": "moved",
     "completed": "completed",
     "error": "error",
+    "abandoned": "abandoned",
     "warning": "warning",
     "budget_warning": "budget_warning",
     "budget_exceeded": "budget_exceeded",
@@ -127,7 +129,7 @@ def _result(entry: Entry) -> tuple[str, dict[str, Any]]:
     message: Message = entry.result
     seconds = round(entry.ended - entry.started, 6)
     more = {"name": message.name, "id": message.call_id, "ok": message.ok, "text": message.text, "seconds": seconds}
-    return "tool_result", {**place(entry), **more}
+    return "tool_result", {**place(entry), **more, "may_have_run": message.may_have_run}
 
 
 def _asked(entry: Entry) -> tuple[str, dict[str, Any]]:

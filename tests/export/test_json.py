@@ -245,6 +245,15 @@ def test_a_fork_that_changes_what_a_fork_cannot_change_is_refused(changes: Any) 
         rows_of(with_new_digests(data))
 
 
+@pytest.mark.parametrize("lost", ["x", {"": 5}, {"": {"input": "x"}}, {"": {"calls": -9}}, {"": {"colour": 1}}])
+def test_a_wrong_account_of_what_failed_calls_used_is_refused(lost: Any) -> None:
+    data = Agent(lambda request: 1 / 0, journal="memory").run("q").run.to_json()
+    assert data["rows"][-1]["row"]["data"]["lost"][""]["calls"] == 1
+    data["rows"][-1]["row"]["data"]["lost"] = lost
+    with pytest.raises(UsageError, match="without a valid 'lost'"):
+        rows_of(with_new_digests(data))
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -299,8 +299,10 @@ def test_the_other_ways_in_which_a_call_can_end():
     missing = not_found(Call("serch"), ["search", "add"])
     assert (missing.text, missing.value, missing.ok) == ("Error: tool 'serch' not found.", {"nearest": "search"}, False)
     assert not_found(CALL, []).value is None
-    assert "tool timed out after 120s" in timed_out(CALL, 120.0).text
-    assert "tool timed out after 0.1s" in timed_out(CALL, 0.1).text
+    assert "tool timed out after 120s" in timed_out(CALL, 120.0, is_pure=True).text
+    assert "tool timed out after 0.1s" in timed_out(CALL, 0.1, is_pure=True).text
+    assert timed_out(CALL, 2).text.endswith("did not finish within 2 s; it may have run, and may still take effect.")
+    assert timed_out(CALL, 2).may_have_run and not timed_out(CALL, 2, is_pure=True).may_have_run
     assert "rejected by the operator" in rejected(CALL, "too dear").text and rejected(CALL, "too dear").text.endswith(
         "too dear"
     )
