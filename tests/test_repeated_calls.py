@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Call, Reply, Run, load, tool
+from agentkit import Agent, Call, Reply, Run, compare, load, tool
 from agentkit.errors import Undecided, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -411,3 +411,51 @@ def test_a_secret_argument_is_recognised_after_a_resume(tmp_path: Path) -> None:
     with pytest.raises(Undecided, match="would be called again"):
         next(run)
     assert DONE == ["login"] and key not in why(run)
+
+
+# -- where nobody is there ---------------------------------------------------------------------------------------------
+
+
+def paying() -> Scripted:
+    return Scripted([call("pay", amount=5), "done"] * 3, abilities=Abilities(tools=True))
+
+
+def test_a_comparison_pays_once_and_tells_the_other_runs_the_truth() -> None:
+    compared = compare("q", ["react", "react", "chain_of_thought"], model=paying(), tools=TOOLS, journal="memory")
+    assert DONE == ["pay 5"]
+    second = compared.results[1]
+    told = second.run[2].result.text
+    assert "was not run: nobody was there to decide whether to repeat it: pay(amount=5) was performed at" in told
+    assert "(result: paid 5)" in told and second.denied[0].startswith("pay(amount=5): nobody was there")
+
+
+@pytest.mark.parametrize("decision, times", [("reuse", 1), (True, 2), (False, 1)])
+def test_the_approver_decides_in_a_comparison(decision: Any, times: int) -> None:
+    compared = compare(
+        "q", ["react", "react"], model=paying(), tools=TOOLS, journal="memory", approver=lambda call: decision
+    )
+    assert len(DONE) == times
+    assert (compared.results[1].run[2].result.text == "paid 5") == (decision is not False)
+
+
+def test_a_comparison_calls_tools_without_a_declared_effect_once_for_each_run() -> None:
+    model = Scripted([call("write", text="a"), "done"] * 2, abilities=Abilities(tools=True))
+    compare("q", ["react", "react"], model=model, tools=TOOLS, journal="memory")
+    assert DONE == ["write a"] * 2
+
+
+def test_a_run_where_nobody_is_there_tells_the_model_that_a_call_may_have_run() -> None:
+    release = threading.Event()
+
+    @tool(effect="irreversible", timeout=0.05)
+    def wire(amount: int) -> str:
+        """Wire an amount."""
+        DONE.append("wire")
+        release.wait(30)
+        return "wired"
+
+    model = Scripted([call("wire", amount=5), call("wire", amount=5), "done"], abilities=Abilities(tools=True))
+    result = Agent(model, [wire], journal="memory").run("q")
+    release.set()
+    assert result.answer == "done" and DONE == ["wire"]
+    assert "may have run: its result is not known" in result.run[4].result.text

@@ -126,8 +126,13 @@ class Agent(Displayed):
         even if a model, a tool or the approver is still running: it is abandoned, and its result is not used.
         """
         check_timeout(timeout)
-        end = None if timeout is None else time.monotonic() + timeout
         run = self.start(task, output=output, session=session, user=user, paused=True)
+        return self.complete(run, timeout)
+
+    def complete(self, run: Run, timeout: float | None = None) -> Result:
+        """Drive a run to its end as `run` does, without ever waiting for a person, and return the result."""
+        check_timeout(timeout)
+        end = None if timeout is None else time.monotonic() + timeout
         for gate in run.state.all_gates:
             if isinstance(gate, BudgetGate):
                 gate.ask = False

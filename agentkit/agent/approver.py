@@ -38,17 +38,23 @@ def decide(run: Run, approver: Approver | None, end: float | None) -> None:
         _warn(run, f"{text} the question {one_line(verdict.why)!r}")
         return
     if approver is None:
-        _skip(run, pending, "nobody", "it needs approval, and nobody was there to approve it")
+        why = "it needs approval, and nobody was there to approve it"
+        if verdict.past is not None:
+            why = f"nobody was there to decide whether to repeat it: {verdict.past.text(run.id)}"
+        _skip(run, pending, "nobody", why)
         return
     try:
         decision = _ask(approver, pending.step.call, end)
         if isinstance(decision, dict):
             run.approve(arguments=decision, author="approver")
             return
+        if decision == "reuse":
+            run.reuse(author="approver")
+            return
     except (OutOfTime, KeyboardInterrupt):
         raise
     except UsageError as error:
-        _skip(run, pending, "approver", f"the arguments from the approver cannot be used: {error_line(error)}")
+        _skip(run, pending, "approver", f"the decision of the approver cannot be used: {error_line(error)}")
         return
     except BaseException as error:
         _skip(run, pending, "approver", f"the approver raised {error_line(error)}")

@@ -19,6 +19,7 @@ from agentkit.export.tables import Table, to_text
 from agentkit.journal.entries import Entry
 from agentkit.models.cassette import Cassette
 from agentkit.run.run import Result
+from agentkit.trace.ledger import Ledger
 
 WIDTH, MOST = 40, 60
 """The width of a cell of plain text, in characters, and the number of rows of steps that are shown."""
@@ -129,8 +130,12 @@ def compare(
 
     An engine is given as in `Agent(engine=...)`, for example by name or as a `Loop`. `shared` are options for each
     engine that has them, and `options` are those of the agents. A `Cassette` is played from the beginning for each run.
-    A run that fails is shown as failed. Raises `UsageError` if there is no engine or agent, `Unknown` for a shared
-    option that no engine has.
+    A run that fails is shown as failed.
+
+    If one run has called an irreversible tool, the others do not call it, unless an `approver` allows that; with
+    "reuse" they get its result. Tools without a declared effect are called by each run.
+
+    Raises `UsageError` if there is no engine or agent, `Unknown` for a shared option that no engine has.
     """
     configured = [registry.configure(engine) for engine in ([engines] if isinstance(engines, str) else engines)]
     known = {name for engine in configured for name in registry.parameters(engine.engine)}
@@ -140,7 +145,12 @@ def compare(
     compared = [_agent(model, tools, engine, shared, options) for engine in configured] + list(agents)
     if not compared:
         raise UsageError('there is nothing to compare; pass engines=["react", ...] or agents=[...]')
-    results = [agent.run(task, timeout=timeout) for agent in compared]
+    results, ledgers = list[Result](), list[Ledger]()
+    for agent in compared:
+        run = agent.start(task, paused=True)
+        run.state.elsewhere = tuple(ledgers)
+        results.append(agent.complete(run, timeout))
+        ledgers.append(run.trace.tree.ledger)
     question = one_line(results[0].run[0].result["task"][-1]["text"])
     return Comparison(question, _names(compared), results, align([result.run.entries[1:] for result in results]))
 

@@ -54,7 +54,8 @@ class Options(TypedDict, total=False):
     ]
     approver: Annotated[
         Callable[[Any], Any] | None,
-        'decides about calls in run(), also async: True, "allow" or "remember" approves, a dict changes the arguments',
+        'decides about calls in run(), also async: True, "allow" or "remember" approves, a dict changes the arguments, '
+        '"reuse" takes the result of the earlier call',
     ]
     max_tool_calls: Annotated[Annotated[int, Ge(1)] | None, "how many tool calls a run may make; others are not run"]
     repair: Annotated[

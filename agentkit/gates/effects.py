@@ -78,7 +78,8 @@ def _candidates(pending: Pending, call: Call, state: State) -> Iterator[PastCall
     """Yield the calls that a pending one would repeat.
 
     A call on the present line counts only if it may have run, and if it is the same call of an irreversible tool. A
-    call that began at the place of another pending step belongs to the present line, too.
+    call that began at the place of another pending step belongs to the present line, too. The other runs of a
+    comparison count only for irreversible tools, because each run would otherwise ask about every tool.
     """
     trace, ledger = state.trace, state.trace.tree.ledger
     here = trace.run, *trace.place(pending)
@@ -89,6 +90,9 @@ def _candidates(pending: Pending, call: Call, state: State) -> Iterator[PastCall
         is_own = ledger.is_on(past, trace.line) or (not past.entries and _is_pending(past, state))
         if is_here or not is_own or (past.is_same(call) and state.effect(pending) == "irreversible"):
             yield past
+    if state.effect(pending) == "irreversible":
+        for other in state.elsewhere:
+            yield from (past for past in other.calls if past.name == call.name and past.outcome != "did not run")
 
 
 def _is_pending(past: PastCall, state: State) -> bool:

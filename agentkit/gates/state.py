@@ -16,6 +16,7 @@ from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import KINDS, Pending
 from agentkit.tools.toolset import ToolSet
+from agentkit.trace.ledger import Ledger
 from agentkit.trace.trace import Trace
 
 
@@ -99,9 +100,9 @@ class State:
     `hold` is why no more steps may start ("" if they may), `error` is the last error, and `interrupted` why the run was
     stopped. `decisions` are stored by the position of a step, so that they survive an edit of earlier steps.
     `guards` may only be changed by `guard`; `unrecorded` are the names of those that differ from what is recorded.
-    `gates` are those of `all_gates` that have something to check, by the kind of step. `in_flight` are the steps that
-    are being performed, `starting` those that are about to start. `pace` is the time between two steps while the run
-    plays, in seconds.
+    `gates` are those of `all_gates` that have something to check, by the kind of step. `elsewhere` are the ledgers of
+    the other runs of a comparison. `in_flight` are the steps that are being performed, `starting` those that are about
+    to start. `pace` is the time between two steps while the run plays, in seconds.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class State:
         self.gates: dict[str, tuple[Gate, ...]] = {}
         self.arm()
         self.decisions: dict[tuple[int, str, int], Decision] = {}
+        self.elsewhere: tuple[Ledger, ...] = ()
         self.in_flight: dict[Pending, Any] = {}
         self.starting: list[Pending] = []
         self.hold = ""

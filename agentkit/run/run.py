@@ -692,7 +692,7 @@ class Run(Displayed):
             now, state = self._still(pending), self.state
             if arguments is not None:
                 asked_by(self.trace, now)  # before anything is granted
-            limit = self._budget_limit(now)
+            limit, past = self._budget_limit(now), self._repeated(now)
             if limit:
                 gate = self._budget_gate()
                 assert gate is not None
@@ -704,7 +704,7 @@ class Run(Displayed):
                 self._edit_call(now, arguments, "approved with other arguments", author)
             if limit:
                 return
-            if self._repeated(now) is not None:
+            if past is not None:
                 self._set_policy(now, "allow", author, remember=remember)
             elif remember:
                 self._remember(now, True, author)

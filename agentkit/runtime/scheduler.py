@@ -236,7 +236,7 @@ class Scheduler:
         return result if self.state.effect(pending) == "pure" else observations.attempted(result)
 
     def _instead(self, pending: Pending, author: str, reason: str = "", past: PastCall | None = None) -> InFlight:
-        repeats = past.begun.id if past is not None else 0
+        repeats = past.begun.id if past is not None and self.trace.tree.ledger.has(past) else 0
         entry = Entry(0, "", author=author, reason=reason, started=time.time(), run=self.trace.run, repeats=repeats)
         return InFlight(pending, pending.step, entry, (0, "", 0))
 

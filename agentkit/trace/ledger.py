@@ -129,6 +129,10 @@ class Ledger:
             if ended is not None:
                 _add(ended, row)
 
+    def has(self, past: PastCall) -> bool:
+        """Return whether a call was made in this tree, and not in another one."""
+        return self._by_row.get(past.begun.id) is past
+
     def is_on(self, past: PastCall, line: Line) -> bool:
         """Return whether a call, or an entry that repeats its result, is on a line."""
         return any(self._slot(entry.id) in line.slots for entry in past.entries)
