@@ -8,7 +8,7 @@ from agentkit import export as export  # registers how values display themselves
 from agentkit import notebook as notebook  # registers the live view of a run
 from agentkit.agent.agent import Agent, runs
 from agentkit.agent.comparison import compare
-from agentkit.agent.recordings import load
+from agentkit.agent.recordings import load, look
 from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Loop, Think
 from agentkit.core.usage import Usage
@@ -43,6 +43,7 @@ __all__ = [
     "Usage",
     "compare",
     "load",
+    "look",
     "runs",
     "structured",
     "tool",

@@ -1,11 +1,13 @@
-"""The command line: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `delete`, `version`."""
+"""The command line: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `fork`, `delete`, `version`."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import shutil
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -17,11 +19,14 @@ from agentkit.errors import AgentkitError
 from agentkit.export.tables import Table, to_text
 from agentkit.journal import open_journal
 from agentkit.models import resolve
+from agentkit.run.run import Run
 from agentkit.tools import builtin
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Step, watch and replay agent loops.")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="the id of the run, or the beginning of it")]
+Model = Annotated[str | None, typer.Option("--model", "-m", help="another model, as `models` lists them")]
+OtherTools = Annotated[str | None, typer.Option("--tools", "-t", help="other toolboxes, separated by commas")]
 
 
 @app.command()
@@ -77,30 +82,67 @@ def models() -> None:
 
 @app.command()
 def replay(id: Id) -> None:
-    """Run the engine again on what was recorded, without a model or a tool, and print the trace."""
-    typer.echo(repr(_open(id, "offline")))
+    """Print the trace of a run, as it is now. Nothing is written, and another process may be driving the run."""
+    typer.echo(repr(_look(id)))
 
 
 @app.command()
 def export(id: Id) -> None:
-    """Print everything that was recorded of a run as JSON, one event per line."""
-    for event in _open(id, "offline").events():
+    """Print everything that was recorded of a run as JSON, one event per line. Nothing is written."""
+    for event in _look(id).events():
         typer.echo(json.dumps(event.to_dict(), ensure_ascii=False, default=str))
 
 
 @app.command()
 def resume(
-    id: Id, model: Annotated[str | None, typer.Option("--model", "-m", help="a model, as `models` lists them")] = None
+    id: Id,
+    model: Model = None,
+    tools: OtherTools = None,
+    approve: Annotated[bool, typer.Option("--approve", help="approve the call that waits, or more budget")] = False,
+    reject: Annotated[str | None, typer.Option("--reject", help="reject the call that waits, with a comment")] = None,
+    respond: Annotated[
+        str | None, typer.Option("--respond", help="answer the question, or instead of the tool")
+    ] = None,
 ) -> None:
-    """Continue a run whose process has ended."""
-    resumed = _open(id, model)
-    if resumed.status == "done":
-        typer.echo(resumed.answer)
-        return
-    result = resumed.drive()
+    """Continue a run whose process has ended, with the recorded engine, options and model."""
+    with _failing():
+        resumed = _opener(model, tools).resume(_full_id(id))
+        if resumed.read_only:
+            raise _fail(_without(resumed))
+        result = resumed.drive()
+        if resumed.waiting and (approve or reject is not None or respond is not None):
+            if approve:
+                resumed.approve()
+            elif reject is not None:
+                resumed.reject(reject)
+            else:
+                resumed.respond(respond)
+            result = resumed.drive()
     if result.error:
-        raise _fail(f"{type(result.error).__name__}: {result.error}")
-    typer.echo(result.answer if not resumed.waiting else repr(resumed))
+        raise _fail(f"{type(result.error).__name__}: {result.error}\nnothing is lost: agentkit resume {resumed.id}")
+    if resumed.waiting:
+        typer.echo(repr(resumed))
+        pending, verdict = resumed.waiting[0]
+        decisions = "--respond TEXT" if pending.step.kind == "ask" else "--approve, --reject COMMENT or --respond TEXT"
+        raise _fail(f"{verdict.why}\nto decide: agentkit resume {resumed.id} with {decisions}")
+    typer.echo(result.answer)
+
+
+@app.command()
+def fork(
+    id: Id,
+    at: Annotated[int | None, typer.Option("--at", help="the entry after which the new run continues")] = None,
+    model: Model = None,
+    engine: Annotated[str | None, typer.Option("--engine", "-e", help="another engine")] = None,
+    tools: OtherTools = None,
+) -> None:
+    """Make a new run with the past of another one, which another process may be driving; print its id."""
+    named = {"model": model, "engine": engine, "tools": None if tools is None else builtin.boxes(tools)}
+    with _failing():
+        forked = Agent().fork(_full_id(id), at, **{name: value for name, value in named.items() if value is not None})
+        forked.close()
+    typer.echo(forked.id)
+    typer.echo(f"{forked.forecast}\nagentkit resume {forked.id} continues it", err=True)
 
 
 @app.command()
@@ -164,10 +206,30 @@ def _agent(model: str | None, tools: str, **options: Any) -> Agent:
         raise _fail(str(error)) from error
 
 
-def _open(id: str, model: str | None) -> Any:
+def _look(id: str) -> Run:
+    with _failing():
+        return Agent().look(_full_id(id))
+
+
+def _opener(model: str | None, tools: str | None) -> Agent:
+    return Agent(model, () if tools is None else builtin.boxes(tools))
+
+
+def _without(run: Run) -> str:
+    """Return why a run cannot be continued, and how it can."""
+    options = {"model": "-m MODEL", "tools": "-t TOOLS"}
+    needed = [options[name] for name in dict.fromkeys(missing.option for missing in run.missing) if name in options]
+    return f"this run is read-only: {run.read_only}" + (
+        f"\nagentkit resume {run.id} {' '.join(needed)} names another one" if needed else ""
+    )
+
+
+@contextlib.contextmanager
+def _failing() -> Iterator[None]:
+    """Report an error in one line."""
     try:
-        return _agent(model, ",".join(builtin.BOXES)).resume(_full_id(id))
-    except AgentkitError as error:
+        yield
+    except (AgentkitError, ValueError) as error:
         raise _fail(str(error)) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from splitting import split
 
-from agentkit import Act, All, Answer, Ask, Call, Chat, Reply, Run, Think, Usage, tool
+from agentkit import Act, All, Answer, Ask, Call, Chat, Loop, Reply, Run, Think, Usage, tool
 from agentkit.agent.agent import Agent
 from agentkit.errors import EngineError, ReadOnly, Unknown, UsageError
 from agentkit.journal.memory import MemoryJournal
@@ -137,18 +138,24 @@ def test_an_unknown_lane_is_named() -> None:
     assert run.trace.injections.notes == {}
 
 
-def test_resuming_with_an_engine_that_lacks_an_option_names_the_option() -> None:
-    def plain(task: Any) -> Any:
-        thought = yield Think(Chat.of(task))
-        return Answer(thought.text, Chat.of(task))
+def test_an_engine_that_lacks_a_recorded_option_by_now_opens_the_run_read_only_and_names_the_option() -> None:
+    def engine_with(parameter: str) -> Any:
+        def engine(task: Any, **options: Any) -> Any:
+            thought = yield Think(Chat.of(task))
+            return Answer(thought.text, Chat.of(task))
 
-    run = begin(max_iterations=3)
+        engine.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("task", parameter)]
+        )
+        return engine
+
+    run = Agent("echo", engine=Loop(engine_with("rounds"), rounds=3)).start("hi", paused=True)
     run.close()
-    other = Agent("echo", [look], engine=plain, journal=run.agent.journal)
     for _ in range(2):  # and the run is not left held
-        with pytest.raises(UsageError, match=re.escape("max_iterations=3, but plain has no such option")):
-            other.resume(run.id)
-    assert run.agent.resume(run.id).drive().answer == "rain"
+        again = Agent("echo", engine=engine_with("turns")).resume(run.id)
+        assert again.status == "readonly" and "unknown option 'rounds'" in again.read_only
+        again.close()
+    assert Agent("echo", engine=engine_with("rounds")).resume(run.id).drive().answer == "hi"
 
 
 @pytest.mark.parametrize(

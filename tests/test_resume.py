@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from splitting import split
 
-from agentkit import Agent, Call, Reply, Run, Usage, tool
+from agentkit import Agent, Answer, Call, Chat, Reply, Run, Think, Usage, tool
+from agentkit.engines.react import react
 from agentkit.errors import (
     Diverged,
     JournalError,
@@ -115,28 +116,38 @@ def test_a_tool_whose_description_has_changed_marks_the_entries_as_drifted() -> 
     assert run[2].result.text == "rain in Oslo"
 
 
-def changed(task: Any, *, tools: Any = ()) -> Any:
-    """Plan before anything else."""
-    from agentkit import Answer, Chat, Think
+def changes_its_mind(mind: bool) -> Any:
+    """Return an engine: at first it is ReAct; after it was changed, it plans before anything else."""
 
-    plan = yield Think(Chat.of(task), tools, role="plan")
-    return Answer(plan.text, Chat.of(task))
+    def engine(task: Any, *, tools: Any = ()) -> Any:
+        if not mind:
+            return (yield from react(task, tools=tools))
+        plan = yield Think(Chat.of(task), tools, role="plan")
+        return Answer(plan.text, Chat.of(task))
+
+    return engine
 
 
 def test_another_engine_ends_the_line_where_it_differs_and_strict_refuses() -> None:
-    name = recorded()
+    first = agent(CALL, engine=changes_its_mind(False)).start("How is Oslo?", paused=True)
+    next(first)
+    next(first)
+    first.close()
     with pytest.raises(Diverged, match="plan"):
-        agent("a plan", engine=changed).resume(name, strict=True)
-    run = agent("a plan", engine=changed).resume(name)
-    assert [entry.kind for entry in run.entries] == ["begin"] and run.pending[0].step.role == "plan"
+        agent("a plan", engine=changes_its_mind(True)).resume(first.id, strict=True)
+    run = agent("a plan", engine=changes_its_mind(True)).resume(first.id)
+    assert run.status == "diverged" and [entry.kind for entry in run.entries] == ["begin", "think", "act"]
+    assert "the engine now asks for think (plan)" in run.hold and run.hold in repr(run)
+    assert run.drive().answer == "a plan" and (run.status, run.hold) == ("done", "")
+    assert [entry.step.role for entry in run.entries[1:]] == ["plan", "answer"]
     assert any(entry.kind == "act" for line in run.branches() for entry in line)
 
 
-def test_a_run_that_is_opened_with_another_engine_says_what_happened_to_its_steps() -> None:
-    run = agent("x", engine="chain_of_thought").resume(recorded())
-    assert "act (action) was recorded there, with the engine 'react'" in run.hold and run.hold in repr(run)
-    run.drive()
-    assert (run.status, run.hold) == ("done", "")
+def test_a_run_continues_with_the_recorded_engine_and_another_one_is_for_a_fork() -> None:
+    run = agent("It rains", "x", engine="chain_of_thought").resume(recorded())
+    assert run.drive().answer == "It rains" and run.agent.engine is react
+    fork = run.fork(engine="chain_of_thought")
+    assert "the engine now asks for conclude (answer)" in fork.forecast and fork.drive().answer == "I look"
 
 
 def test_an_unknown_run_suggests_the_nearest() -> None:

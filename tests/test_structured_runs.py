@@ -164,7 +164,7 @@ def test_another_schema_is_drift_that_a_replay_shows() -> None:
         chat += yield Think(chat + plan.value["steps"][0])
         return Answer(chat[-1].text, chat)
 
-    again = Agent(Scripted([]), engine=other, journal=run.agent.journal).resume(run.id)
+    again = run.fork(engine=other)
     assert again.trace.has_drifted(again.entries[1]) and again.answer == "done"
 
 

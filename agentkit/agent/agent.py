@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from agentkit.agent import approver, arounds, lessons, log, sessions
+from agentkit.agent import approver, arounds, lessons, log, recorded, sessions
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
@@ -16,7 +17,7 @@ from agentkit.core.display import Displayed
 from agentkit.core.messages import Chat, message_to_json, system
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
-from agentkit.errors import Busy, JournalDamaged, ReadOnly, Unknown, UsageError
+from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
 from agentkit.gates.approval import approval
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
@@ -24,12 +25,12 @@ from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
 from agentkit.journal import open_journal
-from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
+from agentkit.journal.entries import Journal, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
 from agentkit.run import answer
-from agentkit.run.run import Result, Run
+from agentkit.run.run import Missing, Result, Run
 from agentkit.runtime.control import Control, check_timeout
 from agentkit.runtime.performer import Performer, name_of
 from agentkit.runtime.scheduler import Scheduler
@@ -65,13 +66,13 @@ class Agent(Displayed):
     ) -> None:
         configured = registry.configure(engine)
         self.engine, self.engine_name = configured.engine, configured.path
-        self.engine_options, self._given_loops = configured.options, configured.given
+        self.engine_options, self.given_loops = configured.options, configured.given
         agent_options.check(options, self.engine)
         self.options: Options = options
         self._arguments = {"model": model, "tools": tools, "engine": engine, **options}
-        self.model = resolve.find(model)
+        self.named_model = None if model is None else resolve.find(model)
         tool_specs = list(tools) if isinstance(tools, list | tuple | set | frozenset) else [tools]
-        tool_specs = [builtin.box(tool) if isinstance(tool, str) else tool for tool in tool_specs]
+        tool_specs = self.given_tools = [builtin.box(tool) if isinstance(tool, str) else tool for tool in tool_specs]
         self.tools = arounds.offered_tools(ToolSet.of(tool_specs), options, tool_specs)
         self.dialect = dialects.get(options["dialect"]) if options.get("dialect") else None  # type: ignore[arg-type]
         self.roles = {role: resolve.find(other) for role, other in (options.get("roles") or {}).items()}
@@ -83,6 +84,11 @@ class Agent(Displayed):
             for name in filter(None, names):
                 if self.tools.find(name) is None:  # a mistyped name would never match a call
                     raise Unknown(option, name, [tool.name for tool in self.tools.tools])
+
+    @functools.cached_property
+    def model(self) -> Any:
+        """The model; if none was named, one is chosen when it is first needed."""
+        return resolve.find(self.named_model)
 
     @property
     def journal(self) -> Journal | None:
@@ -110,7 +116,7 @@ class Agent(Displayed):
     def _own_loops(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return options with the nested engines that were passed as functions."""
         nested = registry.loops(self.engine) & options.keys()
-        built = registry.build(self.engine, {name: options[name] for name in nested}, self._given_loops)
+        built = registry.build(self.engine, {name: options[name] for name in nested}, self.given_loops)
         return {**options, **built}
 
     # -- running -------------------------------------------------------------------------------------------------------
@@ -189,6 +195,7 @@ class Agent(Displayed):
             "model": name_of(self.model),
             "dialect": self.dialect.name if self.dialect else None,
             **({"guards": guards} if (guards := self.guards.to_json()) else {}),
+            **recorded.about(self),
             "version": 1,
         }
 
@@ -206,7 +213,13 @@ class Agent(Displayed):
             else:
                 options = lessons.with_lessons(self.engine_options)
             changed |= {"options": options, "engine": self.engine_name, **registry.source(self.engine)}
-        return changed
+        if "model" in changes:
+            changed["model"] = name_of(self.model)
+        if "dialect" in changes:
+            changed["dialect"] = self.dialect.name if self.dialect else None
+        if "tools" in changes or "discover" in changes:
+            changed["tools"] = {tool.name: tool.digest for tool in self.tools.tools}
+        return changed | (recorded.about(self) if changes.keys() & {*recorded.OPTIONS, "engine"} else {})
 
     def attach(
         self,
@@ -216,8 +229,12 @@ class Agent(Displayed):
         guards: Guards | None = None,
         name: str = "",
         journal: Journal | None = None,
+        is_copy: bool = False,
     ) -> Run:
-        """Return a run for a spec: a new run, a fork of `parent`, or the run `name` of a `journal`."""
+        """Return a run for a spec: a new run, a fork of `parent`, or the run `name` of a `journal`.
+
+        A copy of a run that may be held elsewhere has no listeners, and does not replace that run.
+        """
         is_new, journal = not name, journal or self.journal
         if parent and parent.control.sealed:
             hint = "agent.load(run.to_json()) opens a copy of its intact part"
@@ -229,10 +246,13 @@ class Agent(Displayed):
         budget = BudgetGate(guards.budget)
         gates = (question, repeated, budget, approval, *answer.gates(spec))
         state = State(trace, self._performed, gates, self.options.get("settings") or {}, guards)
-        performer = Performer(self.model, self._performed, self.dialect, self.roles, self.options.get("settings"))
+        dialect = dialects.get(spec["dialect"]) if spec.get("dialect") else None
+        performer = Performer(self.model, self._performed, dialect, self.roles, self.options.get("settings"))
         scheduler = Scheduler(trace, state, performer, budget)
         run = Run(self, spec, Control(scheduler, state), tree_id=parent.tree_id if parent else name)
         run.expected = registry.forecast(self.engine, spec["options"])
+        if is_copy:
+            return run
         if on_event := self.options.get("on_event"):
             run.on_event(on_event)
         lessons.remember_lessons(run, self.engine_options.get("lessons"))
@@ -261,7 +281,7 @@ class Agent(Displayed):
         """Return a function that starts the engine, on the task of a run or on another chat."""
         task = sessions.opening(spec)
         registry.check_recorded(self.engine, spec)
-        options = registry.build(self.engine, spec["options"], self._given_loops)
+        options = registry.build(self.engine, spec["options"], self.given_loops)
         if "tools" in registry.parameters(self.engine):
             options["tools"] = self.tools.tools
         return lambda chat: self.engine(task if chat is None else chat, **options)
@@ -271,52 +291,134 @@ class Agent(Displayed):
     def resume(self, name: str | Run | RunInfo, *, strict: bool = False, waive: Iterable[str] = ()) -> Run:
         """Open a run of the journal at the position where its kernel ended, paused.
 
-        The run keeps its guards (approvals, budget, breakpoints …), and those of this agent are added; `run.guard`
-        changes them. If the journal is damaged, or if a tool or a function that guards the run is missing, the run is
-        read-only, and `run.read_only` says why; `waive=["approve"]` (or "breakpoints") does without such functions.
+        It continues with the recorded engine and options; with the recorded model, dialect and other options unless
+        this agent was created with others. The run keeps its guards (approvals, budget, breakpoints …), and those of
+        this agent are added; `run.guard` changes them. If something is missing, or the journal is damaged, the run is
+        read-only, and `run.read_only` says why and what to do; `waive=["approve"]` (or "breakpoints") does without
+        functions that guarded the run.
 
-        Raises `Unknown`, `JournalInUse` if another process has the run open, and with `strict` `Diverged` if the engine
-        now asks for something else.
+        Raises `Unknown`, `JournalInUse` if another process has the run open (`look` and `fork` do not need it), and
+        with `strict` `Diverged` if the engine now asks for something else.
         """
-        journal = self.journal
-        if journal is None:
-            raise UsageError("an agent with journal=None cannot resume a run; create the agent with a journal")
-        name = name.id if isinstance(name, Run) else name.run if isinstance(name, RunInfo) else name
-        if not isinstance(name, str):
-            raise UsageError(f"resume takes the id of a run, as listed by agentkit.runs(), not {name!r}")
+        journal, name = self._journal_and_id("resume", name)
         if (old := _LIVE.get(name)) is not None and old.control.lease.held:
             if old.status == "running":
                 raise Busy("this run is playing in this kernel; pause it first, or use that Run object")
             old.close()
         known = journal.claim(name)
         try:
-            return self._reopen(journal, known, strict=strict, waive=waive)
+            rows, damage = _sound_rows(journal, name)
+            kept = MemoryJournal.of([known], rows) if damage else journal
+            run = self._open(known, rows, kept, strict=strict, waive=waive)
+            if damage:
+                run.control.sealed = f"its journal is damaged ({damage})"
+                journal.release(name)
+            return run
         except BaseException:
             journal.release(name)
             raise
 
-    def _reopen(self, journal: Journal, known: RunInfo, *, strict: bool, waive: Iterable[str]) -> Run:
-        """Open a run that is held in the journal, at its last position. Raises `JournalDamaged`, `Diverged`."""
-        rows, damage = _sound_rows(journal, known.run)
-        spec = next((row.result for row in rows if isinstance(row, Entry) and row.kind == "begin"), None)
+    def look(self, name: str | Run | RunInfo) -> Run:
+        """Open a run of the journal read-only, as it is now.
+
+        Nothing is written and no lock is needed, so another process may be driving the run; look again to see what it
+        has done since. Raises `Unknown`.
+        """
+        run = self._read("look", name)
+        how = f"agent.resume({run.id!r}) continues it, and agent.fork({run.id!r}) makes a run of its own from it"
+        run.control.sealed = run.control.sealed or f"it was opened to look at; {how}"
+        return run
+
+    def fork(
+        self, name: str | Run | RunInfo, at: int | None = None, *, waive: Iterable[str] = (), **changes: Any
+    ) -> Run:
+        """Return a new run with the past of a recorded one, which another process may be driving; see `Run.fork`.
+
+        Raises `UsageError` if something is missing that the changes do not bring; `waive` is that of `resume`.
+        """
+        source = self._read("fork", name, waive)
+        if missing := [each for each in source.missing if each.option not in changes]:
+            options = ", ".join(f"{option}=…" for option in dict.fromkeys(each.option for each in missing))
+            raise UsageError(
+                f"run {source.id} cannot be forked here without {', '.join(map(str, missing))}: pass {options}"
+            )
+        return source.fork(at, **changes)
+
+    def _journal_and_id(self, verb: str, name: str | Run | RunInfo) -> tuple[Journal, str]:
+        """Return the journal, and the id of a run in it."""
+        journal = self.journal
+        if journal is None:
+            raise UsageError(f"an agent with journal=None cannot {verb} a run; create the agent with a journal")
+        name = name.id if isinstance(name, Run) else name.run if isinstance(name, RunInfo) else name
+        if not isinstance(name, str):
+            raise UsageError(f"{verb} takes the id of a run, as listed by agentkit.runs(), not {name!r}")
+        return journal, name
+
+    def _read(self, verb: str, name: str | Run | RunInfo, waive: Iterable[str] = ()) -> Run:
+        """Read a run without claiming it, into a journal in memory."""
+        journal, name = self._journal_and_id(verb, name)
+        rows, damage = _sound_rows(journal, name)
+        listed = journal.runs()
+        known = next(info for info in listed if info.run == name)
+        copy = MemoryJournal.of([known, *(info for info in listed if info.tree == known.tree)], rows)
+        run = self._open(known, rows, copy, waive=waive, verb=verb)
+        if damage:
+            run.control.sealed = f"its journal is damaged ({damage})"
+        return run
+
+    def _open(
+        self,
+        known: RunInfo,
+        rows: list[Row],
+        journal: Journal,
+        *,
+        strict: bool = False,
+        waive: Iterable[str] = (),
+        verb: str = "resume",
+    ) -> Run:
+        """Open a run at the end of its rows, for the verb "resume", "look" or "fork".
+
+        Raises `JournalDamaged`, `Diverged`.
+        """
+        spec = recorded.spec_of(rows, known.run)
         if spec is None:
             raise JournalDamaged(
                 f"run {known.run}: its first entry cannot be read, and the run cannot be opened without it"
             )
-        forks = (note.data.get("changes", {}) for note in rows if isinstance(note, Note) and _is_fork(note, known.run))
-        spec = spec | next(forks, {})
-        missing = [f"tool {tool!r}" for tool in spec["tools"] if self.tools.find(tool) is None]
-        kept = MemoryJournal.of(known, rows) if damage else journal
-        recorded = Guards.recorded(spec.get("guards", {}), rows, known.run)
-        guards = recorded.without(waive).with_(self.guards)
-        run = self.attach(spec, guards=guards, name=known.run, journal=kept)
-        run.tree_id, run.missing = known.tree, (*missing, *guards.missing)
-        run.state.unrecorded = guards.differences(recorded)
-        if damage:
-            run.control.sealed = f"its journal is damaged ({damage})"
-            journal.release(known.run)
+        to_look, is_copy = verb == "look", verb != "resume"
+        agent, restored = self._recorded(spec, rows, to_look=to_look)
+        before = Guards.recorded(spec.get("guards", {}), rows, known.run)
+        guards = before.without(waive).with_(self.guards)
+        given = {} if restored.missing or to_look else recorded.difference(spec, agent.spec_part(spec))
+        run = agent.attach({**spec, **given}, guards=guards, name=known.run, journal=journal, is_copy=is_copy)
+        run.tree_id = known.tree
+        if to_look:
+            dialect = recorded.last_dialect(spec, rows, known.run)
+            run.performer.dialect = dialects.get(dialect) if dialect else None
+        else:
+            run.missing = (*restored.missing, *map(_missing_guard, guards.missing))
+            run.state.unrecorded = guards.differences(before)
+            run.trace.opened_with = {**given, "author": "human"} if given else {}
         self._bring_back(run, rows, strict=strict)
         return run
+
+    def _recorded(self, spec: dict[str, Any], rows: list[Row], *, to_look: bool) -> tuple[Agent, recorded.Restored]:
+        """Return the agent that continues a recorded run: this one, or one with what was recorded."""
+        restored = recorded.restore(self, spec, rows, to_look=to_look)
+        try:
+            agent = self.using(**restored.changes) if restored.changes else self
+        except (AgentkitError, ValueError) as error:  # options that are valid one by one, but not together
+            restored.missing.append(Missing("", f"the recorded options ({error})"))
+            kept = {name: value for name, value in restored.changes.items() if name in ("model", "tools")}
+            agent = self.using(**kept, engine=Loop(recorded.absent))
+        if agent.engine is recorded.absent:
+            agent.engine_name = spec["engine"]
+        return agent, restored
+
+    def spec_part(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """Return what a run of a recorded spec records about this agent now."""
+        dialect = self.dialect.name if self.dialect else spec.get("dialect")
+        return {"model": name_of(self.model), "dialect": dialect, **recorded.about(self)}
 
     def _bring_back(self, run: Run, rows: list[Row], *, strict: bool) -> None:
         """Replay a run up to the end of its rows."""
@@ -327,14 +429,12 @@ class Agent(Displayed):
         except BaseException:
             run.control.lease.drop()
             raise
-        if diverged := trace.stepper.diverged:
-            engine = run.task["engine"].rpartition(":")[2]
-            run.state.hold = f"{diverged}, with the engine {engine!r}; the rest of the recording is in run.branches()"
         run.control.scheduler.count()
         run.control.scheduler.restore(rows)
         for gate in run.state.all_gates:
             if isinstance(gate, BudgetGate):
                 gate.restore(rows, run.id)
+        run.tell_difference()
         if run.status in ("done", "readonly") and not trace.unsaved.waiting:
             run.control.lease.drop()
 
@@ -388,9 +488,8 @@ def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:
         return damage.sound, str(damage)
 
 
-def _is_fork(note: Note, name: str) -> bool:
-    """Return whether this note says that the run started as a fork of another one."""
-    return note.run == name and note.kind == "head" and note.data["why"] == "fork"
+def _missing_guard(text: str) -> Missing:
+    return Missing("approve" if text.startswith("approve=") else "waive", text)
 
 
 def runs(journal: Any = "sqlite") -> list[Any]:

@@ -20,6 +20,11 @@ def with_lessons(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, "lessons": list(store.recall())} if isinstance(store, LessonStore) else dict(options)
 
 
+def has_store(options: Mapping[str, Any]) -> bool:
+    """Return whether the lessons of an engine come from a store."""
+    return isinstance(options.get("lessons"), LessonStore)
+
+
 def remember_lessons(run: Run, store: Any) -> None:
     """Store the reflections of a run when it ends, as they are after any edits."""
 

@@ -1,4 +1,4 @@
-"""Open runs that were exported."""
+"""Open runs that were exported, and look at runs without holding them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from agentkit import export
 from agentkit.agent.agent import Agent
 from agentkit.errors import UsageError
+from agentkit.journal.entries import RunInfo
 from agentkit.run.run import Run
 
 
@@ -23,6 +24,14 @@ def load(recording: Any, agent: Agent | None = None) -> Run:
     data = _data(recording)
     export.rows_of(data)
     return (agent or Agent("offline", journal="memory")).load(data)
+
+
+def look(name: str | Run | RunInfo, *, journal: Any = "sqlite") -> Run:
+    """Open a recorded run read-only, as it is now: nothing is written, and another process may be driving it.
+
+    Look again to see what it has done since. Raises `Unknown`. See `Agent.look`.
+    """
+    return Agent(journal=journal).look(name)
 
 
 def _data(recording: Any) -> Any:

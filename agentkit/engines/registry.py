@@ -299,7 +299,7 @@ def forecast(engine: Engine, options: Mapping[str, Any]) -> str:
 def check_recorded(engine: Engine, spec: Mapping[str, Any]) -> None:
     """Check that an engine has the options that a run was started with. Raises `UsageError` if not."""
     for name, value in spec["options"].items():
-        if name not in parameters(engine):
+        if name not in parameters(engine) and not takes_any(engine):
             raise UsageError(
                 f"the run was started with {name}={value!r}, but {engine.__name__} has no such option: resume it with "
                 f"the engine {spec['engine']}, or with another one that has this option"

@@ -37,7 +37,20 @@ _NOTE: dict[str, dict[str, Any]] = {
     "recall": {"id": str},
     "head": {"keep": int, "then": list[int], "why": str},
 }
-_FORK = {"options": dict[str, Any], "synthesize": int, "engine": str, "source": str, "source_digest": str}
+_CHANGED: dict[str, Any] = {
+    "options": dict[str, Any],
+    "synthesize": int,
+    "engine": str,
+    "source": str,
+    "source_digest": str,
+    "model": str,
+    "dialect": str | None,
+    "tools": dict[str, Any],
+    "agent": dict[str, Any],
+    "needs": list[str],
+    "guards": dict[str, Any],
+    "author": str,
+}
 
 
 def row_problem(row: Row, earlier: list[Row]) -> str:
@@ -86,6 +99,9 @@ def _begin_problem(spec: dict[str, Any]) -> str:
     for message in spec["task"]:
         if problem := type_problem(message_from_json(message), Message):
             return f"has a task with {problem}"
+    for name in _CHANGED.keys() & spec.keys():
+        if type_problem(spec[name], _CHANGED[name]):
+            return f"has no valid {name!r}"
     if problem := _output_problem(spec.get("output", _NO_OUTPUT)) or type_problem(spec.get("synthesize", 0), int):
         return f"has an output with {problem}"
     return "" if spec["task"] else "has an empty task"
@@ -105,14 +121,16 @@ def _note_problem(note: Note, earlier: list[Row]) -> str:
         return f"is a note of kind {note.kind!r} without a valid 'lost'"
     if note.kind == "head" and not all(_exists(row, earlier) for row in note.data["then"]):
         return "moves to entries that do not exist"
-    if note.kind == "head" and not _are_fork_changes(note.data.get("changes", {})):
+    if note.kind == "head" and not _are_changes(note.data.get("changes", {})):
         return "is a fork with changes that a fork cannot have"
+    if note.kind == "changed" and not _are_changes(note.data):
+        return "has changes that a run cannot have"
     return ""
 
 
-def _are_fork_changes(changes: Any) -> bool:
+def _are_changes(changes: Any) -> bool:
     return isinstance(changes, dict) and all(
-        name in _FORK and not type_problem(value, _FORK[name]) for name, value in changes.items()
+        name in _CHANGED and not type_problem(value, _CHANGED[name]) for name, value in changes.items()
     )
 
 

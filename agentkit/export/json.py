@@ -94,7 +94,8 @@ def _runs(run: RunLike, ids: set[str]) -> list[dict[str, Any]]:
     for info in journal.runs() if journal is not None else ():
         if info.tree == run.tree_id:
             runs[info.run] = {key: getattr(info, key) for key in _RUN_KEYS}
-    runs[run.id]["status"] = run.status
+    if not run.read_only:
+        runs[run.id]["status"] = run.status
     return secrets.mask_json(sorted(runs.values(), key=lambda info: (info["created"], info["run"])))
 
 

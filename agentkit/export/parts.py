@@ -144,6 +144,8 @@ def outlook(run: RunLike) -> Iterator[tuple[str, str]]:
     """Yield why a run does not continue, and its next steps, each as a label and a text."""
     if run.read_only:
         yield "Read-only", run.read_only
+        if run.trace.difference:
+            yield "Differs", run.trace.difference
     elif run.status != "done":
         for _, verdict in run.waiting:
             yield "Waiting", verdict.why

@@ -36,6 +36,8 @@ def run_text(run: RunLike) -> str:
         lines += [f"{number:>3} {first}", *(f"    {line}" for line in more)]
     if run.read_only:
         lines.append(f"  ! read-only: {run.read_only}")
+        if run.trace.difference:
+            lines.append(f"  ! {mask(run.trace.difference)}")
     elif run.status != "done":
         reasons = [verdict.why for _, verdict in run.waiting] or ([run.hold] if run.hold else [])
         if not reasons and run.state.error:

@@ -28,6 +28,7 @@ class Status(StrEnum):
     READONLY = "readonly"
     DONE = "done"
     RUNNING = "running"
+    DIVERGED = "diverged"
     WAITING = "waiting"
     FAILED = "failed"
     STOPPED = "stopped"

@@ -6,11 +6,13 @@ import contextlib
 import os
 import socket
 import sys
+import time
 import weakref
 from pathlib import Path
 
 from agentkit.errors import JournalError, JournalInUse
 
+_ATTEMPTS = 10
 _BYTE = 1 << 30  # on Windows a locked byte cannot be read, so lock one that comes after the text
 
 
@@ -26,7 +28,7 @@ class RunLock:
         while self._file is None:
             file = self._open()
             try:
-                _lock(file)
+                _lock_soon(file)
             except OSError as error:
                 holder = _read(file)
                 os.close(file)
@@ -72,11 +74,11 @@ class RunLock:
 def is_held(folder: Path, run: str) -> bool:
     """Return whether any process holds a run."""
     try:
-        file = os.open(folder / f"{run}.lock", os.O_RDWR)
+        file = os.open(folder / f"{run}.lock", os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)
     except OSError:
         return False
     try:
-        _lock(file)
+        _lock(file, shared=True)
     except OSError:
         return True
     finally:
@@ -84,7 +86,17 @@ def is_held(folder: Path, run: str) -> bool:
     return False
 
 
-def _lock(file: int) -> None:
+def _lock_soon(file: int) -> None:
+    """Lock a file; wait a moment for processes that only ask whether it is locked, because that locks it, too."""
+    for _ in range(_ATTEMPTS):
+        try:
+            return _lock(file)
+        except (BlockingIOError, PermissionError):
+            time.sleep(0.005)
+    _lock(file)
+
+
+def _lock(file: int, *, shared: bool = False) -> None:
     if sys.platform == "win32":
         import msvcrt
 
@@ -96,7 +108,7 @@ def _lock(file: int) -> None:
     else:
         import fcntl
 
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 def _still_there(file: int, path: Path) -> bool:
@@ -116,7 +128,10 @@ def _in_use(run: str, holder: str) -> str:
     if process == str(os.getpid()) and host == socket.gethostname():
         return f"this process ({process}) holds run {run} already; use that Run object, or close it first"
     holder = f"process {process or 'unknown'} on {host or 'this host'}"
-    return f"run {run} is held by {holder}; close it there first, or fork it here"
+    return (
+        f"run {run} is held by {holder}; close it there first; agentkit.look({run!r}) and "
+        f"agent.fork({run!r}) do not need it"
+    )
 
 
 _held: weakref.WeakSet[RunLock] = weakref.WeakSet()

@@ -33,11 +33,13 @@ class MemoryJournal:
         return f"MemoryJournal({len(self._infos)} runs)"
 
     @classmethod
-    def of(cls, info: RunInfo, rows: list[Row]) -> MemoryJournal:
-        """Return a journal that contains one run with these `rows`, and nothing else."""
+    def of(cls, infos: list[RunInfo], rows: list[Row]) -> MemoryJournal:
+        """Return a journal that contains one tree with these `rows`, and nothing else; the first run is held."""
         journal = cls()
-        journal.create(info)
-        held = journal._held[info.run]
+        journal.create(infos[0])
+        held = journal._held[infos[0].run]
+        for info in infos[1:]:
+            journal._infos.setdefault(info.run, replace(info))
         held.rows, held.numbers = list(rows), itertools.count(len(rows) + 1)
         for name in {row.run for row in rows}:
             journal._held[name] = held

@@ -40,8 +40,14 @@ ARGUMENTS = Argument(
 
 @command(Argument("id", metavar="ID", help="the id of the run, or the beginning of it"), MODEL, TOOLS, OUTPUT)
 def resume(session: Session, args: Args) -> Any:
-    """Open a recorded run where it left off, paused; read-only if tools that it needs are missing."""
+    """Open a recorded run where it left off, paused; read-only if something that it needs is missing."""
     return session.reopen(args)
+
+
+@command(Argument("id", metavar="ID", help="the id of the run, or the beginning of it"), OUTPUT)
+def look(session: Session, args: Args) -> Any:
+    """Open a recorded run read-only, as it is now; another process may be driving it."""
+    return session.reopen(args, to_look=True)
 
 
 @run_command(TIMES, Argument("--over", action="store_true", help="perform all pending steps, parallel calls at once"))
@@ -126,7 +132,11 @@ def fork(session: Session, run: Run, args: Args) -> Any:
         changes["model"] = namespace.model_of(args.model, session.names)
     if args.tools is not None:
         changes["tools"] = namespace.tools_of(args.tools, session.names)
-    other = session.adopt(run.fork(args.entry, **changes), variable)
+    if run.read_only:  # another process may hold it
+        other = session.opener(session.find_recorded(run.id), args.model, args.tools).fork(run, args.entry, **changes)
+    else:
+        other = run.fork(args.entry, **changes)
+    session.adopt(other, variable)
     session.notify(other.forecast)
     return other
 

@@ -37,7 +37,7 @@ def _arguments(session: Session, command: Command | None, before: list[str]) -> 
     if command is None:
         is_task = any(not word.startswith("-") for word in before[-1:]) and not _follows_option(before)
         return [] if is_task else list(COMMANDS)
-    if command.name == "resume":
+    if command.name in ("resume", "look"):
         from agentkit.agent.agent import runs
 
         return [info.run for info in runs(session.settings.journal)]

@@ -14,6 +14,7 @@ from IPython.utils.text import FullEvalFormatter
 from agentkit.engines import registry
 from agentkit.errors import Unknown
 from agentkit.models import resolve
+from agentkit.models.base import name_of
 from agentkit.tools import builtin
 from agentkit.tools.tool import Tool
 from agentkit.tools.toolbox import ToolBox
@@ -68,6 +69,17 @@ def engine_of(word: Any, names: Names) -> Any:
     """Return the engine that a word names: a known name, a variable that holds an engine, or `module:function`."""
     is_known = not isinstance(word, str) or word in registry.ENGINES or word not in names
     return word if is_known else names[word]
+
+
+def engines_in(names: Names) -> dict[str, Any]:
+    """Return the user's variables that hold an engine, by the import path under which a run records it."""
+    functions = [value for name, value in names.items() if inspect.isgeneratorfunction(value) and name[0] != "_"]
+    return {f"{function.__module__}:{function.__qualname__}": function for function in functions}
+
+
+def model_named(name: str, names: Names) -> Any:
+    """Return the user's model with this name, as a recorded run knows it; None if no variable holds one."""
+    return next((value for key, value in names.items() if is_model(key, value) and name_of(value) == name), None)
 
 
 def tools_of(text: str, names: Names) -> list[Any]:

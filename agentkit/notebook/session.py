@@ -18,7 +18,7 @@ from agentkit.engines import registry
 from agentkit.errors import JournalDamaged, Unknown
 from agentkit.journal import open_journal
 from agentkit.journal.entries import Entry, RunInfo
-from agentkit.models import resolve
+from agentkit.models.base import name_of
 from agentkit.notebook import display, namespace, shell
 from agentkit.run.run import Run
 
@@ -55,7 +55,10 @@ class Session:
     # -- finding runs ------------------------------------------------------------------------------------------------
 
     def find(self, name: str | None) -> Run:
-        """Return the run of a variable, or with an id that begins with `name`; without a name, the current run."""
+        """Return the run of a variable, or with an id that begins with `name`; without a name, the current run.
+
+        A recorded run that is not open here is opened to look at.
+        """
         if name is None:
             if self.current is None:
                 raise UsageError("there is no run yet: %agent TASK starts one, %agent resume ID opens a recorded one")
@@ -68,6 +71,9 @@ class Session:
             return matches[0]
         if matches:
             raise _ambiguous(name, [run.id for run in matches])
+        if any(info.run.startswith(name) for info in runs(self.settings.journal)):
+            info = self.find_recorded(name)
+            return self.opener(info).look(info)
         raise Unknown("run", name, [key for key, value in self.names.items() if isinstance(value, Run)])
 
     def adopt(self, run: Run, variable: str | None = None) -> Run:
@@ -140,21 +146,32 @@ class Session:
             limit = loop.options.get("max_iterations") or self.settings.iterations or None
         return engine if limit is None else Loop(loop.engine, **{**loop.options, "max_iterations": limit})
 
-    def reopen(self, args: argparse.Namespace) -> Run:
-        """Open a recorded run with its engine, and with the model and the tools that have the recorded names now."""
+    def reopen(self, args: argparse.Namespace, *, to_look: bool = False) -> Run:
+        """Open a recorded run, to continue it or only to look at it."""
         variable = namespace.check_variable(args.output) if args.output else None
-        open_runs = [run for id, run in self.live.items() if id.startswith(args.id)]
+        open_runs = [run for id, run in self.live.items() if id.startswith(args.id) and not run.read_only]
         if len(open_runs) == 1:
             return self.adopt(open_runs[0], variable)
         info = self.find_recorded(args.id)
-        if args.tools is None:
-            tools = namespace.find_tools(self._recorded_tools(info.run), self.names)
+        opener = self.opener(info, getattr(args, "model", None), getattr(args, "tools", None))
+        return self.adopt(opener.look(info) if to_look else opener.resume(info), variable)
+
+    def opener(self, info: RunInfo, model: str | None = None, tools: str | None = None) -> Agent:
+        """Return an agent for a recorded run: its engine, model and tools among the user's variables.
+
+        What is not found there is restored from the recording.
+        """
+        if tools is None:
+            found = namespace.find_tools(self._recorded_tools(info.run), self.names)
         else:
-            tools = namespace.tools_of(args.tools, self.names)
-        recorded_model = info.model if resolve.is_name(info.model) else None
-        model = namespace.model_of(args.model or recorded_model or self.settings.model, self.names)
-        agent = Agent(model, tools, engine=info.engine, journal=self.settings.journal)
-        return self.adopt(agent.resume(info.run), variable)
+            found = namespace.tools_of(tools, self.names)
+        engines, configured = namespace.engines_in(self.names), self.settings.model
+        named = namespace.model_of(model, self.names) if model else namespace.model_named(info.model, self.names)
+        if named is None and not isinstance(configured, str) and name_of(configured) == info.model:
+            named = configured
+        agent = Agent(named, found, engine=engines.get(info.engine, "react"), journal=self.settings.journal)
+        agent.given_loops |= engines
+        return agent
 
     def _recorded_tools(self, id: str) -> list[str]:
         """Return the names of the tools that a recorded run was started with."""

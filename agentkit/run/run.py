@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
@@ -54,6 +54,19 @@ SETTLE_TIMEOUT = 0.5
 """How long a wait whose time is up waits for the run to rest, in seconds; a listener that blocks may prevent that."""
 
 
+class Missing(NamedTuple):
+    """Something that a recorded run needs and that was not available when it was opened.
+
+    `option` is the argument of `Agent` that would bring it.
+    """
+
+    option: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class Maker(Protocol):
     """What a run needs from the agent that made it."""
 
@@ -88,7 +101,7 @@ class Run(Displayed):
         control: Control,
         *,
         tree_id: str = "",
-        missing: tuple[str, ...] = (),
+        missing: tuple[Missing, ...] = (),
     ) -> None:
         self.agent = agent
         self.task = task
@@ -107,7 +120,7 @@ class Run(Displayed):
 
     @property
     def status(self) -> Status:
-        """The status: readonly, done, running, waiting, failed, stopped or paused."""
+        """The status: readonly, diverged, done, running, waiting, failed, stopped or paused."""
         return Status.RUNNING if self.control.running else self.control.read(self._status_at_rest)
 
     def _status_at_rest(self) -> Status:
@@ -115,7 +128,9 @@ class Run(Displayed):
         state, trace = self.state, self.trace
         if self.read_only:
             return Status.READONLY
-        if trace.stepper.answer is not None and not trace.unsaved.waiting:
+        if trace.difference:
+            return Status.DIVERGED
+        if trace.answer is not None and not trace.unsaved.waiting:
             return Status.DONE
         if state.decisions and (waiting := state.waiting) and len(waiting) == len(trace.pending):
             return Status.WAITING
@@ -143,7 +158,7 @@ class Run(Displayed):
     @property
     def answer(self) -> str | None:
         """The final answer, once there is one."""
-        answer = self.control.read(lambda: self.trace.stepper.answer)
+        answer = self.control.read(lambda: self.trace.answer)
         return answer.text if answer else None
 
     @property
@@ -159,8 +174,13 @@ class Run(Displayed):
     @property
     def hold(self) -> str:
         """Why the run does not continue by itself, for example a breakpoint or an error; "" if nothing holds it."""
-        hold: str = self.control.read(lambda: self.state.hold)
+        hold: str = self.control.read(lambda: self.state.hold or self._difference())
         return hold
+
+    def _difference(self) -> str:
+        """Return how the engine differs from the recording, and what follows from that; "" if it does not."""
+        difference = self.trace.difference
+        return f"{difference}; continuing the run makes a branch, and keeps the recording" if difference else ""
 
     @property
     def forecast(self) -> str:
@@ -175,9 +195,10 @@ class Run(Displayed):
 
     def _result(self) -> Result:
         state, trace = self.state, self.trace
-        done = trace.stepper.answer
+        done = trace.answer
         error = error_line(state.error) if state.error else ""
-        reason = done.interrupted if done else state.interrupted or state.hold or error or "paused"
+        held = state.interrupted or state.hold or self._difference()
+        reason = done.interrupted if done else held or error or "paused"
         text = done.text if done else ""
         output, misfit = answer.result(self.task, text) if done else (None, None)
         return Result(
@@ -201,7 +222,17 @@ class Run(Displayed):
 
     @dialect.setter
     def dialect(self, name: str | None) -> None:
+        self._check_writable()
         self.performer.dialect = dialects.get(name) if name else None
+        self.task = {**self.task, "dialect": name or None}
+        self._record("changed", {"dialect": name or None, "author": "human"})
+
+    def _record(self, kind: str, data: dict[str, Any]) -> None:
+        """Record a change between two steps; also while another thread drives the run."""
+        trace, at = self.trace, time.time()
+        put = self.control.post(lambda: trace.unsaved.attempt(lambda: trace.note(kind, data, at=at)))
+        if put.done():
+            put.result()
 
     def where(self) -> list[FrameInfo]:
         """Return where the engine is: the function, file, line, source line and local variables of each frame."""
@@ -416,7 +447,7 @@ class Run(Displayed):
         return self._awaited().__await__()
 
     async def _awaited(self) -> Result:
-        if self.status in (Status.PAUSED, Status.STOPPED, Status.FAILED):
+        if self.status in (Status.PAUSED, Status.DIVERGED, Status.STOPPED, Status.FAILED):
             self.play()
         await self._at_rest(self.pause)
         return self.result
@@ -476,7 +507,8 @@ class Run(Displayed):
     def read_only(self) -> str:
         """Why nothing about this run can be changed; "" if it can."""
         if self.missing:
-            return f"it was opened without {', '.join(self.missing)}; resume it with an agent that has what is missing"
+            missing = ", ".join(map(str, self.missing))
+            return f"it was opened without {missing}; resume it with an agent that has what is missing, or fork it"
         return self.control.sealed
 
     def close(self) -> None:
@@ -576,17 +608,18 @@ class Run(Displayed):
         entry = None if at is None else self._entry(at)
         agent = self.agent.using(**changes) if changes else self.agent
         guards = self.state.guards.changed(changes)
-        changed = agent.changed(self.task, changes)
-        if (recorded := guards.to_json()) != self.task.get("guards", {}):
-            changed["guards"] = recorded
-        other: Run = agent.attach({**self.task, **changed}, parent=self, guards=guards)
+        spec = {**self.task, **agent.changed(self.task, changes), "guards": guards.to_json()}
+        begin = self.trace.line.entries[0].result
+        changed = {name: value for name, value in spec.items() if (value or None) != (begin.get(name) or None)}
+        other: Run = agent.attach(spec, parent=self, guards=guards)
+        other.missing = tuple(missing for missing in self.missing if missing.option not in changes)
         try:
             line = list(self.trace.line.entries) if entry is None else self.trace.until(entry)
-            other.trace.fork_from(self.trace, line, changed, time.time())
+            difference = other.trace.fork_from(self.trace, line, changed, time.time())
         except BaseException:
             other.discard()
             raise
-        other.expected = other._expected()
+        other.expected = other._expected() + (f" ({difference})" if difference else "")
         return other
 
     def _expected(self) -> str:
@@ -918,9 +951,15 @@ class Run(Displayed):
         def do() -> Any:
             result = change()
             self.control.scheduler.forget_hold()
+            self.tell_difference()
             return result
 
         return self.control.do(do)
+
+    def tell_difference(self) -> None:
+        """Tell the listeners that the engine differs from the recording, if it does."""
+        if difference := self._difference():
+            self.control.scheduler.listeners.tell("diverged", text=difference)
 
     def _save_status(self, doing: str) -> None:
         """Save the status for the list of runs, if it has changed."""

@@ -24,8 +24,10 @@ class Lease:
             return
         info = journal.claim(self.trace.run)
         self.held = True
-        if info.rows > self.trace.latest:
-            self.trace.reload(journal.rows(self.trace.run))
+        if info.rows > self.trace.latest:  # a fork writes to the same tree; only rows of this run move its line
+            rows = journal.rows(self.trace.run)
+            if any(row.run == self.trace.run and row.id > self.trace.latest for row in rows):
+                self.trace.reload(rows)
 
     def drop(self) -> None:
         """Release the run, so that it can be resumed elsewhere or deleted, and needs no open file."""

@@ -94,6 +94,12 @@ class Scheduler:
             self._record_guards()
         if trace.torn:
             self.mend()
+        try:
+            if trace.settle(time.time()):
+                self.settle()
+        except JournalError as error:
+            self._refused(error)
+            return False
         if trace.stepper.error:
             self.state.error = trace.stepper.error
         return trace.stepper.error is None

@@ -354,9 +354,13 @@ def is_at(pending: Pending, other: Any) -> bool:
     return (pending.path, pending.index) == (other.path, other.index) and is_same(pending.step, other)
 
 
+def step_at(located: Any) -> str:
+    """Return the kind, the role and the position of a pending step or an entry, in a few words."""
+    kind, role = getattr(located.step, "kind", None), getattr(located.step, "role", None)
+    return f"{kind} ({role}) at {located.path or 'the engine'} step {located.index}"
+
+
 def _difference(pending: Pending, entry: Any) -> str:
-    now, then = pending.step, entry.step
-    return (
-        f"the engine now asks for {now.kind} ({now.role}) at {pending.path or 'the engine'} step {pending.index}, but "
-        f"{getattr(then, 'kind', None)} ({getattr(then, 'role', None)}) was recorded there"
-    )
+    then = entry.step
+    recorded = f"{getattr(then, 'kind', None)} ({getattr(then, 'role', None)})"
+    return f"the engine now asks for {step_at(pending)}, but {recorded} was recorded there"

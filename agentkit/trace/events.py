@@ -24,7 +24,8 @@ KINDS = {
     "edited": "entry, of, author, reason",
     "injected": "id, text, to",
     "recalled": "id",
-    "moved": "keep, then, why",
+    "moved": 'keep, then, why, text (if why is "diverged": how the engine differs from the recording)',
+    "changed": "model, dialect, agent, needs (those that were changed), author",
     "error": "type, text, retry, lost (what calls without a result have used so far, by path, if anything)",
     "abandoned": "path, index, role, tags, name, id, model, may_have_run, why, lost (see error)",
     "warning": "text",
@@ -35,12 +36,13 @@ KINDS = {
     "completed": "answer, interrupted",
     "thinking": "path, index, role, tags",
     "model_chunk": "path, index, text, reasoning, again (why the chunks before it are no longer valid)",
+    "diverged": "text",
     "waiting": "why",
     "playing": "",
     "paused": "why",
     "resume_done": "",
 }
-"""Every kind of event, and the keys of its data; the last six are not stored.
+"""Every kind of event, and the keys of its data; the last seven are not stored.
 
 `role` and `tags` are what the engine says about the step ("plan", {"step": 3}): they show what belongs to a plan, an
 episode or a node of a tree, from "thinking" and "tool_call" at the beginning to "thought" and "tool_result".
@@ -66,6 +68,7 @@ _NOTES = {
     "inject": "injected",
     "recall": "recalled",
     "head": "moved",
+    "changed": "changed",
     "completed": "completed",
     "error": "error",
     "abandoned": "abandoned",

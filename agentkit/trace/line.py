@@ -12,9 +12,10 @@ import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from agentkit.core.steps import Step, Think
-from agentkit.journal.entries import Entry, Row
+from agentkit.journal.entries import Entry, Note, Row
 from agentkit.trace.ledger import Ledger, PastCall
 
 _SEGMENT = re.compile(r"\.\d+|\[(\d+)\.(\d+)(?:<([\d,]+))?\]")
@@ -58,15 +59,18 @@ def lanes_between(lane: str, within: str) -> Iterator[tuple[str, int]]:
 class Tree:
     """All entries that several runs share because one was forked from the other, and the lines through them.
 
-    `rows` contains everything that was recorded, if there is no journal.
+    `messages` contains the injected messages by their ids, and `ends` the answers that engines have returned, by the
+    ids of the entries on the line. `rows` contains everything that was recorded, if there is no journal.
     """
 
     def __init__(self) -> None:
         self.entries: dict[int, Entry] = {}
         self.rows: list[Row] = []
+        self.messages: dict[str, Note] = {}
         self.lines: dict[str, Line] = {}
         self.ledger = Ledger(self.slot)
         self.left: list[Line] = []
+        self.ends: dict[frozenset[int], dict[str, Any]] = {}
         self._order: dict[int, Order] = {}
         self._opened: dict[tuple[int, str], list[tuple[int, int]]] = {}
 

@@ -12,14 +12,14 @@ from typing import Any
 
 from agentkit.around.base import Around
 from agentkit.core import interrupts
-from agentkit.core.messages import Chat, Message, Reply
-from agentkit.core.secrets import mask_json
-from agentkit.core.steps import End, Engine, Step, Think, replace
-from agentkit.core.text import error_line
+from agentkit.core.messages import EMPTY, Chat, Message, Reply
+from agentkit.core.secrets import mask, mask_json
+from agentkit.core.steps import Answer, End, Engine, Step, Think, replace
+from agentkit.core.text import error_line, one_line
 from agentkit.errors import Diverged, JournalError, UsageError
 from agentkit.journal.entries import Entry, Journal, Note, Row
 from agentkit.stepper.frames import all_lanes
-from agentkit.stepper.stepper import Pending, Stepper
+from agentkit.stepper.stepper import Pending, Stepper, step_at
 from agentkit.trace.injections import Injections, added, interrupt
 from agentkit.trace.line import Line, Tree, has_drifted, is_beside
 from agentkit.trace.unsaved import Unsaved
@@ -45,7 +45,8 @@ class Move:
 class Position:
     """The position of a run in its tree, found by following its rows.
 
-    `begun` contains the calls that have begun and have no result.
+    `begun` contains the calls that have begun and have no result. `end` is what was recorded when the engine returned
+    its answer at the end of this line: the `answer`, and why it was `interrupted`; None if it did not.
     """
 
     def __init__(self, run: str, tree: Tree) -> None:
@@ -60,9 +61,10 @@ class Position:
         self.begun: dict[tuple[int, str, int], Note] = {}
         self.done: list[Move] = []
         self.undone: list[Move] = []
+        self.end: dict[str, Any] | None = None
 
-    def take(self, row: Row, others: Iterable[Position] = ()) -> None:
-        """Follow a row of this run; `others` are the positions of other runs, whose messages a fork may inherit."""
+    def take(self, row: Row) -> None:
+        """Follow a row of this run."""
         if isinstance(row, Entry):
             if not row.original:  # an edited entry is put on the line by the move after it
                 self.line.append(row)
@@ -72,19 +74,28 @@ class Position:
         data, notes = row.data, self.injections.notes
         if row.kind == "call":
             self.begun[data["parent"], data["path"], data["index"]] = row
+        elif row.kind == "completed":
+            self.end_with(data)
         elif row.kind == "inject":
-            notes[data["id"]] = row
+            notes[data["id"]] = self.tree.messages[data["id"]] = row
         elif row.kind == "recall":
             notes.pop(data["id"], None)
         elif row.kind == "head":
-            known = {key: note for other in others for key, note in other.injections.notes.items()}
+            known = self.tree.messages  # the other run may have recalled a message in the meantime
             notes.update({key: known[key] for key in data.get("inherits", ()) if key in known})
             self.go_over(data["keep"], data["then"], data["why"])
+
+    def end_with(self, data: dict[str, Any]) -> None:
+        """Remember the answer that the engine returned at the end of this line."""
+        self.end = self.tree.ends[frozenset(self.line.ids)] = data
 
     def go_over(self, keep: int, then: list[int], why: str) -> None:
         """Move to another line that has the same first `keep` entries."""
         before, added = self.line, [self.tree.entries[number] for number in then]
+        if self.end is not None:  # a parallel step may have been recorded since
+            self.tree.ends[frozenset(before.ids)] = self.end
         self.line = self.tree.lines[self.run] = Line(self.tree, [*before.entries[:keep], *added])
+        self.end = self.tree.ends.get(frozenset(self.line.ids)) if self.tree.ends else None
         move = Move(keep, before.entries[keep:], added)
         if move.dropped:
             self.tree.leave(before)
@@ -109,7 +120,10 @@ class Trace(Position):
 
     A fork shares the `tree` of the run that it was forked from. `unsaved` contains the rows that the journal has
     refused so far. `torn` is true if the engine was interrupted in its own code and must be rebuilt before it is used
-    again. Two threads must not use a trace at the same time: use it only while holding the run's lock.
+    again. `difference` says how the engine differs from the recording, if it does: the line then stays as it was
+    recorded, and the engine waits where they begin to differ. `opened_with` is what differs from the recorded options;
+    both are recorded when the run continues, see `settle`. Two threads must not use a trace at the same time: use it
+    only while holding the run's lock.
     """
 
     def __init__(
@@ -126,6 +140,9 @@ class Trace(Position):
         self.unsaved = Unsaved()
         self.torn = False
         self.latest = 0
+        self.difference = ""
+        self.opened_with: dict[str, Any] = {}
+        self._followed: Line | None = None
         self.on_row: Callable[[Row], None] | None = None
         self._begin, self._arounds = begin, arounds
         self._append: Callable[..., int] = journal.append if journal is not None else self._number
@@ -148,9 +165,17 @@ class Trace(Position):
         """Whether there is an undo to revert."""
         return bool(self.undone)
 
+    @property
+    def answer(self) -> Answer | None:
+        """The answer that the engine has returned; if it differs from the recording, the recorded one."""
+        if not self.difference:
+            return self.stepper.answer
+        return None if self.end is None else Answer(self.end["answer"], EMPTY, self.end.get("interrupted", ""))
+
     def place(self, pending: Pending) -> tuple[int, str, int]:
         """Return the position of a pending step in the tree; it stays the same when earlier entries are edited."""
-        return self.tree.slot(self.line.tip(pending.lane.path)), pending.path, pending.index
+        line = self._followed or self.line
+        return self.tree.slot(line.tip(pending.lane.path)), pending.path, pending.index
 
     def uncertain(self, pending: Pending) -> Note | None:
         """Return the record of a call that began here but never ended, and so may have run; None if there is none."""
@@ -192,6 +217,7 @@ class Trace(Position):
 
         Raises `JournalError`; then nothing has changed, and it can be tried again.
         """
+        self.settle(entry.started)
         step, lane = pending.step, pending.lane.path
         if performed is not step:
             entry.performed = entry.performed or performed
@@ -231,6 +257,8 @@ class Trace(Position):
         """Record something that is not a step. Raises `JournalError`; then nothing has changed."""
         note = Note(kind, data, at, self.run)
         self._write(note, sync=sync)
+        if kind == "completed":
+            self.end_with(data)
         if self.on_row is not None:
             self.on_row(note)
         return note
@@ -249,6 +277,7 @@ class Trace(Position):
 
     def inject(self, key: str, text: str, to: str = "", at: float = 0.0) -> None:
         """Anchor a message at the end of a lane; the next Think with `hears` gets it. `key` names it, for `recall`."""
+        self.settle(at)
         is_split = any(lane.path == to and lane.batch for lane in all_lanes(self.stepper.root))
         anchor = self.line.tip(to) if is_split else self.line.last(to)
         data = {"id": key, "text": text, "to": to, "anchor": anchor}
@@ -323,11 +352,17 @@ class Trace(Position):
         self._record_move(entries, why, at, more)
         self.rebuild()
 
-    def fork_from(self, source: Trace, entries: list[Entry], changes: Mapping[str, Any], at: float = 0.0) -> None:
-        """Start at a position of another run of the same tree, and inherit its messages that no model has seen."""
+    def fork_from(self, source: Trace, entries: list[Entry], changes: Mapping[str, Any], at: float = 0.0) -> str:
+        """Start at a position of another run of the same tree, and inherit its messages that no model has seen.
+
+        Return how the engine differs from the recording up to there, if it does; the fork then starts where it differs.
+        """
         inherited = {note.data["id"]: note for note in source.injections.live(Line(self.tree, entries))}
         self.injections.notes.update(inherited)
         self.move(entries, "fork", at=at, inherits=list(inherited), changes=dict(changes))
+        difference = self.difference
+        self.settle(at)
+        return difference
 
     def _record_move(self, entries: list[Entry], why: str, at: float, more: dict[str, Any]) -> None:
         line = Line(self.tree, entries).entries
@@ -341,22 +376,66 @@ class Trace(Position):
     def rebuild(self, *, strict: bool = False) -> None:
         """Start the engine again and send it the recorded results on the line.
 
-        If the engine asks for something else, the line ends there, and the rest stays in the tree as a branch. With
-        `strict`, `Diverged` is raised instead, and nothing is changed.
+        If the engine asks for something else, `difference` says so. With `strict`, `Diverged` is raised instead, and
+        nothing is changed.
         """
         self.torn = True
         stepper, done = interrupts.run_engine(self._replay)
-        if stepper.diverged and strict:
-            raise Diverged(stepper.diverged)
-        before, self.stepper, self.torn = self.stepper, stepper, False
-        self.injections.heard.clear()
-        for pending, entry in done:
-            self.proposed[entry.id] = pending.step
-            if self.injections.notes:
-                self.injections.hear(entry.result)
-        if stepper.diverged:
-            self.unsaved.attempt(lambda: self._diverge({entry.id for _, entry in done}, stepper.diverged))
+        followed = {entry.id for _, entry in done}
+        difference = self._compare(stepper, followed)
+        if difference and strict:
+            raise Diverged(difference)
+        before, self.stepper, self.torn, self.difference = self.stepper, stepper, False, difference
+        self._followed = None
+        if difference:
+            entries = (entry for entry in self.line if entry.kind == "begin" or entry.id in followed)
+            self._followed = Line(self.tree, entries)
+        self.proposed.update((entry.id, pending.step) for pending, entry in done)
+        self._hear()
         interrupts.run_engine(before.close)
+
+    def settle(self, at: float = 0.0) -> bool:
+        """Record that the run continues differently from the recording, and return whether it does.
+
+        The entries that the engine does not follow leave the line, and stay in the tree as a branch. Raises
+        `JournalError`; then nothing has changed.
+        """
+        if self.opened_with:
+            self.note("changed", self.opened_with, at=at)
+            self.opened_with = {}
+        if self._followed is None:
+            return False
+        self._record_move(self._followed.entries, "diverged", at, {"text": self.difference})
+        self._followed, self.difference = None, ""
+        self._hear()
+        return True
+
+    def _hear(self) -> None:
+        """Find out which injected messages a model has seen on the line."""
+        self.injections.heard.clear()
+        for entry in self.line if self.injections.notes else ():
+            self.injections.hear(entry.result)
+
+    def _compare(self, stepper: Stepper, followed: set[int]) -> str:
+        """Return how a replayed engine differs from the recorded line, or ""."""
+        if stepper.diverged:
+            return stepper.diverged
+        if any(entry.kind == "end" for entry in self.line):  # it also ends parallel lanes, whose results are ignored
+            return ""
+        left = next((entry for entry in self.line if entry.kind != "begin" and entry.id not in followed), None)
+        if self.end is not None and stepper.answer is not None:
+            now, then = mask(stepper.answer.text), mask(self.end["answer"])
+            difference = f"the engine now answers {one_line(now)!r}, but {one_line(then)!r} was recorded"
+            return difference if now != then else ""
+        if left is None and self.end is None:
+            return ""
+        if stepper.error:
+            now = f"the engine now fails ({mask(error_line(stepper.error))})"
+        elif stepper.answer is not None:
+            now = "the engine now ends"
+        else:
+            now = f"the engine now asks for {', '.join(map(step_at, stepper.pending)) or 'nothing'}"
+        return f"{now}, but {step_at(left) if left is not None else 'the end'} was recorded there"
 
     def _replay(self) -> tuple[Stepper, list[tuple[Pending, Entry]]]:
         stepper = self._new_stepper()
@@ -365,10 +444,6 @@ class Trace(Position):
 
     def _new_stepper(self) -> Stepper:
         return Stepper(self._begin(None), self._arounds, begin_again=self._begin, pressed=interrupts.pressed)
-
-    def _diverge(self, done: set[int], why: str) -> None:
-        entries = [entry for entry in self.line if entry.kind == "begin" or entry.id in done]
-        self._record_move(entries, "diverged", 0.0, {"text": why})
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -382,7 +457,7 @@ class Trace(Position):
             self.tree.ledger.take(row)
             if row.run not in positions:
                 positions[row.run] = Position(row.run, self.tree)
-            positions[row.run].take(row, positions.values())
+            positions[row.run].take(row)
 
     def reload(self, rows: Iterable[Row]) -> None:
         """Read all rows again, because another process has continued this run."""

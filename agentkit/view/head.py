@@ -39,11 +39,11 @@ def head(run: Run, siblings: Siblings, variable: str = "") -> Data:
         "model": name_of(run.performer.model),
         "dialect": run.dialect,
         "status": status,
-        "hold": mask(run.hold) if run.answer is None else "",
+        "hold": mask(run.hold) if run.answer is None or trace.difference else "",
         "error": _error_data(state.error),
         "read_only": run.read_only,
         "answer": run.answer,
-        "pending": [_pending_data(run, pending, status) for pending in run.pending],
+        "pending": [_pending_data(run, pending, status) for pending in _pending_steps(run)],
         "where": [_frame_data(frame) for frame in run.where()],
         "usage": cards.usage_data(run.usage),
         "model_calls": state.spent.model_calls,
@@ -75,6 +75,13 @@ def _forecast(run: Run, status: str) -> str:
     if status == "done":
         return _answer_outside_trace(run)
     return run.forecast if _has_not_begun(run) else still_performed(run.state)
+
+
+def _pending_steps(run: Run) -> list[Pending]:
+    """Return the pending steps; those of an engine that differs from the recording do not belong to a run that nobody
+    can continue.
+    """
+    return [] if run.read_only and run.trace.difference else run.pending
 
 
 def _has_not_begun(run: Run) -> bool:

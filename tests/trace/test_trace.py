@@ -203,6 +203,10 @@ def test_another_engine_keeps_the_matching_entries_and_leaves_the_rest_as_a_bran
     with pytest.raises(Diverged, match="answer"):
         second.rebuild(strict=True)
     second.rebuild()
+    assert "the engine now asks for think (answer)" in second.difference
+    assert [entry.kind for entry in second.line] == ["begin", "think", "act", "act", "think"]
+    rows = len(journal.kept)
+    assert second.settle() and second.difference == "" and len(journal.kept) == rows + 1
     assert second.pending[0].step.role == "answer"
     assert [entry.kind for entry in second.line] == ["begin", "think", "act", "act"]
 

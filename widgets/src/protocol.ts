@@ -32,6 +32,7 @@ export type Status =
   | "pausing"
   | "stopping"
   | "paused"
+  | "diverged"
   | "waiting"
   | "failed"
   | "stopped"

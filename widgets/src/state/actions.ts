@@ -28,7 +28,7 @@ export function runCommand(action: Action): Command | undefined {
 export function isEnabled(store: Store, action: Action): boolean {
   const { head, connectionState, ready } = store;
   if (!ready || connectionState === "lost") return false;
-  const canContinue = head.pending.length > 0 && ["paused", "failed", "stopped"].includes(head.status);
+  const canContinue = head.pending.length > 0 && ["paused", "diverged", "failed", "stopped"].includes(head.status);
   switch (action) {
     case "step":
     case "play":

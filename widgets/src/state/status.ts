@@ -25,6 +25,11 @@ const STATUSES: { [status in Status]: StatusText } = {
   },
   stopping: { label: "stopping…", tone: "active", description: "Cancelling the calls in progress." },
   paused: { label: "paused", tone: "idle", description: "Click Step or Run to continue." },
+  diverged: {
+    label: "differs",
+    tone: "attention",
+    description: "The engine does something else than was recorded. Step or Run makes a branch; the recording stays.",
+  },
   waiting: { label: "waiting for you", tone: "attention", description: "The run needs your decision or answer." },
   failed: { label: "failed", tone: "error", description: "A step raised an error. Retry it, or edit an entry." },
   stopped: { label: "stopped", tone: "idle", description: "Click Step or Run to continue from here." },
