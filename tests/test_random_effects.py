@@ -37,6 +37,9 @@ class World:
 
     def __init__(self) -> None:
         self.paid: list[int] = []
+        self.lock = threading.Lock()
+        self.flying: dict[tuple[str, Any], int] = {}
+        self.started: dict[tuple[str, Any], Any] = {}
         self.places: dict[int, list[tuple[int, str, int]]] = {}
         self.approved: Counter[Key] = Counter()
         self.wrong: list[str] = []
@@ -44,16 +47,37 @@ class World:
         self.gate: threading.Event | None = None
         self.out = threading.Event()
 
+    def is_mine(self, run: Run, flight: Any, amount: int) -> bool:
+        """Return whether a step that is being performed is a payment of this amount which has no serial number yet."""
+        if type(flight.step) is not Act or flight.step.call.arguments != {"amount": amount}:
+            return False
+        return self.started.get((run.id, flight.place)) is not flight
+
     def pay(self, amount: int) -> str:
+        with self.lock:
+            serial = self.count(amount)
+        if (gate := self.gate) is not None:
+            self.out.set()
+            gate.wait(30)
+        return f"paid {amount} #{serial}"
+
+    def count(self, amount: int) -> int:
         serial, run = len(self.paid) + 1, self.paying
         assert run is not None
         entries = run.trace.line.entries
         on_line = {int(number) for entry in entries for number in re.findall(r"#(\d+)", _text(entry))}
         written = {(run.trace.tree.slot(entry.parent), entry.path, entry.index) for entry in entries}
         on_line |= {number for number, places in self.places.items() if not written.isdisjoint(places)}
-        beside = len(run.state.in_flight) - 1  # payments of parallel lanes, which are recorded when they have come back
+        flights = list(run.state.in_flight.values())
+        out = {
+            self.flying.get((run.id, flight.place)) for flight in flights
+        }  # those of parallel lanes, not recorded yet
+        own = next(flight.place for flight in flights if self.is_mine(run, flight, amount))
+        out.discard(self.flying.get((run.id, own)))
+        self.flying[run.id, own] = serial
+        self.started[run.id, own] = next(flight for flight in flights if flight.place == own)
         key = run.id, canonical({"amount": amount})
-        if not {*self.paid[: len(self.paid) - beside]} <= on_line:
+        if not {*self.paid} <= on_line | out:
             if self.approved[key]:
                 self.approved[key] -= 1
             else:
@@ -61,11 +85,9 @@ class World:
                     f"pay({amount}) in {run.id}: {self.paid} were paid, {sorted(on_line)} are on the line"
                 )
         self.paid.append(serial)
-        if (gate := self.gate) is not None:
-            self.places[serial] = [flight.place for flight in run.state.in_flight.values()]
-            self.out.set()
-            gate.wait(30)
-        return f"paid {amount} #{serial}"
+        if self.gate is not None:
+            self.places[serial] = [own]
+        return serial
 
 
 def _text(entry: Any) -> str:

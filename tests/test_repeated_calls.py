@@ -459,3 +459,38 @@ def test_a_run_where_nobody_is_there_tells_the_model_that_a_call_may_have_run() 
     release.set()
     assert result.answer == "done" and DONE == ["wire"]
     assert "may have run: its result is not known" in result.run[4].result.text
+
+
+# -- several objects and processes -------------------------------------------------------------------------------------
+
+
+def test_a_fork_that_was_opened_again_knows_what_the_run_has_done_since(tmp_path: Path) -> None:
+    run = start(call("pay", amount=5), "done", journal=tmp_path / "runs.db")
+    next(run)
+    fork = run.fork()
+    again = Agent(Scripted(["again"], abilities=Abilities(tools=True)), TOOLS, journal=tmp_path / "runs.db")
+    fork = again.resume(fork.id)
+    assert run.drive().answer == "done"
+    fork.drive()
+    assert fork.status == "waiting" and DONE == ["pay 5"]
+    assert fork.reuse().result.text == "paid 5"
+
+
+def test_forks_that_reach_a_call_at_the_same_moment_make_it_once() -> None:
+    for _ in range(20):
+        DONE.clear()
+        together = threading.Barrier(2)
+
+        def model(request: Any, together: threading.Barrier = together) -> Reply:
+            if any(message.role == "tool" for message in request.chat):
+                return Reply("done")
+            together.wait(10)
+            return call("pay", amount=5)
+
+        run = Agent(model, [pay], journal="memory", dialect="native").start("q", paused=True)
+        fork = run.fork()
+        run.play()
+        fork.play()
+        run.wait()
+        fork.wait()
+        assert DONE == ["pay 5"] and sorted([run.status, fork.status]) == ["done", "waiting"]

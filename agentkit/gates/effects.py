@@ -30,7 +30,11 @@ def repeated(pending: Pending, state: State) -> Verdict | None:
     assert type(pending.step) is Act
     call = pending.step.call
     policy = "allow" if call.problem else state.policy(call.name)
-    if policy == "allow" or (past := repeated_call(pending, state)) is None:
+    if policy == "allow":
+        return None
+    state.trace.read_news()
+    state.compared = state.trace.calls_of_others
+    if (past := repeated_call(pending, state)) is None:
         return None
     why = past.text(state.trace.run)
     if policy == "reuse":

@@ -102,8 +102,9 @@ class State:
     stopped. `decisions` are stored by the position of a step, so that they survive an edit of earlier steps.
     `guards` may only be changed by `guard`; `unrecorded` are the names of those that differ from what is recorded.
     `gates` are those of `all_gates` that have something to check, by the kind of step. `elsewhere` are the ledgers of
-    the other runs of a comparison. `in_flight` are the steps that are being performed, `starting` those that are about
-    to start. `pace` is the time between two steps while the run plays, in seconds.
+    the other runs of a comparison, and `compared` is how many calls of other runs of the tree were compared with the
+    last call. `in_flight` are the steps that are being performed, `starting` those that are about to start. `pace` is
+    the time between two steps while the run plays, in seconds.
     """
 
     def __init__(
@@ -119,6 +120,7 @@ class State:
         self.arm()
         self.decisions: dict[tuple[int, str, int], Decision] = {}
         self.elsewhere: tuple[Ledger, ...] = ()
+        self.compared = 0
         self.in_flight: dict[Pending, Any] = {}
         self.starting: list[Pending] = []
         self.hold = ""

@@ -111,6 +111,9 @@ class Journal(Protocol):
         Raises `Fenced` if another process took the run over, `JournalError` if the row cannot be written.
         """
 
+    def count(self, run: str) -> int:
+        """Return the number of rows of the run's tree; it is asked before each call of an irreversible tool."""
+
     def rows(self, run: str) -> list[Row]:
         """Return all rows of the run's tree, oldest first. Raises `Unknown`, `JournalDamaged`, `JournalTooNew`."""
 

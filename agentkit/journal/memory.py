@@ -76,6 +76,10 @@ class MemoryJournal:
         tree.rows.append(row)
         return number
 
+    def count(self, run: str) -> int:
+        """Return the number of rows of the run's tree. Raises `Unknown`."""
+        return len(self._trees[self._info(run).tree].rows)
+
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`."""
         rows = sorted(

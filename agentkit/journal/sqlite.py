@@ -153,6 +153,12 @@ class SqliteJournal:
             row.id = number + 1
             return row.id
 
+    def count(self, run: str) -> int:
+        """Return the number of rows of the run's tree. Raises `Unknown`."""
+        with self._using() as db:
+            claim = self._claims.get(run)
+            return last(db, claim.tree if claim is not None else self._tree(db, run))[0]
+
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
         with self._using() as db:

@@ -159,15 +159,17 @@ class Control:
         """Perform one step; the lock is held, except while a model or a tool is running."""
         scheduler, state = self.scheduler, self.state
         state.error = None
-        due = scheduler.due(stepping=True)
-        if not due:
-            return None
-        state.hold = ""
-        if scheduler.is_conclusion(due[0]):
-            return scheduler.conclude(due[0])
-        flight = scheduler.begin(due[0])
-        if flight is None:
-            return None
+        flight = None
+        while flight is None:
+            due = scheduler.due(stepping=True)
+            if not due:
+                return None
+            state.hold = ""
+            if scheduler.is_conclusion(due[0]):
+                return scheduler.conclude(due[0])
+            flight = scheduler.begin(due[0])
+            if flight is None and state.hold:
+                return None
         self._release()
         try:
             outcome = scheduler.performer.perform(flight, scheduler.listeners)

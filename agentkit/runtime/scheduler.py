@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -30,6 +31,9 @@ from agentkit.tools import observations
 from agentkit.trace.events import place
 from agentkit.trace.ledger import PastCall
 from agentkit.trace.trace import Trace
+
+_BEGINNING = threading.Lock()
+"""Held while a call that cannot be repeated begins: two forks that ask for the same call do not begin it at once."""
 
 
 class Scheduler:
@@ -131,12 +135,16 @@ class Scheduler:
             self.settle()
 
     def begin(self, pending: Pending) -> InFlight | None:
-        """Begin a step: from now on it may have its effect. If the journal refuses this, the run is held instead."""
+        """Begin a step: from now on it may have its effect.
+
+        Return None if the journal refuses this, which holds the run, or if the gates have to be asked again.
+        """
         trace, state, step = self.trace, self.state, pending.step
         now = time.time()
         if type(step) is Act:
             try:
-                self._begin_call(pending, now)
+                if not self._begin_call(pending, now):
+                    return None
             except JournalError as error:
                 self._refused(error)
                 return None
@@ -155,14 +163,23 @@ class Scheduler:
         state.in_flight[pending] = flight
         return flight
 
-    def _begin_call(self, pending: Pending, now: float) -> None:
-        """Record that a call begins; a pure call needs no record, unless the journal is durable."""
+    def _begin_call(self, pending: Pending, now: float) -> bool:
+        """Record that a call begins; a pure call needs no record, unless the journal is durable.
+
+        Return false if another run of the tree has done something since the gates were asked: they are asked again.
+        """
         effect = self.state.effect(pending)
-        if effect != "pure" or (self.trace.journal is not None and self.trace.journal.durable):
+        if self.state.policy(pending.step.call.name) != "allow":  # type: ignore[union-attr]
+            with _BEGINNING:
+                if self.trace.has_news or self.trace.calls_of_others != self.state.compared:
+                    return False
+                self.trace.begin_call(pending, effect, now)
+        elif effect != "pure" or (self.trace.journal is not None and self.trace.journal.durable):
             self.trace.begin_call(pending, effect, now)
         elif self.listeners:
             call = pending.step.call  # type: ignore[union-attr]
             self.listeners.tell("tool_call", **place(pending), name=call.name, id=call.id)
+        return True
 
     # -- ending --------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ undo takes nothing out of it, a fork shares it, and a run that is opened again h
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
@@ -106,10 +107,14 @@ class PastCall:
 
 
 class Ledger:
-    """The calls of a tree that have begun, in the order of their rows; calls of tools that are pure are left out."""
+    """The calls of a tree that have begun, in the order of their rows; calls of tools that are pure are left out.
+
+    `counts` is the number of calls of each run.
+    """
 
     def __init__(self, slot: Callable[[int], int]) -> None:
         self.calls: list[PastCall] = []
+        self.counts: Counter[str] = Counter()
         self._slot = slot
         self._by_row: dict[int, PastCall] = {}
         self._open: dict[Place, PastCall] = {}
@@ -121,6 +126,7 @@ class Ledger:
                 past = self._by_row[row.id] = PastCall(row)
                 self._open[past.place] = past
                 self.calls.append(past)
+                self.counts[row.run] += 1
         elif row.repeats:
             if (repeated := self._by_row.get(row.repeats)) is not None:
                 _add(repeated, row)

@@ -69,6 +69,7 @@ class Tree:
         self.messages: dict[str, Note] = {}
         self.lines: dict[str, Line] = {}
         self.ledger = Ledger(self.slot)
+        self.seen: set[int] = set()
         self.left: list[Line] = []
         self.ends: dict[frozenset[int], dict[str, Any]] = {}
         self._order: dict[int, Order] = {}
@@ -95,7 +96,10 @@ class Tree:
 
         If lanes of the `All` were kept when the line was left, they are still on the line, and it is the same `All`.
         """
-        line, known = self.lines[entry.run], self._opened.setdefault((self.slot(entry.parent), path), [])
+        line, known = (
+            self.lines.get(entry.run) or Line(self),
+            self._opened.setdefault((self.slot(entry.parent), path), []),
+        )
         number = next((number for first, number in reversed(known) if first in line.slots), entry.id)
         known.append((entry.id, number))
         return number

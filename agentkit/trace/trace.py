@@ -454,10 +454,31 @@ class Trace(Position):
             self.latest = max(self.latest, row.id)
             if isinstance(row, Entry):
                 self.tree.add(row)
-            self.tree.ledger.take(row)
+            self._see(row)
             if row.run not in positions:
                 positions[row.run] = Position(row.run, self.tree)
             positions[row.run].take(row)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the journal has rows of other runs of the tree that were not read yet."""
+        return self.journal is not None and self.journal.count(self.run) != len(self.tree.seen)
+
+    @property
+    def calls_of_others(self) -> int:
+        """The number of calls in the ledger that other runs have made."""
+        ledger = self.tree.ledger
+        return len(ledger.calls) - ledger.counts[self.run]
+
+    def read_news(self) -> None:
+        """Read what other runs of the tree have done, in other processes or through other objects, into the ledger."""
+        if self.has_news:
+            assert self.journal is not None
+            for row in self.journal.rows(self.run):
+                if row.id not in self.tree.seen:
+                    if isinstance(row, Entry):
+                        self.tree.add(row)
+                    self._see(row)
 
     def reload(self, rows: Iterable[Row]) -> None:
         """Read all rows again, because another process has continued this run."""
@@ -477,7 +498,11 @@ class Trace(Position):
             raise
         except Exception as error:
             raise JournalError(f"the journal could not write a row: {error_line(error)}") from error
+        self._see(row)
+
+    def _see(self, row: Row) -> None:
         self.tree.ledger.take(row)
+        self.tree.seen.add(row.id)
 
     def _number(self, row: Row, *, sync: bool = True) -> int:
         """Store and number a row if there is no journal, and return its number."""
