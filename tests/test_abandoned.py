@@ -435,7 +435,11 @@ def test_a_call_that_was_given_up_just_before_it_would_begin_is_not_made_and_doe
     model.is_slow = True
     start_and_leave(run, door)
     assert run.usage.calls == 0 and abandoned(run) == []
+    left = [thread for thread in threading.enumerate() if thread.name == "agentkit-run"]
     door.opened.set()
+    for thread in left:
+        thread.join(5)
+    assert model.calls == 0
     assert run.drive(60).answer == "done" and model.calls == 1 and run.usage.calls == 1
 
 
