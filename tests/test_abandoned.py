@@ -18,7 +18,7 @@ from agentkit.core.steps import Act, Answer, Scope, Think, timed
 from agentkit.errors import ModelError
 from agentkit.journal.entries import Entry, Note
 from agentkit.models import Scripted
-from agentkit.models.base import Chunk
+from agentkit.models.base import Abilities, Chunk
 from agentkit.run.run import Result
 
 MAY_HAVE_RUN = "it may have run, and may still take effect."
@@ -412,6 +412,35 @@ def test_if_nothing_was_reported_the_input_of_a_call_that_was_left_is_estimated(
     run = thinking(door).start("four words, about: " + "x" * 400, paused=True)
     start_and_leave(run, door)
     assert 100 <= run.usage.input <= 120 and run.usage.output == 0
+
+
+def test_a_call_that_was_given_up_just_before_it_would_begin_is_not_made_and_does_not_count(door: Door) -> None:
+    class Model:
+        name = "slow to say what it can do"
+        calls = 0
+        is_slow = False
+
+        @property
+        def abilities(self) -> Abilities:
+            if self.is_slow:
+                door.wait()
+            return Abilities()
+
+        def __call__(self, request: Any) -> str:
+            self.calls += 1
+            return "done"
+
+    model = Model()
+    run = Agent(model, journal="memory").start("q", paused=True)
+    model.is_slow = True
+    start_and_leave(run, door)
+    assert run.usage.calls == 0 and abandoned(run) == []
+    left = [thread for thread in threading.enumerate() if thread.name == "agentkit-run"]
+    door.opened.set()
+    for thread in left:
+        thread.join(5)
+    assert model.calls == 0
+    assert run.drive(60).answer == "done" and model.calls == 1 and run.usage.calls == 1
 
 
 def test_an_async_model_call_that_was_cancelled_counts() -> None:

@@ -149,3 +149,22 @@ def test_a_question_that_nobody_answers_is_reported_too(caplog: pytest.LogCaptur
     assert result.answer == "There is nobody here to answer." and result.run[1].author == "nobody"
     assert result.denied == ("Which one?: nobody was there to answer",)
     assert warnings(result) == ["nobody was there to answer the question 'Which one?'"] and len(caplog.records) == 1
+
+
+def test_a_call_that_may_have_run_is_not_repeated_if_nobody_is_there_to_decide() -> None:
+    over = threading.Event()
+    begun: list[float] = []
+
+    @tool(effect="irreversible", timeout=0.05)
+    def send(amount: float) -> str:
+        """Send an amount."""
+        begun.append(amount)
+        over.wait(60)
+        return "sent"
+
+    calls = [Reply("", (Call("send", {"amount": 9}, key),)) for key in "ab"]
+    result = Agent(Scripted([*calls, "done"]), [send], dialect="native", journal="memory").run("q")
+    over.set()
+    text = result.run[4].result.text
+    assert begun == [9] and "nobody was there to decide" in text and "may have run" in text
+    assert result.answer == "done" and len(result.denied) == 1 and "may have run" in result.denied[0]

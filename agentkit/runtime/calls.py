@@ -74,7 +74,9 @@ def _call(
     if limit is not None and not is_async(function):
         flight.deadline = deadline = time.monotonic() + limit
         background.CLOCK.expect(deadline)
-    flight.has_begun = True
+    flight.has_begun = True  # before the check: a call that is given up at this moment is counted, or it is not made
+    if flight.given_up:
+        raise Stopped("it was given up before it started")
     return contextvars.copy_context().run(interrupts.foreign, function, args, kwargs)
 
 
