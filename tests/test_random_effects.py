@@ -1,219 +1,32 @@
 """Random sequences of verbs on runs with an irreversible tool: each effect is either the first one or was approved.
 
-`AGENTKIT_SIZE` is the number of sequences for each engine: 15 by default, 1000 by hand.
-
-The test keeps a book of its own. Each result has a serial number; a payment needs no approval if the serial numbers of
-all payments that were made so far, in any run of the tree, are on the line of the run that pays. A payment that was
-left before it came back is on a line if a person has written a result at its place.
+`AGENTKIT_SIZE` is the number of sequences for each engine: 15 by default, 1500 by hand.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import re
-import threading
-from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-
-from agentkit import Act, Agent, Call, Reply, Run, load, tool
-from agentkit.core.messages import canonical
-from agentkit.errors import AgentkitError, ModelError, UsageError
-from agentkit.models.base import Abilities, Request
+from random_payments import AGAIN, ENGINES, VERBS, World, perform
 
 SIZE = int(os.environ.get("AGENTKIT_SIZE", "15"))
-ENGINES = ("react", "plan_and_execute", "reflexion", "dag")
-PLAN = '[{"id": 1, "task": "a"}, {"id": 2, "task": "b", "needs": [1]}, {"id": 3, "task": "c"}]'
-
-Key = tuple[str, bytes]
-
-
-class World:
-    """What was really paid in the tree of a run, and which payments a person has approved."""
-
-    def __init__(self) -> None:
-        self.paid: list[int] = []
-        self.lock = threading.Lock()
-        self.flying: dict[tuple[str, Any], int] = {}
-        self.started: dict[tuple[str, Any], Any] = {}
-        self.places: dict[int, list[tuple[int, str, int]]] = {}
-        self.approved: Counter[Key] = Counter()
-        self.wrong: list[str] = []
-        self.paying: Run | None = None
-        self.gate: threading.Event | None = None
-        self.out = threading.Event()
-
-    def is_mine(self, run: Run, flight: Any, amount: int) -> bool:
-        """Return whether a step that is being performed is a payment of this amount which has no serial number yet."""
-        if type(flight.step) is not Act or flight.step.call.arguments != {"amount": amount}:
-            return False
-        return self.started.get((run.id, flight.place)) is not flight
-
-    def pay(self, amount: int) -> str:
-        with self.lock:
-            serial = self.count(amount)
-        if (gate := self.gate) is not None:
-            self.out.set()
-            gate.wait(30)
-        return f"paid {amount} #{serial}"
-
-    def count(self, amount: int) -> int:
-        serial, run = len(self.paid) + 1, self.paying
-        assert run is not None
-        entries = run.trace.line.entries
-        on_line = {int(number) for entry in entries for number in re.findall(r"#(\d+)", _text(entry))}
-        written = {(run.trace.tree.slot(entry.parent), entry.path, entry.index) for entry in entries}
-        on_line |= {number for number, places in self.places.items() if not written.isdisjoint(places)}
-        flights = list(run.state.in_flight.values())
-        out = {
-            self.flying.get((run.id, flight.place)) for flight in flights
-        }  # those of parallel lanes, not recorded yet
-        own = next(flight.place for flight in flights if self.is_mine(run, flight, amount))
-        out.discard(self.flying.get((run.id, own)))
-        self.flying[run.id, own] = serial
-        self.started[run.id, own] = next(flight for flight in flights if flight.place == own)
-        key = run.id, canonical({"amount": amount})
-        if not {*self.paid} <= on_line | out:
-            if self.approved[key]:
-                self.approved[key] -= 1
-            else:
-                self.wrong.append(
-                    f"pay({amount}) in {run.id}: {self.paid} were paid, {sorted(on_line)} are on the line"
-                )
-        self.paid.append(serial)
-        if self.gate is not None:
-            self.places[serial] = [own]
-        return serial
-
-
-def _text(entry: Any) -> str:
-    return entry.result.text if entry.kind == "act" else ""
-
-
-class Whim:
-    """A model that mostly pays the same amounts at the same places, so that calls are repeated."""
-
-    name = "whim"
-    abilities = Abilities(tools=True)
-
-    def __init__(self, seed: str) -> None:
-        self.seed, self.calls = seed, 0
-
-    def __call__(self, request: Request) -> Reply:
-        self.calls += 1
-        paid = sum(message.role == "tool" for message in request.chat)
-        dice = random.Random(f"{self.seed} {paid} {len(request.chat)} {self.calls if self.calls % 5 == 0 else 0}")
-        if request.role == "plan":
-            return Reply(dice.choice(["1. pay\n2. pay more", PLAN]))
-        if request.role in ("evaluate", "judge"):
-            return Reply(dice.choice(["SATISFACTORY", "UNSATISFACTORY: more"]))
-        if not request.tools or paid > 4 or dice.random() < 0.2:
-            return Reply(f"answer {paid}")
-        number = dice.choice([1, 1, 1, 2])
-        calls = [Call("pay", {"amount": dice.choice([5, 5, 7])}, f"{paid}.{n}") for n in range(number)]
-        return Reply("", tuple(calls))
-
-
-def pick(run: Run, dice: random.Random) -> int:
-    return dice.randrange(len(run))
-
-
-def approve(run: Run, dice: random.Random, world: World) -> None:
-    pending = [waiting for waiting, _ in run.waiting] or run.pending
-    which = dice.randrange(len(pending) or 1)
-    run.approve(which)
-    if type(step := pending[which].step) is Act:
-        world.approved[run.id, canonical(step.call.arguments)] += 1
-
-
-def leave(run: Run, dice: random.Random, world: World) -> None:
-    """Change the line while a payment is being made, and let the payment end afterwards."""
-    world.gate, world.out = threading.Event(), threading.Event()
-    try:
-        run.play()
-        while not world.out.wait(0.01) and run.control.running:
-            pass
-        verb = dice.choice(["edit", "undo", "rewind"])
-        {"edit": edit, "undo": lambda run, dice, world: run.undo(), "rewind": rewind}[verb](run, dice, world)
-    finally:
-        gate, world.gate = world.gate, None
-        run.pause()
-        gate.set()
-        run.wait()
-
-
-def edit(run: Run, dice: random.Random, world: World) -> None:
-    entry = run[pick(run, dice)]
-    if entry.kind == "act":
-        run.edit(entry, text=f"{entry.result.text} (edited)")
-    else:
-        run.edit(entry, text="edited")
-
-
-def edit_arguments(run: Run, dice: random.Random, world: World) -> None:
-    actions = [entry for entry in run.entries if entry.kind == "act"]
-    run.edit(dice.choice(actions or run.entries), arguments={"amount": dice.choice([5, 6])})
-
-
-def rewind(run: Run, dice: random.Random, world: World) -> None:
-    lines = run.branches()
-    run.rewind(dice.choice(dice.choice(lines)))
-
-
-VERBS: dict[str, Callable[[Run, random.Random, World], Any]] = {
-    "next": lambda run, dice, world: next(run, None),
-    "drive": lambda run, dice, world: run.drive(),
-    "step_over": lambda run, dice, world: run.step_over(),
-    "undo": lambda run, dice, world: run.undo(),
-    "redo": lambda run, dice, world: run.redo(),
-    "rewind": rewind,
-    "edit": edit,
-    "edit arguments": edit_arguments,
-    "inject": lambda run, dice, world: run.inject("Go on."),
-    "break": lambda run, dice, world: run.break_at(tool="pay"),
-    "unbreak": lambda run, dice, world: run.unbreak(),
-    "approve": approve,
-    "reuse": lambda run, dice, world: run.reuse(),
-    "reject": lambda run, dice, world: run.reject("No."),
-    "respond": lambda run, dice, world: run.respond("by hand"),
-    "leave": leave,
-}
-AGAIN: dict[str, Callable[[Run, random.Random], Run]] = {
-    "fork": lambda run, dice: run.fork(pick(run, dice)),
-    "resume": lambda run, dice: run.agent.resume(run.id),
-    "load": lambda run, dice: load(run.to_json(), run.agent),
-}
 
 
 def play(engine: str, seed: int) -> tuple[World, list[str]]:
-    dice, world = random.Random(f"{engine} {seed}"), World()
-    pay = tool(effect="irreversible", name="pay", description="Pay.", timeout=None)(world.pay)
-    agent = Agent(Whim(f"{engine} {seed}"), [pay], engine=engine, journal="memory", budget={"max_model_calls": 60})
-    runs, history = [agent.start("What now?", paused=True)], list[str]()
+    """Return the world after a random sequence of verbs, and the sequence."""
+    dice, world, history = random.Random(f"{engine} {seed}"), World(), list[str]()
+    runs = [world.agent(engine, f"{engine} {seed}").start("What now?", paused=True)]
     for _ in range(dice.randrange(8, 30)):
-        number = dice.randrange(len(runs))
-        run = world.paying = runs[number]
-        verb = dice.choice(["next", "next", "drive", *VERBS, *AGAIN])
+        verb, number = dice.choice(["next", "next", "drive", *VERBS, *AGAIN]), dice.randrange(len(runs))
         history.append(f"{verb} {number}")
-        try:
-            if verb in VERBS:
-                VERBS[verb](run, dice, world)
-            else:
-                opened = AGAIN[verb](run, dice)
-                runs = [*runs, opened] if verb == "fork" else [*runs[:number], opened, *runs[number + 1 :]]
-                if verb == "load":
-                    runs = [opened]  # the copy has a tree of its own, which continues without the others
-        except (UsageError, ModelError, AgentkitError):
-            continue
+        runs = perform(verb, runs, number, dice, world)
     return world, history
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_each_effect_is_the_first_or_was_approved(engine: str, tmp_path: Path) -> None:
+def test_each_effect_is_the_first_or_was_approved(engine: str) -> None:
     payments = 0
     for seed in range(SIZE):
         world, history = play(engine, seed)
