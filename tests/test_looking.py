@@ -22,6 +22,7 @@ from agentkit.engines.registry import ENGINES
 from agentkit.errors import JournalInUse, ReadOnly, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.notebook.widget import view
 
 TASK = "What is 12 * 12?"
 
@@ -267,6 +268,7 @@ def test_a_run_that_another_process_holds_can_be_looked_at_listed_exported_and_f
     assert command("replay", id)[0] == command("export", id)[0] == command("runs")[0] == 0
     assert looked.to_html() and looked.to_markdown() and looked.to_notebook() and looked.to_json() and repr(looked)
     assert looked._repr_html_() and looked.widget() is not None and len(looked.to_frame()) == 2
+    view(looked).close()
     for verb in (looked.undo, lambda: next(looked), looked.fork, looked.drive, lambda: looked.inject("hi")):
         with pytest.raises(ReadOnly, match=rf"agent\.fork\('{id}'\)"):
             verb()
