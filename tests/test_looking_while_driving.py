@@ -51,7 +51,7 @@ from agentkit.cli import app
 
 looks, stop = 0, Path(sys.argv[1])
 while not stop.exists():
-    for info in agentkit.runs()[:3]:
+    for info in [info for info in agentkit.runs() if info.status != "not begun"][:3]:
         run = agentkit.look(info.run)
         assert repr(run) and run.to_html() and run.to_markdown() and run.to_json()["rows"] and run.to_notebook()
         assert len(run.to_frame()) and run._repr_html_() and run.widget() is not None and run.branches()

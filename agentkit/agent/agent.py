@@ -25,7 +25,7 @@ from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
 from agentkit.journal import open_journal
-from agentkit.journal.entries import Journal, Row, RunInfo
+from agentkit.journal.entries import NOT_BEGUN, Journal, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
@@ -380,6 +380,8 @@ class Agent(Displayed):
 
         Raises `JournalDamaged`, `Diverged`.
         """
+        if known.status == NOT_BEGUN:
+            raise UsageError(f"run {known.run} has not begun: nothing is recorded of it; start it again, or delete it")
         spec = recorded.spec_of(rows, known.run)
         if spec is None:
             raise JournalDamaged(
