@@ -37,11 +37,11 @@ def test_a_run_is_held_once_and_listed_with_its_rows(memory, make):
         with pytest.raises(error):
             misuse()
     memory.append(Note("status", at=9.0, run="r1"))
-    assert [info.status for info in memory.runs()] == ["running", "not begun"]
-    memory.append(Note("status", at=1.0, run="r2"))
     memory.set_status("r2", "done")
     memory.release("r1")
     assert memory.claim("r1").rows == 1
+    assert [(i.run, i.status) for i in memory.runs()] == [("r2", "not begun"), ("r1", "running")]
+    memory.append(Note("status", at=9.0, run="r2"))
     assert [(i.run, i.status) for i in memory.runs()] == [("r2", "done"), ("r1", "running")]
 
 
