@@ -25,7 +25,7 @@ from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
 from agentkit.journal import open_journal
-from agentkit.journal.entries import Journal, Row, RunInfo
+from agentkit.journal.entries import NOT_BEGUN, Journal, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
@@ -237,8 +237,7 @@ class Agent(Displayed):
         """
         is_new, journal = not name, journal or self.journal
         if parent and parent.control.sealed:
-            hint = "agent.load(run.to_json()) opens a copy of its intact part"
-            raise ReadOnly(f"this run is read-only: {parent.control.sealed}; {hint}")
+            raise ReadOnly(f"this run is read-only: {parent.control.sealed}")
         name = name or uuid.uuid4().hex[:12]
         around = answer.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
@@ -311,7 +310,7 @@ class Agent(Displayed):
             kept = MemoryJournal.of([known], rows) if damage else journal
             run = self._open(known, rows, kept, strict=strict, waive=waive)
             if damage:
-                run.control.sealed = f"its journal is damaged ({damage})"
+                run.control.sealed = _damaged(damage)
                 journal.release(name)
             return run
         except BaseException:
@@ -363,7 +362,7 @@ class Agent(Displayed):
         copy = MemoryJournal.of([known, *(info for info in listed if info.tree == known.tree)], rows)
         run = self._open(known, rows, copy, waive=waive, verb=verb)
         if damage:
-            run.control.sealed = f"its journal is damaged ({damage})"
+            run.control.sealed = _damaged(damage)
         return run
 
     def _open(
@@ -380,6 +379,8 @@ class Agent(Displayed):
 
         Raises `JournalDamaged`, `Diverged`.
         """
+        if known.status == NOT_BEGUN:
+            raise UsageError(f"run {known.run} has not begun: nothing is recorded of it; start it again, or delete it")
         spec = recorded.spec_of(rows, known.run)
         if spec is None:
             raise JournalDamaged(
@@ -486,6 +487,10 @@ def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:
         return journal.rows(run), ""
     except JournalDamaged as damage:
         return damage.sound, str(damage)
+
+
+def _damaged(damage: str) -> str:
+    return f"its journal is damaged ({damage}); agent.load(run.to_json()) opens a copy of its intact part"
 
 
 def _missing_guard(text: str) -> Missing:

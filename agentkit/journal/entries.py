@@ -70,6 +70,9 @@ class Note:
 
 Row = Entry | Note
 
+NOT_BEGUN = "not begun"
+"""The status of a run of which nothing is recorded: it is just being started, or its process ended before that."""
+
 
 @dataclass(slots=True, repr=False)
 class RunInfo:

@@ -7,7 +7,7 @@ import sqlite3
 from typing import Any
 
 from agentkit.journal.chain import TREE
-from agentkit.journal.entries import RunInfo
+from agentkit.journal.entries import NOT_BEGUN, RunInfo
 
 _ROWS = f"FROM rows WHERE rows.id BETWEEN runs.tree << {TREE} AND (runs.tree + 1 << {TREE}) - 1"
 _LIST = f"""
@@ -26,6 +26,7 @@ def infos(db: sqlite3.Connection, run: str = "") -> list[RunInfo]:
 def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int | None, at: float | None) -> RunInfo:
     try:
         data: dict[str, Any] = json.loads(info)
+        status = NOT_BEGUN if at is None else status
         line = RunInfo(**data, run=run, tree=tree, status=status, rows=rows or 0, updated=max(updated, at or 0.0))
     except (ValueError, TypeError):  # the other runs are listed nevertheless
         line = RunInfo(run, tree, "", "", "", "damaged", rows or 0, 0.0, updated)
