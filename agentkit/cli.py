@@ -47,7 +47,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     help="Step, watch and replay agent loops.",
-    context_settings={"max_content_width": 120},
+    context_settings={"color": True, "max_content_width": 120},  # color: typer removes no escapes, they are shown
     rich_markup_mode=None,  # rich would take texts of models for markup
     pretty_exceptions_enable=False,
 )

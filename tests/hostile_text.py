@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
-from agentkit import Agent, Call, Reply, Run
+from agentkit import Agent, Answer, Call, Chat, Reply, Run, Think
 from agentkit.errors import ModelRejected
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -89,9 +89,10 @@ def hostile_run(text: str, journal: Any = "memory", **options: Any) -> Run:
     return run
 
 
-def edit_and_continue(run: Run) -> Iterator[Run]:
-    """Yield a hostile run at later moments: done, after its model failed, and done again in another branch."""
-    text = run.task["task"][-1]["text"]
+def moments(text: str, journal: Any = "memory", **options: Any) -> Iterator[Run]:
+    """Yield a hostile run at four moments: paused, done, after its model failed, and done again in another branch."""
+    run = hostile_run(text, journal, **options)
+    yield run
     run.drive()
     yield run
     run.edit(2, text=f"{text} edited", reason=text, author=text)
@@ -99,6 +100,13 @@ def edit_and_continue(run: Run) -> Iterator[Run]:
     yield run
     run.drive()
     yield run
+
+
+def hostile_engine(task: Any, *, role: str) -> Generator[Any, Any, Answer]:
+    """Ask once, with a hostile role and hostile tags."""
+    chat = Chat.of(task)
+    reply = yield Think(chat, role=role, tags={role: role, "plan": (role,), "plan_states": (role,)})
+    return Answer(reply.text, chat)
 
 
 def _fail(text: str) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import os
 import pty
@@ -15,15 +16,14 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hostile_text import edit_and_continue, forged_lines, hostile_run, raw_characters, texts
+from hostile_text import forged_lines, hostile_engine, hostile_run, moments, raw_characters, texts
 from loopback import Loopback, answer, fault
 
-from agentkit import Agent, Answer, Chat, Run, Think
+from agentkit import Agent, Loop, Run
 from agentkit.cli import app
 from agentkit.journal import open_journal
 from agentkit.models.scripted import Scripted
@@ -92,24 +92,14 @@ def assert_inert(folder: Path, *commands: list[str], failing: bool = False, **en
     return [shown for _, shown in results]
 
 
-def hostile_engine(task: Any, *, role: str) -> Generator[Any, Any, Answer]:
-    """Ask once, with a hostile role and hostile tags."""
-    chat = Chat.of(task)
-    reply = yield Think(chat, role=role, tags={role: role, "plan": (role,), "plan_states": (role,)})
-    return Answer(reply.text, chat)
-
-
 def recorded_runs() -> Iterator[Run]:
     """Yield runs in the journal of the command line: paused, done, waiting, failed, edited, of a hostile engine."""
     for text in texts():
-        yield hostile_run(text, "sqlite")
         yield hostile_run(text, "sqlite", approve=[text])
-        for moment in range(3):
-            run = hostile_run(text, "sqlite")
-            for _ in zip(range(moment + 1), edit_and_continue(run), strict=False):
-                pass
+        for number in range(1, 5):
+            *_, run = itertools.islice(moments(text, "sqlite"), number)
             yield run
-        yield Agent(Scripted([text], name=text), engine=hostile_engine).using(engine={"role": text}).run(text).run
+        yield Agent(Scripted([text], name=text), engine=Loop(hostile_engine, role=text)).run(text).run
 
 
 COMMANDS = {

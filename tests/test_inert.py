@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_text import RAW, edit_and_continue, forged_lines, hostile_run, raw_characters, texts
+from hostile_text import RAW, forged_lines, hostile_engine, hostile_run, moments, raw_characters, texts
 
 import agentkit
 from agentkit import (
     Act,
+    Agent,
     All,
     Answer,
     Ask,
@@ -37,10 +38,12 @@ from agentkit import (
     Think,
     errors,
     inert,
+    load,
 )
 from agentkit.agent import persona
 from agentkit.agent.log import attach
 from agentkit.core.log import logger
+from agentkit.core.text import call_text, one_line
 from agentkit.core.usage import Usage
 from agentkit.errors import AgentkitError, Control, Unknown
 from agentkit.export import html, markdown, playback, to_html, to_markdown, to_notebook
@@ -79,6 +82,12 @@ def test_each_control_and_format_character_between_letters_is_an_escape() -> Non
 def test_a_line_of_several_has_no_line_break_of_its_own() -> None:
     assert for_terminal("a\r\nb\nc\td") == r"a\nb\nc\td"
     assert for_terminal("a\r\nb\nc\td", lines=True) == "a\nb\nc\td"
+
+
+def test_a_previewed_text_and_a_call_are_one_inert_line() -> None:
+    for text in TEXTS:
+        for line in (one_line(text, 1_000), call_text(Call(text, {text: text}))):
+            assert (not raw_characters(line) and "\n" not in line and "FORGED" in line) or "FORGED" not in text
 
 
 # -- reprs -------------------------------------------------------------------------------------------------------------
@@ -139,15 +148,25 @@ def assert_inert(value: Any) -> None:
 
 @every_text
 def test_reprs_of_a_run_and_its_parts_are_inert(text: str) -> None:
-    run = hostile_run(text)
-    for moment in (run, *edit_and_continue(run)):
+    for moment in moments(text):
         for value in values(moment):
             assert_inert(value)
         assert not forged_lines(repr(moment))
-    fork = run.fork()
-    assert_inert(fork)
-    assert not raw_characters(fork.forecast) and not forged_lines(fork.forecast)
-    assert not raw_characters(str(run.result)) and run.result.answer == text
+        fork = moment.fork()
+        assert_inert(fork)
+        assert not raw_characters(fork.forecast) and not forged_lines(fork.forecast)
+    assert not raw_characters(str(moment.result)) and moment.result.answer == text
+
+
+@every_text
+def test_names_of_roles_and_of_missing_parts_are_inert(text: str) -> None:
+    model, engine = Scripted([text], name=text), Loop(hostile_engine, role=text)
+    run = Agent(model, engine=engine, journal="memory").start("x", paused=True)
+    waiting = repr(run)
+    run.step()
+    for shown in (waiting, repr(run), repr(load(hostile_run(text).to_json()))):
+        assert not raw_characters(shown) and not forged_lines(shown)
+        assert visible(text)[:5] in shown
 
 
 @every_text
@@ -189,9 +208,8 @@ def test_a_traceback_of_our_errors_is_inert(kind: type[BaseException], text: str
 
 def test_the_error_of_a_host_is_inert_for_whoever_prints_it() -> None:
     for text in TEXTS:
-        run = hostile_run(text)
-        _, failed, _ = ((repr(moment), moment.result, moment) for moment in edit_and_continue(run))
-        assert not raw_characters(f"{failed[1].error}") and "400" in str(failed[1].error)
+        *_, failed, _ = (moment.result.error for moment in moments(text))
+        assert "400" in str(failed) and not raw_characters(f"{failed}")
 
 
 # -- logs, warnings and printed lines ----------------------------------------------------------------------------------
@@ -204,10 +222,9 @@ def test_each_record_of_the_log_is_one_inert_line(text: str, level: int, monkeyp
     handler = logging.StreamHandler(stream)
     monkeypatch.setattr(logger, "handlers", [handler])
     monkeypatch.setattr(logger, "level", level)
-    run = hostile_run(text)
-    attach(run)
-    for _ in edit_and_continue(run):
-        pass
+    for moment in moments(text):
+        if moment.status == "paused":
+            attach(moment)
     logger.warning("%s and %s", text, [text])
     logger.getChild("part").warning(for_terminal(text))
     shown = stream.getvalue()
@@ -243,12 +260,9 @@ def test_warnings_are_inert_lines(text: str) -> None:
 
 @every_text
 def test_the_steps_that_are_printed_in_a_terminal_are_inert(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run = hostile_run(text)
-    printer = StepPrinter(run)
-    for _ in edit_and_continue(run):
-        pass
+    printers = [StepPrinter(moment) for moment in moments(text) if moment.status == "paused"]
     shown = capsys.readouterr().out
-    assert printer is not None and "Observation" in shown and "400" in shown
+    assert len(printers) == 1 and "Observation" in shown and "400" in shown
     assert not raw_characters(shown) and not forged_lines(shown)
 
 
@@ -257,8 +271,7 @@ def test_the_steps_that_are_printed_in_a_terminal_are_inert(text: str, capsys: p
 
 @every_text
 def test_html_and_markdown_show_hidden_characters(text: str) -> None:
-    run = hostile_run(text)
-    for moment in (run, *edit_and_continue(run)):
+    for moment in moments(text):
         for page in (to_html(moment), to_markdown(moment), moment._repr_html_(), moment._repr_markdown_()):
             assert not raw_characters(page)
         for value in values(moment):
@@ -269,8 +282,7 @@ def test_html_and_markdown_show_hidden_characters(text: str) -> None:
 
 @every_text
 def test_an_exported_notebook_shows_hidden_characters(text: str) -> None:
-    run = hostile_run(text)
-    for moment in (run, *edit_and_continue(run)):
+    for moment in moments(text):
         for cell in to_notebook(moment).cells:
             assert not raw_characters(cell.source)
             for output in cell.get("outputs", ()):
