@@ -33,11 +33,9 @@ _EMOJI = "©®‼⁉™ℹ\u2190-\u21ff\u2300-\u23ffⓂ\u25a0-\u27bf\u2900-\u297
 _ARABIC = "\u0620-\u06ff\u0750-\u077f\u08a0-\u08ff"
 _VIRAMA = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
 _SHAPING = (
-    f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
-    f"|(?<=[{_EMOJI}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)"
-    f"|(?<=[{_ARABIC}])[\u200c\u200d](?=[{_ARABIC}])|(?<=[{_VIRAMA}])[\u200c\u200d]"
+    f"[{_EMOJI}\ufe0f]\u200d(?=[{_EMOJI}])|[{_EMOJI}][\ufe0e\ufe0f]|[0-9#*]\ufe0f(?=\u20e3)"
+    f"|[{_ARABIC}][\u200c\u200d](?=[{_ARABIC}])|[{_VIRAMA}][\u200c\u200d]"
 )
-_REPLACED = re.compile(f"(?!{_SHAPING})[{_HIDDEN}]")
 
 
 def visible(text: str) -> str:
@@ -47,7 +45,7 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _REPLACED.sub(_escape, text.replace("\r\n", "\n"))
+    return _replaced().sub(_escape, text.replace("\r\n", "\n"))
 
 
 def for_terminal(value: object, *, lines: bool = False) -> str:
@@ -77,6 +75,14 @@ def inert_lines(method: Callable[[T], str]) -> Callable[[T], str]:
         return for_terminal(method(self), lines=True)
 
     return inert_method
+
+
+@functools.cache
+def _replaced() -> re.Pattern[str]:
+    """Return the pattern of a character that is replaced. It looks back, so that the search for them stays fast, and is
+    compiled at its first use, so that the import of agentkit does.
+    """
+    return re.compile(f"[{_HIDDEN}](?<!{_SHAPING})")
 
 
 def _escape(match: re.Match[str]) -> str:

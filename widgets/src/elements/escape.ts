@@ -11,13 +11,13 @@ const EMOJI = "\\p{Extended_Pictographic}\\p{Emoji_Modifier}";
 const ARABIC = "\\u0620-\\u06ff\\u0750-\\u077f\\u08a0-\\u08ff";
 const VIRAMA = "\\u094d\\u09cd\\u0a4d\\u0acd\\u0b4d\\u0bcd\\u0c4d\\u0ccd\\u0d4d\\u0dca";
 const SHAPING = [
-  `(?<=[${EMOJI}\\ufe0f])\\u200d(?=[${EMOJI}])`,
-  `(?<=[${EMOJI}])[\\ufe0e\\ufe0f]`,
-  "(?<=[0-9#*])\\ufe0f(?=\\u20e3)",
-  `(?<=[${ARABIC}])[\\u200c\\u200d](?=[${ARABIC}])`,
-  `(?<=[${VIRAMA}])[\\u200c\\u200d]`,
+  `[${EMOJI}\\ufe0f]\\u200d(?=[${EMOJI}])`,
+  `[${EMOJI}][\\ufe0e\\ufe0f]`,
+  "[0-9#*]\\ufe0f(?=\\u20e3)",
+  `[${ARABIC}][\\u200c\\u200d](?=[${ARABIC}])`,
+  `[${VIRAMA}][\\u200c\\u200d]`,
 ].join("|");
-const REPLACED = new RegExp(`(?![\\t\\n]|${SHAPING})[${HIDDEN}]`, "gu");
+const REPLACED = new RegExp(`[${HIDDEN}](?<![\\t\\n]|${SHAPING})`, "gu");
 
 /** Return a text whose hidden characters are escapes as in Python, such as `\x1b`; line breaks and tabs stay. */
 export function escapeInvisible(text: string): string {
@@ -30,7 +30,7 @@ export function escapeInvisible(text: string): string {
 }
 
 /** Attributes that are read by people. */
-const LABELS = ["aria-label", "aria-valuetext", "title"];
+const LABELS = ["alt", "aria-label", "aria-valuetext", "placeholder", "title"];
 
 /**
  * Escape every text node and every label at the one place where Preact makes them, so that none is forgotten. The value
