@@ -63,7 +63,7 @@ def texts(size: int = SIZE) -> Iterator[str]:
     for _ in range(size):
         chosen = attacks[:of_one] or randomly.sample(ATTACKS, 3)
         attacks = attacks[of_one:]
-        yield "x" + " ".join(chosen)
+        yield f"TEXT{' '.join(chosen)}"
 
 
 def hostile_run(text: str, journal: Any = "memory", **options: Any) -> Run:

@@ -166,7 +166,7 @@ def test_names_of_roles_and_of_missing_parts_are_inert(text: str) -> None:
     run.step()
     for shown in (waiting, repr(run), repr(load(hostile_run(text).to_json()))):
         assert not raw_characters(shown) and not forged_lines(shown)
-        assert visible(text)[:5] in shown
+        assert "TEXT" in shown
 
 
 @every_text
