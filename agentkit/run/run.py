@@ -64,6 +64,7 @@ class Missing(NamedTuple):
     option: str
     text: str
 
+    @inert
     def __str__(self) -> str:
         return self.text
 
