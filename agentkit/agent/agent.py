@@ -24,6 +24,7 @@ from agentkit.gates.budget import BudgetGate
 from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
+from agentkit.inert import inert
 from agentkit.journal import open_journal
 from agentkit.journal.entries import NOT_BEGUN, Journal, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
@@ -451,6 +452,7 @@ class Agent(Displayed):
             raise UsageError("an agent with journal=None cannot load a run; create the agent with a journal")
         return self.resume(export.adopt(data, journal))
 
+    @inert
     def __repr__(self) -> str:
         tools = ", ".join(tool.name for tool in self.tools.tools)
         engine = Loop(self.engine_name.rpartition(":")[2], **self.engine_options)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from agentkit.errors import JournalError, JournalInUse, Unknown, UsageError
+from agentkit.inert import inert
 from agentkit.journal.entries import NOT_BEGUN, Row, RunInfo
 from agentkit.journal.retention import outdated
 
@@ -29,6 +30,7 @@ class MemoryJournal:
         self._infos: dict[str, RunInfo] = {}
         self._held: dict[str, _Tree] = {}
 
+    @inert
     def __repr__(self) -> str:
         return f"MemoryJournal({len(self._infos)} runs)"
 

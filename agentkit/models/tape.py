@@ -18,6 +18,7 @@ from agentkit.core.messages import canonical, digest
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.text import error_line
 from agentkit.errors import JournalTooNew, NotRecorded, UsageError
+from agentkit.inert import inert
 from agentkit.models.recording_file import save
 from agentkit.models.transport import clients
 from agentkit.models.urls import without_secrets
@@ -140,6 +141,7 @@ class Tape:
         self.store(request, 200, {"content-type": "application/json"}, [response], "")
         return response
 
+    @inert
     def __repr__(self) -> str:
         return f"<Tape {str(self.path)!r}: {len(self.exchanges)} exchanges, {self.mode}>"
 
