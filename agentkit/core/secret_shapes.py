@@ -184,7 +184,7 @@ KEYS = (
 class Name:
     """A name whose value is a secret: of a setting, a header, a parameter or a field of JSON.
 
-    `pattern` ignores the case. A name in `QUERY_NAMES` is recognized only in a URL, where it comes after `?`, `&`, `;`.
+    `pattern` ignores the case. A name in `QUERY_NAMES` is recognized only in a URL, or if its value is a digest.
     """
 
     name: str
@@ -209,7 +209,7 @@ NAMES = (
     Name("subscription key", "subscription[_-]?key", "learn.microsoft.com, Azure API Management"),
     Name(
         "AWS signature",
-        "x-amz-(?:signature|credential|security-token)|(?<=[ ,])signature(?==[0-9a-f]{64})",
+        "x-amz-(?:signature|credential|security-token)",
         "docs.aws.amazon.com, Signature Version 4",
     ),
     Name("Google signature", "x-goog-(?:signature|credential)", "cloud.google.com, signed URLs"),
