@@ -196,7 +196,7 @@ def _follow(rest: _Rest, text: str, at: int, is_last: bool) -> tuple[int, bool]:
     if is_last or match.lastgroup == "over":
         return end, True
     if rest.open is None:
-        return end, end < length - 1
+        return end, end < length
     if end == length:  # a line of a key is recognized by its length
         line = _END_OF_LINE.search(text, max(at, end - 16))
         return line.start() if line else end, False
@@ -212,6 +212,11 @@ def mask(text: str) -> str:
         if sweep.search_in(masked) is not None:
             masked = _Flow(sweep).add(masked, is_last=True)
     return text if masked == text else masked
+
+
+def mask_start(text: str, size: int) -> str:
+    """Return the first `size` characters of a text, masked; a secret that is cut there is left out."""
+    return Stream().add(text[:size]) if len(text) > size else mask(text)
 
 
 def may_contain(text: str) -> bool:
@@ -491,7 +496,7 @@ _HEADER = re.compile(
     rf"|(?P<cookie>{_COOKIE}{_IS})[\w!#$%&*+.^|~-]{{1,64}}=(?=[^\s;])"
 )
 _REST_OF_HEADER = _Rest(re.compile(r"[\w.~+/=:@!$%*&-]*+"))
-_REST_OF_COOKIE = _Rest(re.compile(r"(?:[^\r\n\"'\\]|(?<==)\"|\"(?=;))*+"))
+_REST_OF_COOKIE = _Rest(re.compile(r"(?:[^\r\n\"'\\]|(?<==)\\{0,7}\"|\\{0,7}\"(?=;))*+"), re.compile(r"\\{0,7}\"?\Z"))
 _RANDOM = re.compile(r"\d|[a-z][A-Z]|=|.{24}")
 
 
@@ -537,7 +542,7 @@ _RESTS_OF_VALUES = {
 }
 _IN_QUERY = re.compile(r"(?i)(?:[?&]|&amp;|\\u0026)[\w.-]{0,32}\Z|;\s?\Z")
 _IN_OPTION = re.compile(r"(?i)(?:^|\s)--?[\w-]{0,32}\Z|\blogin\s+\S{1,40}\s+\Z")
-_SIGNATURE = re.compile("[0-9a-f]{64}$")
+_SIGNATURE = re.compile("[0-9a-f]{64}(?![A-Za-z0-9])")
 _IN_TAG = re.compile(r"<[\w:.-]{0,32}\Z")
 _NAME_ENDS_KEY = re.compile(rf"(?i)(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))(?:{_NAME})$|^(?:{_NAME})$")
 _HEADER_ENDS_KEY = re.compile(rf"(?i)(?:^|-)(?:{_AUTHORIZATION}|{_COOKIE})$")
@@ -567,7 +572,7 @@ def _read_named(match: re.Match[str]) -> _Found | None:
     if (match["option"] and not _IN_OPTION.search(before)) or (match["tag"] and not _IN_TAG.search(before)):
         return None
     is_query = "=" in match["is"] and _IN_QUERY.search(before) is not None
-    if match["query"] and not (is_query or (match["is"] == "=" and _SIGNATURE.match(value))):
+    if match["query"] and not ((is_query and len(value) >= 16) or (match["is"] == "=" and _SIGNATURE.match(value))):
         return None
     is_strong = is_query or match["tag"] is not None
     equals = "=" in match["is"] or match["option"] is not None

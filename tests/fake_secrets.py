@@ -111,10 +111,10 @@ KEYS = [
     Fake("Slack webhook", "/".join(["T" + some(8, UPPER), "B" + some(8, UPPER), some(24)]), "https://hooks.slack"
          + ".com/services/"),
     Fake("Discord bot", "M" + some(25) + "." + some(6) + "." + some(38)),
-    Fake("Discord webhook", some(68, WORD), "https://discord" + ".com/api/webhooks/123456789012345678/"),
+    Fake("Discord webhook", some(68, WORD), "https://discord" + ".com/api/webhooks/77/"),
     Fake("Teams webhook", f"{some(36, HEX)}@{some(36, HEX)}/IncomingWebhook/{some(32, HEX)}",
          "https://acme.webhook.office" + ".com/webhookb2/"),
-    Fake("Telegram bot", "123456789:A" + "A" + some(33, PLAIN)),
+    Fake("Telegram bot", "5550001110:A" + "A" + some(33, PLAIN)),
     Fake("Twilio", some(32, HEX), "S" + "K"),
     Fake("SendGrid", some(22) + "." + some(43), "S" + "G."),
     Fake("Brevo", some(64, HEX) + "-" + some(16), "xkey" + "sib-"),
@@ -159,7 +159,7 @@ PRIVATE_KEYS = [
     Fake("PKCS 8 key", _pem("")),
     Fake("encrypted key", _pem("ENCRYPTED ")),
     Fake(
-        "encrypted RSA key", _pem("RSA ", fields="Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,0123456789ABCDEF\n\n")
+        "encrypted RSA key", _pem("RSA ", fields="Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,A0B1C2D3E4F50617\n\n")
     ),
     Fake("OpenSSH key", _pem("OPENSSH ")),
     Fake("PGP key", _pem("PGP ", fields="Version: GnuPG v2.0.22 (GNU/Linux)\n\n")),
@@ -208,13 +208,13 @@ NAMED = [
 ]
 
 HEADERS = [
-    Fake("authorization", "abcdefgh" + "12345678", "Authorization: Bearer "),
+    Fake("authorization", "abQdefgh" + "1Z3R5678", "Authorization: Bearer "),
     Fake("basic authorization", "dXNlcj" + "pwYXNz", "authorization: Basic "),
-    Fake("authorization in JSON", "abcdefgh" + "12345678", '{"Authorization": "Bearer ', '"}'),
+    Fake("authorization in JSON", "abQdefgh" + "1Z3R5678", '{"Authorization": "Bearer ', '"}'),
     Fake("proxy authorization", "dXNlcj" + "pwYXNz", "Proxy-Authorization: Basic "),
     Fake("authorization of 2,000 characters", some(2_000, WORD), "Authorization: Bearer "),
-    Fake("bearer", "abcdefgh" + "12345678", "sent bearer ", " to it"),
-    Fake("cookie", "theme=dark; sid=" + "s3ss10n; other=x", "Cookie: "),
+    Fake("bearer", "abQdefgh" + "1Z3R5678", "sent bearer ", " to it"),
+    Fake("cookie", "theme=dark; sid=" + "q8ss10n; lang=x", "Cookie: "),
     Fake("quoted cookie", 'sid="' + 's3ss10n"; other=abc', "Cookie: "),
     Fake("cookie of 3,000 characters", "sid=" + some(3_000), "Cookie: "),
     Fake("set-cookie", "sid=" + "s3ss10n; Path=/; HttpOnly", "Set-Cookie: "),
