@@ -20,6 +20,19 @@ from typing import Any
 
 from agentkit.core.secret_shapes import HEADERS, KEYS, LONGEST, NAMES, QUERY_NAMES
 
+
+class _Pattern:
+    """A regular expression that is compiled when it is first used, so that agentkit is imported quickly."""
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self._pattern, self._flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(self._pattern, self._flags)
+        self.search, self.match, self.finditer = compiled.search, compiled.match, compiled.finditer
+        return getattr(compiled, name)
+
+
 _KEY_WORD = re.compile(r"(?:KEYS?|TOKENS?|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)$")
 _TRIVIAL = {
     "disabled",
@@ -33,7 +46,7 @@ _TRIVIAL = {
     "username",
     "changeme",
 }
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = _Pattern(
     r"(?i)[<\[{]|\$[{(]|\$[a-z_]\w*$|%[a-z_(]\w*%?|\*\*|xxx|\.\.|your|example|placeholder|none$|null$|true$|false$|str$|string$|env:|getpass|os\."
     r"|(?:self|this|process|config|settings|args|options|request|env|ctx)\."
 )
@@ -59,8 +72,8 @@ class _Rest:
     what follows.
     """
 
-    more: re.Pattern[str]
-    open: re.Pattern[str] | None = None
+    more: _Pattern
+    open: _Pattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +114,10 @@ class _Sweep:
 
 def _opened(pattern: str) -> Callable[[str, int], int | None]:
     """Return a function that finds where a pattern matches up to the end of a text."""
-    search = re.compile(rf"(?:{pattern})\Z", re.IGNORECASE).search
+    ending = _Pattern(rf"(?:{pattern})\Z", re.IGNORECASE)
 
     def find(text: str, start: int) -> int | None:
-        match = search(text, start)
+        match = ending.search(text, start)
         return match.start() if match else None
 
     return find
@@ -351,18 +364,18 @@ _LAST_LINE = (
     r"(?P<over>-----END [A-Z0-9 ]{1,60}-----|---- END [A-Z0-9 ]{1,60} ----)"
 )
 _SHORT_LINE = rf"(?=[A-Za-z]{{0,14}}[0-9+/=]){_LINE}{{1,15}}+(?!{_LINE})"
-_END_OF_LINE = re.compile(rf"{_LINE}{{1,16}}\Z")
+_END_OF_LINE = _Pattern(rf"{_LINE}{{1,16}}\Z")
 _REST_OF_KEY = _Rest(
-    re.compile(
+    _Pattern(
         rf"(?:{_GAP}(?:{_FIELD}|(?:{_LINE}{{1,6}}[\s:|>]{{1,8}})?{_LINE}{{16,}}+|{_SHORT_LINE}))*+(?:{_LAST_LINE})?"
     ),
-    re.compile(
+    _Pattern(
         rf"(?:{_GAP}{_LINE}{{1,15}}+){{0,4}}+{_GAP}"
         r"(?:-?[A-Za-z-]{0,12}(?::[^\r\n\\]{0,200})?|-{1,5} ?[A-Z0-9 ]{0,70}-{0,5}"
         r"|[%&<][\w#/ ]{0,6})?\Z"
     ),
 )
-_PRIVATE_KEY = re.compile(
+_PRIVATE_KEY = _Pattern(
     rf"(?:-----BEGIN {_MARK}-----|---- BEGIN {_MARK} ----|Private-Lines: ?\d{{1,4}})"
     rf"(?={_GAP}(?:{_FIELD}{_GAP}){{0,4}}(?:{_LINE}{{1,6}}[\s:|>]{{1,8}})?{_LINE}{{16}})"
 )
@@ -387,8 +400,8 @@ def _sweep_for_private_keys() -> _Sweep:
 # -- keys of a known form ----------------------------------------------------------------------------------------------
 
 _DIGIT = re.compile(r"\d")
-_ESCAPE = re.compile(r"\\[nrtbfv]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|\[[\d;]{1,12}m")
-_DISCORD = re.compile(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}")
+_ESCAPE = _Pattern(r"\\[nrtbfv]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|\[[\d;]{1,12}m")
+_DISCORD = _Pattern(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}")
 _RARE = "_-.:/~$"
 _HINTS: dict[str, list[tuple[str, int]]] = {}
 """Pairs of a hint and the number of its key, by a rare character that the hint contains; "" for the others."""
@@ -437,7 +450,7 @@ def _key_pattern(number: int) -> re.Pattern[str]:
 @functools.cache
 def _start_and_rest(number: int) -> tuple[re.Pattern[str], _Rest | None]:
     key = KEYS[number]
-    return re.compile(key.start), _Rest(re.compile(f"[{key.chars}]*+")) if key.chars else None
+    return re.compile(key.start), _Rest(_Pattern(f"[{key.chars}]*+")) if key.chars else None
 
 
 def _read_key(match: re.Match[str]) -> _Found | None:
@@ -472,7 +485,7 @@ def is_key(text: str) -> bool:
 
 # -- passwords in URLs -------------------------------------------------------------------------------------------------
 
-_URL = re.compile(
+_URL = _Pattern(
     r"(?P<head>://[^\s/:@\"'<>\[]{0,256}:)[^\s/\"'<>\[]{1,256}@"
     r"|(?P<option>(?<![\w-])(?:-u|--user)[ =]?\\{0,3}[\"']?[^\s:\"'\\/]{1,64}:)(?P<password>[^\s\"'\\/]{4,256})"
 )
@@ -490,14 +503,14 @@ _AUTHORIZATION, _BEARER, _COOKIE = (header.pattern for header in HEADERS)
 _QUOTE = r"\\{0,7}[\"'`]"
 _IS = rf"(?:{_QUOTE})?\s{{0,2}}[:=,]\s{{0,2}}(?:{_QUOTE})?"
 _SCHEME = r"bearer|basic|token|digest|negotiate|apikey|key|hawk|sharedkey(?:lite)?|aws4-hmac-sha256"
-_HEADER = re.compile(
+_HEADER = _Pattern(
     rf"(?i)(?P<header>{_AUTHORIZATION}{_IS}(?:(?P<scheme>{_SCHEME})\s{{1,3}})?)(?P<value>[\w.~+/=:@!$%*&-]{{8,{LONGEST}}})"
     rf"|(?P<bearer>{_BEARER}\s{{1,3}})(?P<token>[A-Za-z0-9._~+/=-]{{16,{LONGEST}}})"
     rf"|(?P<cookie>{_COOKIE}{_IS})[\w!#$%&*+.^|~-]{{1,64}}=(?=[^\s;])"
 )
-_REST_OF_HEADER = _Rest(re.compile(r"[\w.~+/=:@!$%*&-]*+"))
-_REST_OF_COOKIE = _Rest(re.compile(r"(?:[^\r\n\"'\\]|(?<==)\\{0,7}\"|\\{0,7}\"(?=;))*+"), re.compile(r"\\{0,7}\"?\Z"))
-_RANDOM = re.compile(r"\d|[a-z][A-Z]|=|.{24}")
+_REST_OF_HEADER = _Rest(_Pattern(r"[\w.~+/=:@!$%*&-]*+"))
+_REST_OF_COOKIE = _Rest(_Pattern(r"(?:[^\r\n\"'\\]|(?<==)\\{0,7}\"|\\{0,7}\"(?=;))*+"), _Pattern(r"\\{0,7}\"?\Z"))
+_RANDOM = _Pattern(r"\d|[a-z][A-Z]|=|.{24}")
 
 
 def _search_for_headers(text: str) -> _Search | None:
@@ -526,7 +539,7 @@ def _read_header(match: re.Match[str]) -> _Found | None:
 
 _NAME = "|".join(name.pattern for name in NAMES)
 _QUERY_NAME = "|".join(name.pattern for name in QUERY_NAMES)
-_NAMED = re.compile(
+_NAMED = _Pattern(
     rf"(?i)(?P<name>{_NAME}|(?P<query>{_QUERY_NAME}))"
     r"(?P<is>\\{0,7}[\"'`]?\s{0,2}(?:=>|:=|[=:])\s{0,2}|(?P<option>\s{1,2})|(?P<tag>>))"
     r"(?:"
@@ -534,18 +547,18 @@ _NAMED = re.compile(
     rf"|(?P<begin>\\{{0,7}}')(?P<single>[^\s'\\]{{4,{LONGEST}}})(?:(?=\\{{0,7}}')|(?<=\S{{{LONGEST}}}))"
     rf"|(?P<bare>[^\s\"'`\\&,;<>(){{}}\[\]]{{4,{LONGEST}}}))"
 )
-_LOWER_NAME = re.compile(rf"(?:{_NAME}|{_QUERY_NAME})(?=[\\\"'`\s=:>])")
+_LOWER_NAME = _Pattern(rf"(?:{_NAME}|{_QUERY_NAME})(?=[\\\"'`\s=:>])")
 _RESTS_OF_VALUES = {
-    "double": _Rest(re.compile(r"(?:[^\s\"\\]|\\(?:u[0-9a-fA-F]{4}|/))*+")),
-    "single": _Rest(re.compile(r"[^\s'\\]*+")),
-    "bare": _Rest(re.compile(r"[^\s\"'`\\&,;<>(){}\[\]]*+")),
+    "double": _Rest(_Pattern(r"(?:[^\s\"\\]|\\(?:u[0-9a-fA-F]{4}|/))*+")),
+    "single": _Rest(_Pattern(r"[^\s'\\]*+")),
+    "bare": _Rest(_Pattern(r"[^\s\"'`\\&,;<>(){}\[\]]*+")),
 }
-_IN_QUERY = re.compile(r"(?i)(?:[?&]|&amp;|\\u0026)[\w.-]{0,32}\Z|;\s?\Z")
-_IN_OPTION = re.compile(r"(?i)(?:^|\s)--?[\w-]{0,32}\Z|\blogin\s+\S{1,40}\s+\Z")
-_SIGNATURE = re.compile("[0-9a-f]{64}(?![A-Za-z0-9])")
-_IN_TAG = re.compile(r"<[\w:.-]{0,32}\Z")
-_NAME_ENDS_KEY = re.compile(rf"(?i)(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))(?:{_NAME})$|^(?:{_NAME})$")
-_HEADER_ENDS_KEY = re.compile(rf"(?i)(?:^|-)(?:{_AUTHORIZATION}|{_COOKIE})$")
+_IN_QUERY = _Pattern(r"(?i)(?:[?&]|&amp;|\\u0026)[\w.-]{0,32}\Z|;\s?\Z")
+_IN_OPTION = _Pattern(r"(?i)(?:^|\s)--?[\w-]{0,32}\Z|\blogin\s+\S{1,40}\s+\Z")
+_SIGNATURE = _Pattern("[0-9a-f]{64}(?![A-Za-z0-9])")
+_IN_TAG = _Pattern(r"<[\w:.-]{0,32}\Z")
+_NAME_ENDS_KEY = _Pattern(rf"(?i)(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))(?:{_NAME})$|^(?:{_NAME})$")
+_HEADER_ENDS_KEY = _Pattern(rf"(?i)(?:^|-)(?:{_AUTHORIZATION}|{_COOKIE})$")
 _NAME_HINTS = ("key", "token", "secret", "pass", "pwd", "credent", "sig=", "signature", "api ")
 
 
