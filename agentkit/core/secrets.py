@@ -152,17 +152,16 @@ class _Flow:
                 self._keep(text, at)
                 return ""
             self._rest = None
-        at = self._decide(text, at, is_last, shown)
+        at = self.decide(text, at, self._sweep.search_in(text), is_last, shown)
         self._keep(text, at)
         return "".join(shown)
 
     def _keep(self, text: str, at: int) -> None:
         self._before, self._held = text[max(0, at - _CONTEXT) : at], text[at:]
 
-    def _decide(self, text: str, at: int, is_last: bool, shown: list[str]) -> int:
+    def decide(self, text: str, at: int, search: _Search | None, is_last: bool, shown: list[str]) -> int:
         """Add to `shown` what can be decided, from a position on, and return the position up to which it was."""
         sweep, length = self._sweep, len(text)
-        search = sweep.search_in(text)
         stop = length
         reach = max(at, length - sweep.reach)
         open_at: int | None = None
@@ -222,8 +221,10 @@ def mask(text: str) -> str:
         return text
     masked = text
     for sweep in _sweeps:
-        if sweep.search_in(masked) is not None:
-            masked = _Flow(sweep).add(masked, is_last=True)
+        if (search := sweep.search_in(masked)) is not None:
+            shown: list[str] = []
+            _Flow(sweep).decide(masked, 0, search, True, shown)
+            masked = "".join(shown)
     return text if masked == text else masked
 
 
@@ -413,6 +414,8 @@ _SHORTEST = 19
 
 
 def _search_for_keys(text: str) -> _Search | None:
+    if len(text) < _SHORTEST:
+        return None
     words = " ".join([word for word in text.split() if len(word) >= _SHORTEST])
     if not words:
         return None
