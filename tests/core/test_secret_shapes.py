@@ -26,12 +26,13 @@ from agentkit.agent import log
 from agentkit.core import secrets
 from agentkit.core.secret_shapes import KEYS as TABLE
 from agentkit.core.secret_shapes import NAMES, QUERY_NAMES
-from agentkit.core.secrets import Stream, mask, mask_json
+from agentkit.core.secrets import Stream, mask, mask_json, mask_start
 from agentkit.errors import ModelError
 from agentkit.models.base import Abilities
 from agentkit.models.cassette import Cassette
 from agentkit.models.scripted import Scripted
 from agentkit.models.tape import _written, pieces_of
+from agentkit.tools.observations import traceback_text
 
 SIZE = int(os.environ.get("AGENTKIT_SIZE", "1"))
 NAMED_BY_TEST = [pytest.param(fake, id=fake.name) for fake in ALL]
@@ -213,6 +214,21 @@ def test_a_secret_of_the_environment_is_masked_in_every_form_and_however_it_is_c
         assert form not in masked and "[secret " in masked
         assert streamed(text, 1) == streamed(text, 2, 9) == masked
         assert all(streamed(text, cut, len(text)) == masked for cut in range(1, min(len(text), 60)))
+
+
+def test_no_half_of_a_secret_is_left_where_a_text_is_cut() -> None:
+    for fake in ALL:
+        text = f"some words, then {fake.text} and more"
+        sizes = range(17, len(text), 1 + len(text) // (40 * SIZE))
+        assert [size for size in sizes if leaks(fake, mask_start(text, size))] == []
+
+
+def test_a_private_key_in_a_long_traceback_is_masked_before_the_traceback_is_cut() -> None:
+    try:
+        raise ValueError(f"{PRIVATE_KEYS[0].text * 30} no")
+    except ValueError as error:
+        text = traceback_text(error)
+    assert not leaks(PRIVATE_KEYS[0], text) and text.endswith(" no")
 
 
 def test_text_flows_word_by_word_and_little_is_held_back() -> None:
