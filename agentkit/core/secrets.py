@@ -2,8 +2,8 @@
 
 The shapes are in `core/secret_shapes.py`. A text goes through several sweeps, one after the other; each looks for one
 kind of secret. `mask` gives a sweep the whole text at once, and `Stream` gives it the text in pieces, so both come to
-the same result. What makes this possible with little memory: a pattern never matches more than `_REACH` characters. So
-a sweep has to hold back no more than these, and what belongs to a longer secret is dropped as it arrives.
+the same result. A pattern never matches more than `_REACH` characters, so a sweep holds back no more than these; what
+belongs to a longer secret is dropped as it arrives.
 
 When in doubt, text stays readable: prose, hex digests and UUIDs are not masked. A secret that is encoded in some other
 way (base64, compression) is not detected.
@@ -47,7 +47,8 @@ _TRIVIAL = {
     "changeme",
 }
 _PLACEHOLDER = _Pattern(
-    r"(?i)[<\[{]|\$[{(]|\$[a-z_]\w*$|%[a-z_(]\w*%?|\*\*|xxx|\.\.|your|example|placeholder|none$|null$|true$|false$|str$|string$|env:|getpass|os\."
+    r"(?i)[<\[{]|\$[{(]|\$[a-z_]\w*$|%[a-z_(]\w*%?|\*\*|xxx|\.\."
+    r"|your|example|placeholder|none$|null$|true$|false$|str$|string$|env:|getpass|os\."
     r"|(?:self|this|process|config|settings|args|options|request|env|ctx)\."
 )
 
@@ -507,7 +508,8 @@ _QUOTE = r"\\{0,7}[\"'`]"
 _IS = rf"(?:{_QUOTE})?\s{{0,2}}[:=,]\s{{0,2}}(?:{_QUOTE})?"
 _SCHEME = r"bearer|basic|token|digest|negotiate|apikey|key|hawk|sharedkey(?:lite)?|aws4-hmac-sha256"
 _HEADER = _Pattern(
-    rf"(?i)(?P<header>{_AUTHORIZATION}{_IS}(?:(?P<scheme>{_SCHEME})\s{{1,3}})?)(?P<value>[\w.~+/=:@!$%*&-]{{8,{LONGEST}}})"
+    rf"(?i)(?P<header>{_AUTHORIZATION}{_IS}(?:(?P<scheme>{_SCHEME})\s{{1,3}})?)"
+    rf"(?P<value>[\w.~+/=:@!$%*&-]{{8,{LONGEST}}})"
     rf"|(?P<bearer>{_BEARER}\s{{1,3}})(?P<token>[A-Za-z0-9._~+/=-]{{16,{LONGEST}}})"
     rf"|(?P<cookie>{_COOKIE}{_IS})[\w!#$%&*+.^|~-]{{1,64}}=(?=[^\s;])"
 )
@@ -546,7 +548,9 @@ _NAMED = _Pattern(
     rf"(?i)(?P<name>{_NAME}|(?P<query>{_QUERY_NAME}))"
     r"(?P<is>\\{0,7}[\"'`]?\s{0,2}(?:=>|:=|[=:])\s{0,2}|(?P<option>\s{1,2})|(?P<tag>>))"
     r"(?:"
-    rf"(?P<open>\\{{0,7}}\")(?P<double>(?:[^\s\"\\]|\\(?:u[0-9a-f]{{4}}|/)){{4,{LONGEST}}})(?:(?=\\{{0,7}}\")|(?<=\S{{{LONGEST}}}))"
+    rf"(?P<open>\\{{0,7}}\")"
+    rf"(?P<double>(?:[^\s\"\\]|\\(?:u[0-9a-f]{{4}}|/)){{4,{LONGEST}}})"
+    rf"(?:(?=\\{{0,7}}\")|(?<=\S{{{LONGEST}}}))"
     rf"|(?P<begin>\\{{0,7}}')(?P<single>[^\s'\\]{{4,{LONGEST}}})(?:(?=\\{{0,7}}')|(?<=\S{{{LONGEST}}}))"
     rf"|(?P<bare>[^\s\"'`\\&,;<>(){{}}\[\]]{{4,{LONGEST}}}))"
 )
@@ -679,7 +683,8 @@ _SHAPES = (
         _search_for_headers,
         _read_header,
         _opened(
-            rf"(?:(?:{_AUTHORIZATION}|{_COOKIE})(?:{_QUOTE})?\s{{0,2}}(?:[:=,]\s{{0,2}}(?:{_QUOTE})?(?:[a-z0-9-]{{1,24}}\s{{1,3}})?\S{{0,600}})?"
+            rf"(?:(?:{_AUTHORIZATION}|{_COOKIE})(?:{_QUOTE})?\s{{0,2}}"
+            rf"(?:[:=,]\s{{0,2}}(?:{_QUOTE})?(?:[a-z0-9-]{{1,24}}\s{{1,3}})?\S{{0,600}})?"
             rf"|{_BEARER}\s{{0,3}}\S{{0,600}})"
         ),
     ),
