@@ -484,7 +484,8 @@ def is_key(text: str) -> bool:
     found = _read_key(match) if match else None
     if match is None or match.start() or found is None:
         return False
-    return (found.rest.more.match(text, match.end()).end() if found.rest else match.end()) == len(text)  # type: ignore[union-attr]
+    end = _follow(found.rest, text, match.end(), is_last=True)[0] if found.rest else match.end()
+    return end == len(text)
 
 
 # -- passwords in URLs -------------------------------------------------------------------------------------------------
