@@ -329,7 +329,8 @@ def test_each_own_repr_is_marked_as_inert() -> None:
 
 
 def test_nothing_crosses_a_border_beside_its_function() -> None:
-    assert {path for path, _ in calls_of("html.escape")} == {"export/escaping.py"}
+    searched = "core/secrets.py"  # which looks for secrets in their HTML form, and writes no HTML
+    assert {path for path, _ in calls_of("html.escape")} - {searched} == {"export/escaping.py"}
     assert {path for path, _ in calls_of("logging.getLogger")} == {"core/log.py"}
     assert {path for path, _ in calls_of("print")} == set()
     assert {path for path, _ in calls_of("sys.stdout.write")} == {"notebook/display.py"}

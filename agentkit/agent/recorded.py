@@ -155,9 +155,9 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def restore(opener: Opener, spec: Data, rows: Iterable[Row], *, to_look: bool) -> Restored:
-    """Return how to get the recorded agent from the opener's: what the opener names is used instead of the recorded.
+    """Return how to make the recorded agent out of the opener's, whose own options and model take precedence.
 
-    `to_look`, no model is looked for, because none will be asked.
+    With `to_look`, models are replaced by stand-ins, because none will be asked.
     """
     restored = Restored()
     _restore_engine(restored, opener, spec)

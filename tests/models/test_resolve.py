@@ -179,7 +179,7 @@ def test_the_order_is_environment_config_file_local_server_key_offline(
 def test_an_unreadable_config_file_is_an_error(home: Any) -> None:
     (home / "config.toml").write_text("model =")
     with pytest.raises(UsageError, match=r"cannot read .*config\.toml"):
-        Agent()
+        Agent().start("q")
 
 
 def test_a_key_that_is_billed_is_announced_once_before_its_first_use(

@@ -208,12 +208,15 @@ def test_resume_without_a_tool_opens_the_run_read_only_and_names_the_tool(paused
 FORGET = "held = agent_run; name = held.id; del agent_run\nget_ipython().run_line_magic('reload_ext', 'agentkit')"
 
 
-def test_a_run_that_an_object_outside_the_session_holds_can_be_looked_at_exported_and_forked(paused: Any) -> None:
+def test_a_run_that_an_object_outside_the_session_holds_can_be_looked_at_exported_and_forked(
+    paused: Any, tmp_path: Path
+) -> None:
     paused.run(f"%agent step 2\n{FORGET}")
     cell = paused.run("%agent look {name[:8]} -o looked")
     assert cell.text.startswith("Run readonly: 2 steps") and "it was opened to look at" in cell.text
     assert "it was opened to look at" in paused.refuses("%agent step")
-    paused.run("%agent export looked.md -r {name} --force")
+    paused.run(f"%agent export {tmp_path / 'looked.md'} -r {{name}}")
+    assert "The price of tea" in (tmp_path / "looked.md").read_text(encoding="utf-8")
     paused.run("%agent fork 1 -r looked -m model -o other")
     assert paused.value("len(looked), len(other), other is agent_run, other.tree_id == name") == "3 2 True True"
     assert paused.value("held.status, len(held.rows()) > 3") == "paused True"
