@@ -1,4 +1,4 @@
-"""The SQLite file of a journal: how it is created and opened, and what its errors mean."""
+"""The SQLite file of a journal: how it is created and opened for writing, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -57,7 +57,21 @@ def _prepare_in_turn(db: sqlite3.Connection, path: Path, timeout: float) -> None
 
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    empty = _is_empty(db)  # ask first: another process may be creating the tables now, in one transaction
+    empty = is_empty(db)  # ask first: another process may be creating the tables now, in one transaction
+    check_format(db, path, empty=empty)
+    if empty:
+        db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn takes about two kB
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA secure_delete = ON")
+    if empty:
+        with transaction(db):
+            if is_empty(db):
+                for statement in SCHEMA.split(";"):
+                    db.execute(statement)
+
+
+def check_format(db: sqlite3.Connection, path: Path, *, empty: bool) -> None:
+    """Raise an error if the file is not a journal of this version."""
     version, application = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id"))
     if not empty and application != APPLICATION:
         raise JournalError(f"{path} is a database of another program, not a journal. {_ELSEWHERE}")
@@ -71,18 +85,9 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
             f"{path} was written by agentkit 0.1 in an older format, which this version cannot read: set AGENTKIT_HOME "
             "to another folder, or move the file away, to start a new journal"
         )
-    if empty:
-        db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn takes about two kB
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA secure_delete = ON")
-    if empty:
-        with transaction(db):
-            if _is_empty(db):
-                for statement in SCHEMA.split(";"):
-                    db.execute(statement)
 
 
-def _is_empty(db: sqlite3.Connection) -> bool:
+def is_empty(db: sqlite3.Connection) -> bool:
     return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 
@@ -101,17 +106,17 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def errors(path: Path) -> Iterator[None]:
+def errors(path: Path, doing: str = "write") -> Iterator[None]:
     """Turn SQLite's errors into errors that tell the caller what to do."""
     try:
         yield
     except sqlite3.Error as error:
-        raise explain(error, path) from error
+        raise explain(error, path, doing) from error
     except UnicodeDecodeError as error:  # SQLite's message quotes a damaged page
         raise JournalDamaged(f"{path} is damaged ({error.reason}). {_START_ANEW}") from error
 
 
-def explain(error: sqlite3.Error, path: Path) -> JournalError:
+def explain(error: sqlite3.Error, path: Path, doing: str = "write") -> JournalError:
     """Return an error that says what went wrong with the file, and what to do."""
     code = (getattr(error, "sqlite_errorname", None) or "").removeprefix("SQLITE_")
     if code in ("CORRUPT", "NOTADB") or code.startswith("CORRUPT_"):
@@ -120,7 +125,7 @@ def explain(error: sqlite3.Error, path: Path) -> JournalError:
         return kind(f"{path} {what} ({error}). {_START_ANEW}")
     for start, what in _MEANING.items():
         if code.startswith(start):
-            return JournalError(f"cannot write the journal {path}: {what} ({error}). Then try again.")
+            return JournalError(f"cannot {doing} the journal {path}: {what} ({error}). Then try again.")
     return JournalError(f"the journal {path} failed: {error} ({code})")
 
 

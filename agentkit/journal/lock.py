@@ -71,8 +71,13 @@ class RunLock:
             self._file = None
 
 
+def folder_of_locks(path: Path) -> Path:
+    """Return the folder in which the locks of a journal's runs are."""
+    return path.parent / ("locks" if path.name == "runs.db" else f"{path.name}.locks")
+
+
 def is_held(folder: Path, run: str) -> bool:
-    """Return whether any process holds a run."""
+    """Return whether any process holds a run; this works on a read-only disk, too."""
     try:
         file = os.open(folder / f"{run}.lock", os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)
     except OSError:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentkit.config import home
-from agentkit.errors import UsageError
+from agentkit.errors import JournalError, UsageError
 from agentkit.journal.memory import memory
 
 __all__ = ["home", "open_journal"]
@@ -20,11 +20,14 @@ _opened: dict[tuple[Path, int], Any] = {}
 _guard = threading.Lock()
 
 
-def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Journal | None:
+def open_journal(
+    spec: Journal | str | os.PathLike[str] | None = "sqlite", *, read_only: bool = False
+) -> Journal | None:
     """Return the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, or a journal itself.
 
-    A file is opened once per process. Raises `UsageError` for anything else, `JournalError` if the file cannot be
-    opened.
+    A file is opened once per process. With `read_only`, it is opened for looking: nothing is created, locked or
+    written, also on a read-only disk, and also while another process writes. Raises `UsageError` for anything else,
+    `JournalError` if the file cannot be opened, or with `read_only` if a file that is named does not exist.
     """
     if spec is None:
         return None
@@ -36,11 +39,18 @@ def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Jo
         return spec
     if not spec:
         raise UsageError('a journal must be None, "memory", "sqlite", a path or a Journal, not an empty str')
+    path = (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
+    if read_only:
+        from agentkit.journal.read_only import ReadOnlyJournal
+
+        journal = ReadOnlyJournal(path)
+        if spec != "sqlite" and not journal.exists():
+            raise JournalError(f"there is no journal {path}")
+        return journal
     from agentkit.journal.sqlite import SqliteJournal
 
-    path = (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
     with _guard:
-        journal = _opened.get((path, os.getpid()))
-        if journal is None or journal.closed:
-            journal = _opened[path, os.getpid()] = SqliteJournal(path)
-        return journal
+        opened = _opened.get((path, os.getpid()))
+        if opened is None or opened.closed:
+            opened = _opened[path, os.getpid()] = SqliteJournal(path)
+        return opened

@@ -26,8 +26,8 @@ from agentkit.errors import Fenced, JournalError, JournalInUse, Unknown, UsageEr
 from agentkit.journal.chain import START, last, link, read, seal, span
 from agentkit.journal.database import connect, errors, transaction
 from agentkit.journal.entries import Row, RunInfo
-from agentkit.journal.listing import infos
-from agentkit.journal.lock import RunLock, is_held
+from agentkit.journal.listing import infos, listed, plain, tree_of
+from agentkit.journal.lock import RunLock, folder_of_locks
 from agentkit.journal.retention import outdated
 from agentkit.journal.writer import Writer
 
@@ -60,7 +60,7 @@ class SqliteJournal:
             raise UsageError(f"synchronous must be 'FULL' or 'NORMAL', not {synchronous!r}")
         self.path = Path(path).expanduser().absolute()
         self.closed = False
-        self._locks = self.path.parent / ("locks" if self.path.name == "runs.db" else f"{self.path.name}.locks")
+        self._locks = folder_of_locks(self.path)
         self._synchronous, self._timeout, self._mask = synchronous, timeout, mask
         self._guard = threading.RLock()
         self._claims: dict[str, _Claim] = {}
@@ -93,9 +93,9 @@ class SqliteJournal:
             with transaction(db):
                 if db.execute("SELECT 1 FROM runs WHERE run = ?", (info.run,)).fetchone():
                     raise UsageError(f"there is already a run {info.run!r}; claim it, or use another name")
-                db.execute("INSERT OR IGNORE INTO trees VALUES (NULL, ?, 0, ?)", (_plain(info.tree), START))
-                tree = db.execute("SELECT id FROM trees WHERE name = ?", (_plain(info.tree),)).fetchone()[0]
-                values = (info.run, tree, 1, _me(), _plain(info.status), info.updated, text)
+                db.execute("INSERT OR IGNORE INTO trees VALUES (NULL, ?, 0, ?)", (plain(info.tree), START))
+                tree = db.execute("SELECT id FROM trees WHERE name = ?", (plain(info.tree),)).fetchone()[0]
+                values = (info.run, tree, 1, _me(), plain(info.status), info.updated, text)
                 db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", values)
             self._claims[info.run] = _Claim(tree, 1, lock)
 
@@ -103,10 +103,10 @@ class SqliteJournal:
         """Hold an existing run for this process. Raises `Unknown`, or `JournalInUse` if it is held already."""
         secrets.refresh()
         with self._using() as db:
-            self._tree(db, run)
+            tree_of(db, run)
             with self._locked(run) as lock:
                 with transaction(db):
-                    tree = self._tree(db, run)
+                    tree = tree_of(db, run)
                     db.execute("UPDATE runs SET epoch = epoch + 1, holder = ? WHERE run = ?", (_me(), run))
                     epoch = db.execute("SELECT epoch FROM runs WHERE run = ?", (run,)).fetchone()[0]
                 info = infos(db, run)[0]
@@ -162,18 +162,15 @@ class SqliteJournal:
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
         with self._using() as db:
-            return read(db, self.path, self._tree(db, run), run)[0][after:]
+            return read(db, self.path, tree_of(db, run), run)[0][after:]
 
     # -- the list of runs --------------------------------------------------------------------------------------------
 
     def runs(self) -> list[RunInfo]:
         """Return all runs, newest first; a run whose process died while it was running is "interrupted"."""
         with self._using() as db:
-            listed = infos(db)
-        for info in listed:
-            if info.status == "running" and not is_held(self._locks, info.run):
-                info.status = "interrupted"
-        return listed
+            found = infos(db)
+        return listed(found, self._locks)
 
     def set_status(self, run: str, status: str) -> None:
         """Set the status that the list of runs shows for a run that this process holds."""
@@ -181,7 +178,7 @@ class SqliteJournal:
             claim = self._claimed(run)
             with transaction(db):
                 self._check(db, run, claim)
-                db.execute("UPDATE runs SET status = ?, updated = ? WHERE run = ?", (_plain(status), time.time(), run))
+                db.execute("UPDATE runs SET status = ?, updated = ? WHERE run = ?", (plain(status), time.time(), run))
                 seal(db, claim.tree)
 
     def delete(self, run: str) -> None:
@@ -190,10 +187,10 @@ class SqliteJournal:
         Raises `Unknown`, and `JournalInUse` if this process or another one holds the run.
         """
         with self._using() as db:
-            self._tree(db, run)
+            tree_of(db, run)
             with self._locked(run) as lock:
                 with transaction(db):
-                    tree = self._tree(db, run)
+                    tree = tree_of(db, run)
                     db.execute("DELETE FROM runs WHERE run = ?", (run,))
                     if not db.execute("SELECT 1 FROM runs WHERE tree = ?", (tree,)).fetchone():
                         db.execute("DELETE FROM rows WHERE id BETWEEN ? AND ?", span(tree))
@@ -265,14 +262,6 @@ class SqliteJournal:
         if row is None or row[0] != claim.epoch:
             raise Fenced(run, row[1] if row else "another process, which deleted it")
 
-    def _tree(self, db: sqlite3.Connection, run: str) -> int:
-        row = db.execute("SELECT tree FROM runs WHERE run = ?", (_plain(run),)).fetchone()
-        if row is None:
-            raise Unknown(
-                "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
-            )
-        return int(row[0])
-
     def _writer(self, db: sqlite3.Connection, tree: int, run: str) -> Writer:
         """Return the encoder of a tree; rows that the tree has already are read once. Raises `JournalDamaged`."""
         writer = self._writers.get(tree)
@@ -293,11 +282,6 @@ class SqliteJournal:
 
 def _me() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}"
-
-
-def _plain(text: str) -> str:
-    """Return a text that SQLite accepts: lone surrogates are escaped."""
-    return text.encode(errors="backslashreplace").decode()
 
 
 _journals: weakref.WeakSet[SqliteJournal] = weakref.WeakSet()

@@ -1,0 +1,153 @@
+"""A journal that is only looked at: no lock is taken and no byte is written, so a read-only disk is enough.
+
+SQLite reads a file that has a write-ahead log (-wal) by way of an index of the log (-shm), which it creates and updates
+unless it is told not to. Here it is told not to. A file without a log is read as it is, and read again if another
+process has changed it meanwhile. A log without an index cannot be read where it is, so a copy of both files is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+from agentkit.errors import JournalError, ReadOnly, Unknown
+from agentkit.journal.chain import read
+from agentkit.journal.database import check_format, errors, is_empty
+from agentkit.journal.entries import Row, RunInfo
+from agentkit.journal.listing import infos, listed, tree_of
+from agentkit.journal.lock import folder_of_locks
+
+T = TypeVar("T")
+
+
+class ReadOnlyJournal:
+    """The runs in the SQLite file `path`, for looking: each call opens the file, reads it, and closes it.
+
+    A file that does not exist has no runs. Every method that would write raises `ReadOnly`.
+    """
+
+    durable = True
+
+    def __init__(self, path: str | os.PathLike[str], *, timeout: float = 5.0) -> None:
+        self.path = Path(path).expanduser().absolute()
+        self._timeout = timeout
+
+    def __repr__(self) -> str:
+        return f"ReadOnlyJournal({str(self.path)!r})"
+
+    def exists(self) -> bool:
+        """Return whether there is a file. Raises `JournalError` if its folder cannot be read."""
+        return bool(_stamps(self.path)[0])
+
+    def rows(self, run: str, after: int = 0) -> list[Row]:
+        """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
+
+        def rows_of(db: sqlite3.Connection) -> list[Row]:
+            return read(db, self.path, tree_of(db, run), run)[0]
+
+        rows = self._look(rows_of)
+        if rows is None:
+            raise Unknown("run", run, ())
+        return rows[after:]
+
+    def runs(self) -> list[RunInfo]:
+        """Return all runs, newest first; a run whose process died while it was running is "interrupted"."""
+        return listed(self._look(infos) or [], folder_of_locks(self.path))
+
+    def release(self, run: str) -> None:
+        """Do nothing: no run is held."""
+
+    def close(self) -> None:
+        """Do nothing: the file is not open between two calls."""
+
+    def create(self, info: RunInfo) -> None:
+        """Raise `ReadOnly`."""
+        self._refuse()
+
+    def claim(self, run: str) -> RunInfo:
+        """Raise `ReadOnly`."""
+        self._refuse()
+
+    def append(self, row: Row, *, sync: bool = True) -> int:
+        """Raise `ReadOnly`."""
+        self._refuse()
+
+    def set_status(self, run: str, status: str) -> None:
+        """Raise `ReadOnly`."""
+        self._refuse()
+
+    def delete(self, run: str) -> None:
+        """Raise `ReadOnly`."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise ReadOnly(f"the journal {self.path} was opened for reading only; open it without read_only=True to write")
+
+    def _look(self, read: Callable[[sqlite3.Connection], T]) -> T | None:
+        return look(self.path, read, self._timeout)
+
+
+def look(path: Path, read: Callable[[sqlite3.Connection], T], timeout: float = 5.0) -> T | None:
+    """Return what `read` finds in a file; None if the file does not exist, or is empty. Raises `JournalError`."""
+    end = time.monotonic() + timeout
+    while True:
+        before = _stamps(path)
+        if not before[0]:
+            return None
+        try:
+            with errors(path, "read"), _opened(path) as db:
+                empty = is_empty(db)
+                check_format(db, path, empty=empty)
+                found = None if empty else read(db)
+            if _stamps(path) == before or before[1]:
+                return found
+        except JournalError:
+            if _stamps(path) == before or time.monotonic() > end:
+                raise
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Yield a connection to a file that cannot write."""
+    _, log, index = _stamps(path)
+    how = "immutable=1"
+    with contextlib.ExitStack() as stack:
+        if log and index:
+            how = "readonly_shm=1"
+        elif log and log[0]:
+            path, how = _copied(path, stack.enter_context(tempfile.TemporaryDirectory())), ""
+        db = sqlite3.connect(f"{path.as_uri()}?mode=ro&{how}", uri=True, isolation_level=None, check_same_thread=False)
+        yield stack.enter_context(contextlib.closing(db))
+
+
+def _copied(path: Path, folder: str) -> Path:
+    """Return the path of a copy of a file and its write-ahead log."""
+    try:
+        for end in ("", "-wal"):
+            shutil.copyfile(f"{path}{end}", Path(folder, f"copy{end}"))
+    except OSError as error:
+        raise JournalError(f"cannot read {path} with its write-ahead log {path}-wal: {error.strerror}") from error
+    return Path(folder, "copy")
+
+
+def _stamps(path: Path) -> list[tuple[int, ...]]:
+    """Return the size, time and number of a file, its -wal and its -shm; an empty tuple for one that is missing."""
+    stamps: list[tuple[int, ...]] = []
+    for end in ("", "-wal", "-shm"):
+        try:
+            stat = os.stat(f"{path}{end}")
+        except FileNotFoundError:
+            stamps.append(())
+        except OSError as error:
+            raise JournalError(f"cannot read the journal {path}: {error.strerror}") from error
+        else:
+            stamps.append((stat.st_size, stat.st_mtime_ns, stat.st_ino))
+    return stamps
