@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
 import time
@@ -30,11 +31,14 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
     with errors(path):
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(
-                os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            )  # SQLite creates the -wal and -shm files with the mode of the file itself
+            with contextlib.suppress(FileExistsError):  # to open and close a file frees the locks that SQLite has on it
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         except OSError as error:
             raise JournalError(f"cannot write the journal {path}: {error.strerror}. {_ELSEWHERE}") from error
+        if not os.access(path, os.W_OK):
+            raise JournalError(f"cannot write the journal {path}: it is read-only. {_ELSEWHERE}")
+        if os.name == "posix":
+            _make_private(path)
         db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
         try:
             _prepare_in_turn(db, path, timeout)
@@ -42,6 +46,21 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
             db.close()
             raise
         return db
+
+
+def _make_private(path: Path) -> None:
+    """Take from others the right to read or write a journal; log a warning if that is not possible."""
+    for end in ("", "-wal", "-shm"):
+        file = Path(f"{path}{end}")
+        try:
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            logging.getLogger("agentkit").warning(
+                "other users may read or write %s, and its permissions cannot be changed: %s", file, error.strerror
+            )
 
 
 def _prepare_in_turn(db: sqlite3.Connection, path: Path, timeout: float) -> None:
@@ -68,6 +87,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
             if is_empty(db):
                 for statement in SCHEMA.split(";"):
                     db.execute(statement)
+        checkpoint(db)
 
 
 def check_format(db: sqlite3.Connection, path: Path, *, empty: bool) -> None:
@@ -89,6 +109,12 @@ def check_format(db: sqlite3.Connection, path: Path, *, empty: bool) -> None:
 
 def is_empty(db: sqlite3.Connection) -> bool:
     return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def checkpoint(db: sqlite3.Connection) -> None:
+    """Copy what was written into the file itself, as far as other processes allow it."""
+    with contextlib.suppress(sqlite3.Error):
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 @contextlib.contextmanager

@@ -7,16 +7,18 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from agentkit.errors import Unknown
+from agentkit.errors import JournalDamaged, Unknown
 from agentkit.journal.chain import TREE
 from agentkit.journal.entries import RunInfo
-from agentkit.journal.lock import is_held
+from agentkit.journal.heads import Head, Heads, clock
+from agentkit.journal.lock import folder_of_locks, is_held
 
 _ROWS = f"FROM rows WHERE rows.id BETWEEN runs.tree << {TREE} AND (runs.tree + 1 << {TREE}) - 1"
 _LIST = f"""
 SELECT run, status, updated, info, trees.name, (SELECT max(rows.id) {_ROWS}) - (runs.tree << {TREE}),
   (SELECT at {_ROWS} AND rows.run = runs.run ORDER BY rows.id DESC LIMIT 1)
 FROM runs JOIN trees ON trees.id = runs.tree"""
+_EMPTY = f"SELECT run FROM runs WHERE NOT EXISTS (SELECT 1 {_ROWS} AND rows.run = runs.run)"
 
 
 def infos(db: sqlite3.Connection, run: str = "") -> list[RunInfo]:
@@ -35,22 +37,58 @@ def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int
     return line
 
 
-def listed(found: list[RunInfo], locks: Path) -> list[RunInfo]:
-    """Return a list of runs in which a run whose process died while it was running is "interrupted"."""
+def listed(db: sqlite3.Connection | None, path: Path) -> list[RunInfo]:
+    """Return all runs, newest first, with the status of those whose process did not end them.
+
+    "interrupted" is a run whose process died while it was running, and "never begun" one whose process died before its
+    first row. A run whose last rows are missing is "damaged", one that is missing altogether "lost".
+    """
+    locks, heads = folder_of_locks(path), Heads(path)
+    before = {tree: heads.peek(tree) for tree in heads.trees()}  # first: a run may be written meanwhile
+    found = infos(db) if db is not None else []
+    empty = {run for (run,) in db.execute(_EMPTY)} if db is not None else set()
     for info in found:
-        if info.status == "running" and not is_held(locks, info.run):
-            info.status = "interrupted"
-    return found
+        if before.get(info.tree, 0) > info.rows:
+            info.status = "damaged"
+        elif (info.status == "running" or info.run in empty) and not is_held(locks, info.run):
+            info.status = "never begun" if info.run in empty and info.tree in before else "interrupted"
+    for tree in before.keys() - {info.tree for info in found}:
+        if (head := lost_run(heads, tree)) is not None:
+            found.append(RunInfo(tree, tree, "", "", "", "lost", 0, head.at, head.at))
+    return sorted(found, key=lambda info: info.updated, reverse=True)
 
 
-def tree_of(db: sqlite3.Connection, run: str) -> int:
-    """Return the number of a run's tree. Raises `Unknown`."""
-    row = db.execute("SELECT tree FROM runs WHERE run = ?", (plain(run),)).fetchone()
-    if row is None:
+def find(db: sqlite3.Connection, heads: Heads, run: str) -> tuple[int, str]:
+    """Return the number and the name of a run's tree. Raises `Unknown`, or `JournalDamaged` if the run is lost."""
+    found = db.execute(
+        "SELECT trees.id, trees.name FROM runs JOIN trees ON trees.id = runs.tree WHERE run = ?", (plain(run),)
+    ).fetchone()
+    if found is None:
+        check_lost(heads, run)
         raise Unknown(
             "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
         )
-    return int(row[0])
+    return int(found[0]), str(found[1])
+
+
+def check_lost(heads: Heads, run: str) -> None:
+    """Raise `JournalDamaged` if a run is missing of which rows were synced."""
+    head = lost_run(heads, plain(run))
+    if head is not None:
+        raise JournalDamaged(
+            f"run {run} is lost: all its rows are missing, {head.number} of which were synced by {clock(head.at)}",
+            run=run,
+            row=1,
+        )
+
+
+def lost_run(heads: Heads, tree: str) -> Head | None:
+    """Return the head of a tree that is not in the journal; None if none of its rows was synced."""
+    try:
+        head = heads.get(tree)
+    except ValueError:
+        return Head()
+    return head if head is not None and head.number else None
 
 
 def plain(text: str) -> str:

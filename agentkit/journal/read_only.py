@@ -21,8 +21,9 @@ from agentkit.errors import JournalError, ReadOnly, Unknown
 from agentkit.journal.chain import read
 from agentkit.journal.database import check_format, errors, is_empty
 from agentkit.journal.entries import Row, RunInfo
-from agentkit.journal.listing import infos, listed, tree_of
-from agentkit.journal.lock import folder_of_locks
+from agentkit.journal.heads import Heads
+from agentkit.journal.listing import check_lost, find, listed
+from agentkit.journal.loss import lost
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ class ReadOnlyJournal:
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float = 5.0) -> None:
         self.path = Path(path).expanduser().absolute()
-        self._timeout = timeout
+        self._heads, self._timeout = Heads(self.path), timeout
 
     def __repr__(self) -> str:
         return f"ReadOnlyJournal({str(self.path)!r})"
@@ -48,18 +49,16 @@ class ReadOnlyJournal:
 
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
+        return self._look(lambda db: read(db, self.path, find(db, self._heads, run)[0], run)[0], run)[after:]
 
-        def rows_of(db: sqlite3.Connection) -> list[Row]:
-            return read(db, self.path, tree_of(db, run), run)[0]
-
-        rows = self._look(rows_of)
-        if rows is None:
-            raise Unknown("run", run, ())
-        return rows[after:]
+    def lost(self, run: str) -> str:
+        """Return what the run's tree has lost since it was synced, as a sentence, or "". Raises `Unknown`."""
+        return self._look(lambda db: lost(db, self._heads, run), run)
 
     def runs(self) -> list[RunInfo]:
-        """Return all runs, newest first; a run whose process died while it was running is "interrupted"."""
-        return listed(self._look(infos) or [], folder_of_locks(self.path))
+        """Return all runs, newest first; `listed` in `listing.py` says what their status may be."""
+        found = look(self.path, lambda db: listed(db, self.path), self._timeout)
+        return listed(None, self.path) if found is None else found
 
     def release(self, run: str) -> None:
         """Do nothing: no run is held."""
@@ -90,8 +89,12 @@ class ReadOnlyJournal:
     def _refuse(self) -> NoReturn:
         raise ReadOnly(f"the journal {self.path} was opened for reading only; open it without read_only=True to write")
 
-    def _look(self, read: Callable[[sqlite3.Connection], T]) -> T | None:
-        return look(self.path, read, self._timeout)
+    def _look(self, read: Callable[[sqlite3.Connection], T], run: str) -> T:
+        found = look(self.path, read, self._timeout)
+        if found is None:
+            check_lost(self._heads, run)
+            raise Unknown("run", run, ())
+        return found
 
 
 def look(path: Path, read: Callable[[sqlite3.Connection], T], timeout: float = 5.0) -> T | None:
