@@ -33,8 +33,7 @@ from agentkit.errors import JournalError
 from agentkit.journal.chain import START
 from agentkit.journal.lock import lock_until_closed
 
-_FORM = "agentkit head {number:>12} {hash} {at:>20.6f} "
-_LENGTH = len(_FORM.format(number=0, hash=START.hex(), at=0.0)) + 9
+_LENGTH = 120  # of a line in bytes, with its checksum of eight digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +55,15 @@ class Heads:
 
     def __init__(self, path: Path) -> None:
         self.folder = path.with_name(f"{path.name}.heads")
+        self._files: dict[str, str] = {}
+        self._lines: dict[str, bytes] = {}  # what this object wrote last, which need not be read again
 
-    def file(self, tree: str) -> Path:
+    def file(self, tree: str) -> str:
         """Return the path of a tree's head."""
-        return self.folder / f"{quote(tree, safe='')}.head"
+        file = self._files.get(tree)
+        if file is None:
+            file = self._files[tree] = str(self.folder / f"{quote(tree, safe='')}.head")
+        return file
 
     def trees(self) -> list[str]:
         """Return the names of the trees that have a head."""
@@ -70,7 +74,7 @@ class Heads:
     def get(self, tree: str) -> Head | None:
         """Return the head of a tree; None if it has none. Raises `ValueError` if it cannot be read."""
         try:
-            return _parsed(self.file(tree).read_bytes())
+            return _parsed(Path(self.file(tree)).read_bytes())
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -86,7 +90,7 @@ class Heads:
 
     def start(self, tree: str) -> None:
         """Make sure that a tree has a head, on the disk. Raises `JournalError`."""
-        if not self.file(tree).exists():
+        if not os.path.exists(self.file(tree)):
             self.replace(tree, Head())
 
     def replace(self, tree: str, head: Head) -> None:
@@ -116,16 +120,18 @@ class Heads:
     def remove(self, tree: str) -> None:
         """Delete the head of a tree."""
         with contextlib.suppress(OSError):
-            self.file(tree).unlink()
+            os.unlink(self.file(tree))
 
     def _write(self, tree: str, head: Head, *, force: bool = False) -> None:
         file = self._open(tree)
         try:
             lock_until_closed(file)
-            if not force and _number(os.read(file, _LENGTH)) >= head.number:
+            before = os.read(file, _LENGTH)
+            if not force and before != self._lines.get(tree) and _number(before) >= head.number:
                 return
             os.lseek(file, 0, os.SEEK_SET)
-            os.write(file, _line(head))
+            self._lines[tree] = line = _line(head)
+            os.write(file, line)
             if force:
                 os.ftruncate(file, _LENGTH)
                 os.fsync(file)
@@ -143,13 +149,13 @@ class Heads:
 
 
 def _line(head: Head) -> bytes:
-    text = _FORM.format(number=head.number, hash=head.hash.hex(), at=head.at)
-    return f"{text}{zlib.crc32(text.encode()):08x}\n".encode()
+    text = b"agentkit head %10d %b %20.6f " % (head.number, head.hash.hex().encode(), head.at)
+    return b"%b%08x\n" % (text, zlib.crc32(text))
 
 
 def _parsed(line: bytes) -> Head:
     text, sum_ = line[: _LENGTH - 9], line[_LENGTH - 9 :]
-    if sum_ != f"{zlib.crc32(text):08x}\n".encode():
+    if sum_ != b"%08x\n" % zlib.crc32(text):
         raise ValueError("its line is not valid")
     _, _, number, mark, at = text.split()
     return Head(int(number), bytes.fromhex(mark.decode()), float(at))

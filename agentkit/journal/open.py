@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from agentkit.config import home
 from agentkit.errors import JournalError, UsageError
 from agentkit.journal.memory import memory
 
-__all__ = ["home", "open_journal"]
+__all__ = ["backup", "home", "open_journal", "verify"]
 
 if TYPE_CHECKING:
+    from agentkit.journal.copying import Progress, Verdict
     from agentkit.journal.entries import Journal
 
 _opened: dict[tuple[Path, int], Any] = {}
@@ -39,7 +41,7 @@ def open_journal(
         return spec
     if not spec:
         raise UsageError('a journal must be None, "memory", "sqlite", a path or a Journal, not an empty str')
-    path = (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
+    path = _path(spec)
     if read_only:
         from agentkit.journal.read_only import ReadOnlyJournal
 
@@ -54,3 +56,30 @@ def open_journal(
         if opened is None or opened.closed:
             opened = _opened[path, os.getpid()] = SqliteJournal(path)
         return opened
+
+
+def backup(
+    target: str | os.PathLike[str], journal: str | os.PathLike[str] = "sqlite", progress: Progress | None = None
+) -> int:
+    """Copy a journal to a new file, also while runs are being written, and return the number of runs in the copy.
+
+    The copy is as of one moment. A run that is open meanwhile goes on without it, and its copy says that rows may be
+    missing. Raises `UsageError` if `target` exists, `JournalError` if there is nothing to copy or no room for it.
+    """
+    from agentkit.journal import copying
+
+    return copying.backup(_path(journal), Path(target), progress)
+
+
+def verify(run: str = "", journal: str | os.PathLike[str] = "sqlite") -> Iterator[Verdict]:
+    """Yield a verdict about the file of a journal and about each of its runs, or only about one run; change nothing.
+
+    Raises `Unknown` if there is no such run, `JournalError` if there is no journal.
+    """
+    from agentkit.journal import copying
+
+    return copying.verify(_path(journal), run)
+
+
+def _path(spec: str | os.PathLike[str]) -> Path:
+    return (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
