@@ -17,7 +17,7 @@ from agentkit.core.display import Displayed
 from agentkit.core.messages import Chat, message_to_json, system
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
-from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
+from agentkit.errors import AgentkitError, Busy, JournalDamaged, JournalError, ReadOnly, Unknown, UsageError
 from agentkit.gates.approval import approval
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
@@ -346,7 +346,7 @@ class Agent(Displayed):
 
     def _journal_and_id(self, verb: str, name: str | Run | RunInfo) -> tuple[Journal, str]:
         """Return the journal, and the id of a run in it."""
-        journal = self.journal
+        journal = open_journal(self._journal, read_only=True) if verb == "look" else self.journal
         if journal is None:
             raise UsageError(f"an agent with journal=None cannot {verb} a run; create the agent with a journal")
         name = name.id if isinstance(name, Run) else name.run if isinstance(name, RunInfo) else name
@@ -357,11 +357,13 @@ class Agent(Displayed):
     def _read(self, verb: str, name: str | Run | RunInfo, waive: Iterable[str] = ()) -> Run:
         """Read a run without claiming it, into a journal in memory."""
         journal, name = self._journal_and_id(verb, name)
+        lost = journal.lost(name)
         rows, damage = _sound_rows(journal, name)
         listed = journal.runs()
         known = next(info for info in listed if info.run == name)
         copy = MemoryJournal.of([known, *(info for info in listed if info.tree == known.tree)], rows)
         run = self._open(known, rows, copy, waive=waive, verb=verb)
+        run.state.hold = lost or run.state.hold
         if damage:
             run.control.sealed = f"its journal is damaged ({damage})"
         return run
@@ -382,9 +384,8 @@ class Agent(Displayed):
         """
         spec = recorded.spec_of(rows, known.run)
         if spec is None:
-            raise JournalDamaged(
-                f"run {known.run}: its first entry cannot be read, and the run cannot be opened without it"
-            )
+            why = _loss(rows) or "its first entry cannot be read"
+            raise JournalDamaged(f"run {known.run} cannot be opened without its first entry: {why}")
         to_look, is_copy = verb == "look", verb != "resume"
         agent, restored = self._recorded(spec, rows, to_look=to_look)
         before = Guards.recorded(spec.get("guards", {}), rows, known.run)
@@ -429,6 +430,8 @@ class Agent(Displayed):
         except BaseException:
             run.control.lease.drop()
             raise
+        if lost := _loss(rows):
+            run.state.hold = lost
         run.control.scheduler.count()
         run.control.scheduler.restore(rows)
         for gate in run.state.all_gates:
@@ -481,11 +484,20 @@ def _left(end: float | None) -> float | None:
 
 
 def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:
-    """Return the rows of a run that are intact, and what is damaged, or ""."""
+    """Return the rows of a run that are intact, and what is damaged, or "". Raises `JournalError` if it has none."""
     try:
-        return journal.rows(run), ""
+        rows = journal.rows(run)
     except JournalDamaged as damage:
         return damage.sound, str(damage)
+    if all(row.run != run for row in rows):
+        raise JournalError(f"run {run} was never begun: its process ended before the first row; delete it")
+    return rows, ""
+
+
+def _loss(rows: list[Row]) -> str:
+    """Return what the journal said about missing rows when the run was claimed just now, or ""."""
+    latest = rows[-1] if rows else None
+    return str(latest.data["text"]) if isinstance(latest, Note) and latest.kind == "lost" else ""
 
 
 def _missing_guard(text: str) -> Missing:
@@ -494,5 +506,5 @@ def _missing_guard(text: str) -> Missing:
 
 def runs(journal: Any = "sqlite") -> list[Any]:
     """Return all recorded runs, newest first."""
-    opened = open_journal(journal)
+    opened = open_journal(journal, read_only=True)
     return opened.runs() if opened else []
