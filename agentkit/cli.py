@@ -1,4 +1,4 @@
-"""The command line: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `fork`, `delete`, `version`."""
+"""The command line: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `fork`, `delete`, `backup`, …"""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import json
 import logging
 import shutil
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from agentkit import journal as journals
 from agentkit.agent.agent import Agent, runs
 from agentkit.agent.log import attach, logger
 from agentkit.core.steps import Loop
@@ -234,7 +237,11 @@ def _failing() -> Iterator[None]:
 
 
 def _full_id(prefix: str) -> str:
-    matches = [info.run for info in runs() if info.run.startswith(prefix)]
+    return _matching(prefix, [info.run for info in runs()])
+
+
+def _matching(prefix: str, ids: list[str]) -> str:
+    matches = [id for id in ids if id.startswith(prefix)]
     if not matches:
         raise _fail(f"there is no run whose id begins with {prefix!r}; `agentkit runs` lists them")
     if len(matches) > 1:
@@ -245,6 +252,45 @@ def _full_id(prefix: str) -> str:
 def _fail(text: str) -> typer.Exit:
     typer.echo(text, err=True)
     return typer.Exit(1)
+
+
+@app.command("backup")
+def back_up(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="the file to create")],
+    file: Annotated[str, typer.Option("--file", metavar="FILE", help="a journal, instead of your own")] = "sqlite",
+) -> None:
+    """Copy the journal to a new file, also while runs are being written."""
+    started = shown = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal shown
+        if time.monotonic() - shown > 1:
+            shown = time.monotonic()
+            typer.echo(f"{100 * done // total} % after {shown - started:.0f} s", err=True)
+
+    try:
+        count = journals.backup(path, file, progress)
+    except AgentkitError as error:
+        raise _fail(str(error)) from error
+    typer.echo(f"{count} {'run' if count == 1 else 'runs'} copied to {path}")
+
+
+@app.command("verify")
+def verify_journal(
+    id: Annotated[str, typer.Argument(metavar="[ID]", help="the id of one run, or the beginning of it")] = "",
+    file: Annotated[str, typer.Option("--file", metavar="FILE", help="a journal, instead of your own")] = "sqlite",
+) -> None:
+    """Check that the recorded runs are as they were written; the exit code is 1 if anything is damaged or missing."""
+    unsound = 0
+    try:
+        known = [info.run for info in runs(open_journal(file, read_only=True))]
+        for verdict in journals.verify(_matching(id, known) if id else "", file):
+            unsound += not verdict.is_sound
+            typer.echo("  ".join(filter(None, (verdict.run or "the file", verdict.state, verdict.text))))
+    except AgentkitError as error:
+        raise _fail(str(error)) from error
+    if unsound:
+        raise typer.Exit(1)
 
 
 def main() -> None:

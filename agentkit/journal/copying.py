@@ -52,13 +52,16 @@ def verify(path: Path, run: str = "") -> Iterator[Verdict]:
         raise JournalError(f"there is no journal {path}")
     if not run:
         yield _of_the_file(journal.path)
-    for info in journal.runs():
+    try:
+        found = journal.runs()
+    except JournalDamaged as error:
+        yield Verdict("", "damaged", f"the list of its runs cannot be read: {error}")
+        return
+    if run and all(info.run != run for info in found):
+        raise Unknown("run", run, [info.run for info in found])
+    for info in found:
         if info.run == run or not run:
             yield _of_a_run(journal, info.run, info.status)
-            if run:
-                return
-    if run:
-        raise Unknown("run", run, [info.run for info in journal.runs()])
 
 
 def _of_the_file(path: Path) -> Verdict:
@@ -148,5 +151,6 @@ def _held(path: Path) -> set[str]:
 
 
 def _remove(part: Path, heads: Heads) -> None:
-    part.unlink(missing_ok=True)
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        part.unlink()
     shutil.rmtree(heads.folder, ignore_errors=True)
