@@ -1,15 +1,17 @@
 """Kill real runs with SIGKILL, damage their files, open them again, and print what was lost and what was told.
 
     python damage_matrix.py FOLDER KIND FILE COUNT SEED     # KIND: flip, cut, delete or "" (none); FILE: "" or -wal
+    python damage_matrix.py FOLDER kills "" COUNT SEED      # kill a process that uses one journal, again and again
 
 Each case forks a child (this process has no thread), which performs a run with calls of an irreversible and a pure tool
 and reports each row that is on the disk by a pipe. It is killed at a random row or moment or after the end of the run,
-or it closes the journal. Then the file is damaged, and another child looks at the run, verifies it and resumes it. One
+or between a row and its head, or it closes the journal. Then the file is damaged, and another child looks at the run, verifies it and resumes it. One
 JSON object per case is printed: `lost` is how many of the synced rows are not as they were, `told` what a person reads.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -24,7 +26,10 @@ from typing import Any
 from agentkit import Agent, Call, Loop, Reply, tool
 from agentkit.errors import AgentkitError
 from agentkit.journal import open_journal, verify
-from agentkit.journal.entries import Row
+from agentkit.journal.entries import Note, Row, RunInfo
+from agentkit.journal.heads import Head, Heads
+from agentkit.journal.read_only import ReadOnlyJournal
+from agentkit.journal.sqlite import SqliteJournal
 from agentkit.models.base import Abilities, Request
 
 TURNS = 12
@@ -81,11 +86,27 @@ class Reporting:
         return number
 
 
-def perform(path: Path, pipe: int, last: int, *, close: bool) -> None:
+class Deadly(Heads):
+    """Heads whose process is killed after row `last` was synced and before it is written here."""
+
+    def __init__(self, path: Path, last: int) -> None:
+        super().__init__(path)
+        self.last = last
+
+    def advance(self, tree: str, head: Head) -> None:
+        if head.number >= self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().advance(tree, head)
+
+
+def perform(path: Path, pipe: int, how: str, last: int) -> None:
     """Run to the end, or to row `last`; then close the journal, or die with the run ended and the journal open."""
-    journal: Any = Reporting(open_journal(path), pipe, last)
+    opened: Any = open_journal(path)
+    if how == "before a head":
+        opened._heads = Deadly(path, last)
+    journal: Any = Reporting(opened, pipe, last if how == "at a row" else 0)
     agent(journal).run("pay and look")
-    if close:
+    if how == "closed":
         journal.close()
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -151,11 +172,11 @@ def case(folder: Path, kind: str, end: str, chance: random.Random) -> None:
     path = folder / "journal" / "runs.db"
     path.parent.mkdir(parents=True)
     reading, writing = os.pipe()
-    how = chance.choice(("at a row", "at a moment", "at the end", "closed"))
+    how = chance.choice(("at a row", "before a head", "at a moment", "at the end", "closed"))
     if how == "closed" and (end or not kind):
         how = "at a row"
-    last = chance.randrange(1, 3 * TURNS) if how == "at a row" else 0
-    child = in_child(lambda: perform(path, writing, last, close=how == "closed"))
+    last = chance.randrange(2, 3 * TURNS)
+    child = in_child(lambda: perform(path, writing, how, last))
     os.close(writing)
     with os.fdopen(reading) as lines:
         numbers = [int(lines.readline())]
@@ -174,6 +195,59 @@ def case(folder: Path, kind: str, end: str, chance: random.Random) -> None:
     shutil.rmtree(folder)
 
 
+def live(path: Path, pipe: int, chance: random.Random) -> None:
+    """Create, continue and delete runs for ever, and report each row that is on the disk, and what was deleted."""
+    journal = SqliteJournal(path)
+
+    def report(kind: str, run: str, number: int = 0) -> None:
+        os.write(pipe, f"{kind} {run} {number}\n".encode())
+
+    for number in itertools.count():
+        runs = [info.run for info in journal.runs()]
+        run = chance.choice(runs) if runs and chance.random() < 0.5 else f"{os.getpid()}-{number}"
+        if run in runs:
+            journal.claim(run)
+        else:
+            tree = chance.choice([run, *runs])
+            tree = next((info.tree for info in journal.runs() if info.run == tree), run)
+            journal.create(RunInfo(run, tree, "", "", "", "running", 0, 0.0, time.time()))
+        for _ in range(chance.randrange(4)):
+            report("row", run, journal.append(Note("status", {"text": "x" * chance.randrange(3000)}, run=run)))
+        journal.set_status(run, "paused")
+        if chance.random() < 0.8:
+            journal.release(run)
+        else:
+            journal.close()
+            journal = SqliteJournal(path)
+        if chance.random() < 0.3:
+            report("delete", run)
+            journal.delete(run)
+
+
+def kills(folder: Path, count: int, seed: int) -> None:
+    """Kill a process that creates, continues and deletes runs, again and again on one journal; print each alarm."""
+    path, chance, synced = folder / "runs.db", random.Random(seed), dict[str, int]()
+    looked = ReadOnlyJournal(path)
+    for number in range(count):
+        reading, writing = os.pipe()
+        child = in_child(lambda: live(path, writing, random.Random(f"{seed} {number}")))  # noqa: B023
+        os.close(writing)
+        time.sleep(chance.uniform(0.02, 0.2))
+        os.kill(child, signal.SIGKILL)
+        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL, "the process ended before it was killed"
+        with os.fdopen(reading) as lines:
+            for kind, run, row in map(str.split, lines):
+                if kind == "row":
+                    synced[run] = int(row)
+                else:
+                    synced.pop(run, None)
+        listed = {info.run: info.status for info in looked.runs()}
+        told = {run: status for run, status in listed.items() if status in ("damaged", "lost")}
+        told |= {run: text for run in listed if (text := looked.lost(run))}
+        lost = [run for run, row in synced.items() if run not in listed or len(looked.rows(run)) < row]
+        print(json.dumps({"kills": number, "runs": len(listed), "told": told, "lost": lost}), flush=True)
+
+
 def read(path: Path) -> list[Row]:
     journal: Any = open_journal(path, read_only=True)
     rows: list[Row] = journal.rows(journal.runs()[0].run)
@@ -182,6 +256,8 @@ def read(path: Path) -> list[Row]:
 
 def main() -> None:
     folder, kind, end, count, seed = Path(sys.argv[1]), *sys.argv[2:4], *map(int, sys.argv[4:6])
+    if kind == "kills":
+        return kills(folder, count, seed)
     for number in range(count):
         case(folder / f"{number}", kind, end, random.Random(f"{seed} {kind} {end} {number}"))
 

@@ -41,3 +41,9 @@ def test_a_loss_is_told_by_looking_verifying_and_resuming(tmp_path: Path, kind: 
 def test_an_honest_kill_loses_nothing_and_is_no_alarm(tmp_path: Path) -> None:
     found = cases(tmp_path, "", "", 2 * SIZE)
     assert [case for case in found if case["lost"] or any(case["told"].values())] == []
+
+
+def test_many_kills_of_processes_that_use_one_journal_cause_no_alarm(tmp_path: Path) -> None:
+    found = cases(tmp_path, "kills", "", 2 * SIZE)
+    assert [case for case in found if case["lost"] or case["told"]] == []
+    assert found[-1]["runs"] > 3

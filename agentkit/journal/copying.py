@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentkit.errors import JournalDamaged, JournalError, Unknown, UsageError
 from agentkit.journal.chain import last
-from agentkit.journal.database import errors
+from agentkit.journal.database import errors, snapshot
 from agentkit.journal.entries import Note
 from agentkit.journal.heads import Head, Heads
 from agentkit.journal.listing import infos
@@ -125,8 +125,7 @@ def backup(path: Path, target: Path, progress: Progress | None = None) -> int:
 
 
 def _copy(db: sqlite3.Connection, part: Path, progress: Progress | None) -> bool:
-    with contextlib.closing(sqlite3.connect(part, isolation_level=None)) as copy:
-        db.execute("BEGIN")  # all pages are of one moment, however long it takes
+    with contextlib.closing(sqlite3.connect(part, isolation_level=None)) as copy, snapshot(db):
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         db.backup(copy, pages=4096, progress=lambda _, left, all_: progress(all_ - left, all_) if progress else None)
     return True

@@ -132,6 +132,17 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+    """Let all that the block reads be of one moment: that of its first statement."""
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
 def errors(path: Path, doing: str = "write") -> Iterator[None]:
     """Turn SQLite's errors into errors that tell the caller what to do."""
     try:

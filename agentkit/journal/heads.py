@@ -72,20 +72,27 @@ class Heads:
         return []
 
     def get(self, tree: str) -> Head | None:
-        """Return the head of a tree; None if it has none. Raises `ValueError` if it cannot be read."""
-        try:
-            return _parsed(Path(self.file(tree)).read_bytes())
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise ValueError(error.strerror) from error
+        """Return the head of a tree; None if it has none, or an empty file. Raises `ValueError` if it is not valid."""
+        for attempt in range(4):
+            try:
+                line = Path(self.file(tree)).read_bytes()
+                return _parsed(line) if line else None
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                raise ValueError(error.strerror) from error
+            except ValueError:  # another process may be writing it now
+                if attempt == 3:
+                    raise
+                time.sleep(0.002)
+        return None
 
     def peek(self, tree: str) -> int:
-        """Return the number in the head of a tree; 0 if it has none, or if it cannot be read."""
+        """Return the number in the head of a tree; 0 if it has none, -1 if it cannot be read."""
         try:
             head = self.get(tree)
         except ValueError:
-            return 0
+            return -1
         return head.number if head else 0
 
     def start(self, tree: str) -> None:

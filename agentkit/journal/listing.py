@@ -53,7 +53,7 @@ def listed(db: sqlite3.Connection | None, path: Path) -> list[RunInfo]:
         elif (info.status == "running" or info.run in empty) and not is_held(locks, info.run):
             info.status = "never begun" if info.run in empty and info.tree in before else "interrupted"
     for tree in before.keys() - {info.tree for info in found}:
-        if (head := lost_run(heads, tree)) is not None:
+        if before[tree] and (head := lost_run(heads, tree)) is not None:  # it was not created or deleted just now
             found.append(RunInfo(tree, tree, "", "", "", "lost", 0, head.at, head.at))
     return sorted(found, key=lambda info: info.updated, reverse=True)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from agentkit.errors import JournalDamaged
 from agentkit.journal.chain import last, span
+from agentkit.journal.database import snapshot
 from agentkit.journal.heads import Head, Heads, clock
-from agentkit.journal.listing import find
+from agentkit.journal.listing import find, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,13 @@ def loss(db: sqlite3.Connection, heads: Heads, run: str, tree: int, name: str) -
         head, problem = heads.get(name), ""
     except ValueError as error:
         head, problem = Head(), f"the head of run {run} is damaged ({error})"
+    with snapshot(db):
+        return _compared(db, head, problem, run, tree)
+
+
+def _compared(db: sqlite3.Connection, head: Head | None, problem: str, run: str, tree: int) -> Loss | None:
+    if not db.execute("SELECT 1 FROM runs WHERE run = ? AND tree = ?", (plain(run), tree)).fetchone():
+        return None  # it was deleted meanwhile
     end = last(db, tree)[0]
     if head is None:
         if not db.execute("SELECT 1 FROM runs WHERE tree = ? AND holder != ''", (tree,)).fetchone():

@@ -19,13 +19,15 @@ from typing import NoReturn, TypeVar
 
 from agentkit.errors import JournalError, ReadOnly, Unknown
 from agentkit.journal.chain import read
-from agentkit.journal.database import check_format, errors, is_empty
+from agentkit.journal.database import check_format, errors, is_empty, snapshot
 from agentkit.journal.entries import Row, RunInfo
 from agentkit.journal.heads import Heads
 from agentkit.journal.listing import check_lost, find, listed
 from agentkit.journal.loss import lost
 
 T = TypeVar("T")
+Stamps = list[tuple[int, ...]]
+"""The size, time and number of a file, its -wal and its -shm; an empty tuple for one that is missing."""
 
 
 class ReadOnlyJournal:
@@ -49,7 +51,12 @@ class ReadOnlyJournal:
 
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
-        return self._look(lambda db: read(db, self.path, find(db, self._heads, run)[0], run)[0], run)[after:]
+
+        def rows_of(db: sqlite3.Connection) -> list[Row]:
+            with snapshot(db):
+                return read(db, self.path, find(db, self._heads, run)[0], run)[0]
+
+        return self._look(rows_of, run)[after:]
 
     def lost(self, run: str) -> str:
         """Return what the run's tree has lost since it was synced, as a sentence, or "". Raises `Unknown`."""
@@ -105,11 +112,11 @@ def look(path: Path, read: Callable[[sqlite3.Connection], T], timeout: float = 5
         if not before[0]:
             return None
         try:
-            with errors(path, "read"), _opened(path) as db:
+            with errors(path, "read"), _opened(path, before) as db:
                 empty = is_empty(db)
                 check_format(db, path, empty=empty)
                 found = None if empty else read(db)
-            if _stamps(path) == before or before[1]:
+            if _has_frames(before) or (_stamps(path) == before and not _is_fresh(before)):
                 return found
         except JournalError:
             if _stamps(path) == before or time.monotonic() > end:
@@ -118,17 +125,28 @@ def look(path: Path, read: Callable[[sqlite3.Connection], T], timeout: float = 5
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def _opened(path: Path, stamps: Stamps) -> Iterator[sqlite3.Connection]:
     """Yield a connection to a file that cannot write."""
-    _, log, index = _stamps(path)
     how = "immutable=1"
     with contextlib.ExitStack() as stack:
-        if log and index:
+        if _has_frames(stamps) and stamps[2]:
             how = "readonly_shm=1"
-        elif log and log[0]:
+        elif _has_frames(stamps):
             path, how = _copied(path, stack.enter_context(tempfile.TemporaryDirectory())), ""
         db = sqlite3.connect(f"{path.as_uri()}?mode=ro&{how}", uri=True, isolation_level=None, check_same_thread=False)
         yield stack.enter_context(contextlib.closing(db))
+
+
+def _has_frames(stamps: Stamps) -> bool:
+    """Return whether a write-ahead log is more than its header; SQLite 3.40 cannot read a header alone without an index
+    that it may write.
+    """
+    return bool(stamps[1]) and stamps[1][0] > 32
+
+
+def _is_fresh(stamps: Stamps) -> bool:
+    """Return whether a file was changed so recently that its time may not show another change."""
+    return 0 <= time.time_ns() - stamps[0][1] < 20_000_000
 
 
 def _copied(path: Path, folder: str) -> Path:
@@ -141,9 +159,8 @@ def _copied(path: Path, folder: str) -> Path:
     return Path(folder, "copy")
 
 
-def _stamps(path: Path) -> list[tuple[int, ...]]:
-    """Return the size, time and number of a file, its -wal and its -shm; an empty tuple for one that is missing."""
-    stamps: list[tuple[int, ...]] = []
+def _stamps(path: Path) -> Stamps:
+    stamps: Stamps = []
     for end in ("", "-wal", "-shm"):
         try:
             stat = os.stat(f"{path}{end}")

@@ -25,7 +25,7 @@ from typing import Literal
 from agentkit.core import secrets
 from agentkit.errors import Fenced, JournalDamaged, JournalError, JournalInUse, Unknown, UsageError
 from agentkit.journal.chain import START, last, link, read, seal, span
-from agentkit.journal.database import checkpoint, connect, errors, transaction
+from agentkit.journal.database import checkpoint, connect, errors, snapshot, transaction
 from agentkit.journal.entries import Note, Row, RunInfo
 from agentkit.journal.heads import Head, Heads
 from agentkit.journal.listing import find, infos, listed, lost_run, plain
@@ -198,7 +198,7 @@ class SqliteJournal:
 
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
-        with self._using() as db:
+        with self._using() as db, snapshot(db):
             return read(db, self.path, find(db, self._heads, run)[0], run)[0][after:]
 
     def lost(self, run: str) -> str:
