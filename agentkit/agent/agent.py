@@ -25,7 +25,7 @@ from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
 from agentkit.journal import open_journal
-from agentkit.journal.entries import Journal, Row, RunInfo
+from agentkit.journal.entries import Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve

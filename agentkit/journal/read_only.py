@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from agentkit.errors import JournalError, ReadOnly, Unknown
-from agentkit.journal.chain import read
+from agentkit.journal.chain import last, read
 from agentkit.journal.database import check_format, errors, is_empty, snapshot
 from agentkit.journal.entries import Row, RunInfo
 from agentkit.journal.heads import Heads
@@ -48,6 +48,10 @@ class ReadOnlyJournal:
     def exists(self) -> bool:
         """Return whether there is a file. Raises `JournalError` if its folder cannot be read."""
         return bool(_stamps(self.path)[0])
+
+    def count(self, run: str) -> int:
+        """Return the number of rows of the run's tree. Raises `Unknown`."""
+        return self._look(lambda db: last(db, find(db, self._heads, run)[0])[0], run)
 
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""

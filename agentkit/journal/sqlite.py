@@ -194,7 +194,7 @@ class SqliteJournal:
         """Return the number of rows of the run's tree. Raises `Unknown`."""
         with self._using() as db:
             claim = self._claims.get(run)
-            return last(db, claim.tree if claim is not None else self._tree(db, run))[0]
+            return last(db, claim.tree if claim is not None else find(db, self._heads, run)[0])[0]
 
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
