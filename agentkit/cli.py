@@ -151,12 +151,10 @@ def fork(
 @app.command()
 def delete(id: Id) -> None:
     """Delete a recorded run."""
-    journal = open_journal("sqlite")
-    assert journal is not None
-    try:
+    with _failing():
+        journal = open_journal("sqlite")
+        assert journal is not None
         journal.delete(_full_id(id))
-    except AgentkitError as error:
-        raise _fail(str(error)) from error
 
 
 @app.command()
@@ -268,10 +266,8 @@ def back_up(
             shown = time.monotonic()
             typer.echo(f"{100 * done // total} % after {shown - started:.0f} s", err=True)
 
-    try:
+    with _failing():
         count = journals.backup(path, file, progress)
-    except AgentkitError as error:
-        raise _fail(str(error)) from error
     typer.echo(f"{count} {'run' if count == 1 else 'runs'} copied to {path}")
 
 
@@ -282,13 +278,11 @@ def verify_journal(
 ) -> None:
     """Check that the recorded runs are as they were written; the exit code is 1 if anything is damaged or missing."""
     unsound = 0
-    try:
+    with _failing():
         known = [info.run for info in runs(open_journal(file, read_only=True))]
         for verdict in journals.verify(_matching(id, known) if id else "", file):
             unsound += not verdict.is_sound
             typer.echo("  ".join(filter(None, (verdict.run or "the file", verdict.state, verdict.text))))
-    except AgentkitError as error:
-        raise _fail(str(error)) from error
     if unsound:
         raise typer.Exit(1)
 

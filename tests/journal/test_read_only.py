@@ -29,16 +29,10 @@ def texts(journal, run: str = "r1") -> list[str]:
 
 
 @pytest.fixture
-def killed(tmp_path, start_python):
+def killed(tmp_path, left_by):
     """A folder whose journal was left by a killed process: rows are in the write-ahead log."""
-    folder = tmp_path / "killed"
-    child = start_python(
-        'journal.create(make.info()); make.write(journal, 3); journal.set_status("r1", "running"); print("done", flush=True); sys.stdin.read()',
-        folder / "runs.db",
-    )
-    assert child.stdout.readline() == "done\n"
-    child.kill()
-    child.wait()
+    code = 'journal.create(make.info()); make.write(journal, 3); journal.set_status("r1", "running")'
+    folder = shutil.copytree(left_by(code), tmp_path / "killed")
     assert (folder / "runs.db-wal").stat().st_size
     return folder
 
@@ -185,6 +179,7 @@ def look_as_nobody(path: Path) -> str:
     return done.stdout.strip() or done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs setpriv")
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_user_who_may_only_read_reads_a_journal_that_was_left_and_one_that_was_closed(killed, closed):
