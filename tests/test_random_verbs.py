@@ -57,6 +57,13 @@ def loads_the_same(run: Run, entry: int) -> None:
     assert [repr(entry) for entry in loaded.entries] == [repr(entry) for entry in run.entries]
 
 
+def looks_the_same(run: Run, entry: int) -> None:
+    before = run.rows()
+    looked = run.agent.look(run)
+    assert [repr(entry) for entry in looked.entries] == [repr(entry) for entry in run.entries]
+    assert (looked.answer, looked.trace.difference, run.rows()) == (run.answer, run.trace.difference, before)
+
+
 VERBS: dict[str, Callable[[Run, int], Any]] = {
     "next": lambda run, entry: next(run, None),
     "step_over": lambda run, entry: run.step_over(),
@@ -71,6 +78,7 @@ VERBS: dict[str, Callable[[Run, int], Any]] = {
     "reject": lambda run, entry: run.reject("no"),
     "respond": lambda run, entry: run.respond("by hand"),
     "load": loads_the_same,
+    "look": looks_the_same,
 }
 
 
@@ -79,6 +87,7 @@ def matches_its_rows(run: Run) -> bool:
     trace = Trace(run.id, run.agent._maker(run.task), run.agent.arounds)
     trace.load(run.agent.journal.rows(run.id))  # type: ignore[union-attr]
     trace.rebuild()
+    assert trace.difference == run.trace.difference
     return [entry.id for entry in trace.line] == [entry.id for entry in run.entries] and [
         (pending.path, pending.index) for pending in trace.pending
     ] == [(pending.path, pending.index) for pending in run.pending]

@@ -17,15 +17,16 @@ from agentkit.core.display import Displayed
 from agentkit.core.messages import Chat, message_to_json, system
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
-from agentkit.errors import AgentkitError, Busy, JournalDamaged, JournalError, ReadOnly, Unknown, UsageError
+from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
 from agentkit.gates.approval import approval
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
+from agentkit.inert import inert
 from agentkit.journal import open_journal
-from agentkit.journal.entries import Journal, Note, Row, RunInfo
+from agentkit.journal.entries import NOT_BEGUN, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
@@ -237,8 +238,7 @@ class Agent(Displayed):
         """
         is_new, journal = not name, journal or self.journal
         if parent and parent.control.sealed:
-            hint = "agent.load(run.to_json()) opens a copy of its intact part"
-            raise ReadOnly(f"this run is read-only: {parent.control.sealed}; {hint}")
+            raise ReadOnly(f"this run is read-only: {parent.control.sealed}")
         name = name or uuid.uuid4().hex[:12]
         around = answer.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
@@ -311,7 +311,7 @@ class Agent(Displayed):
             kept = MemoryJournal.of([known], rows) if damage else journal
             run = self._open(known, rows, kept, strict=strict, waive=waive)
             if damage:
-                run.control.sealed = f"its journal is damaged ({damage})"
+                run.control.sealed = _damaged(damage)
                 journal.release(name)
             return run
         except BaseException:
@@ -365,7 +365,7 @@ class Agent(Displayed):
         run = self._open(known, rows, copy, waive=waive, verb=verb)
         run.state.hold = lost or run.state.hold
         if damage:
-            run.control.sealed = f"its journal is damaged ({damage})"
+            run.control.sealed = _damaged(damage)
         return run
 
     def _open(
@@ -382,6 +382,8 @@ class Agent(Displayed):
 
         Raises `JournalDamaged`, `Diverged`.
         """
+        if known.status == NOT_BEGUN:
+            raise UsageError(f"run {known.run} has not begun: nothing is recorded of it; start it again, or delete it")
         spec = recorded.spec_of(rows, known.run)
         if spec is None:
             why = _loss(rows) or "its first entry cannot be read"
@@ -453,6 +455,7 @@ class Agent(Displayed):
             raise UsageError("an agent with journal=None cannot load a run; create the agent with a journal")
         return self.resume(export.adopt(data, journal))
 
+    @inert
     def __repr__(self) -> str:
         tools = ", ".join(tool.name for tool in self.tools.tools)
         engine = Loop(self.engine_name.rpartition(":")[2], **self.engine_options)
@@ -484,20 +487,21 @@ def _left(end: float | None) -> float | None:
 
 
 def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:
-    """Return the rows of a run that are intact, and what is damaged, or "". Raises `JournalError` if it has none."""
+    """Return the rows of a run that are intact, and what is damaged, or ""."""
     try:
-        rows = journal.rows(run)
+        return journal.rows(run), ""
     except JournalDamaged as damage:
         return damage.sound, str(damage)
-    if all(row.run != run for row in rows):
-        raise JournalError(f"run {run} was never begun: its process ended before the first row; delete it")
-    return rows, ""
 
 
 def _loss(rows: list[Row]) -> str:
     """Return what the journal said about missing rows when the run was claimed just now, or ""."""
     latest = rows[-1] if rows else None
     return str(latest.data["text"]) if isinstance(latest, Note) and latest.kind == "lost" else ""
+
+
+def _damaged(damage: str) -> str:
+    return f"its journal is damaged ({damage}); agent.load(run.to_json()) opens a copy of its intact part"
 
 
 def _missing_guard(text: str) -> Missing:

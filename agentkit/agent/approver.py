@@ -10,8 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from agentkit.agent.log import logger
 from agentkit.core import background
+from agentkit.core.log import logger
 from agentkit.core.messages import Call
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act

@@ -16,6 +16,7 @@ from agentkit.core.text import call_text, one_line
 from agentkit.engines import registry
 from agentkit.errors import Unknown, UsageError
 from agentkit.export.tables import Table, to_text
+from agentkit.inert import inert_lines
 from agentkit.journal.entries import Entry
 from agentkit.models.cassette import Cassette
 from agentkit.run.run import Result
@@ -91,6 +92,7 @@ class Comparison:
             return "The runs did the same."
         return f"The runs first differ at step {self.first} ({self.rows[self.first].role})."
 
+    @inert_lines
     def __repr__(self) -> str:
         parts = [
             f"Comparison: {one_line(self.task, 100)}",

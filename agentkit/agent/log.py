@@ -6,16 +6,14 @@ Thoughts are logged at level DEBUG, actions and results at level INFO.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable
 from typing import Any
 
+from agentkit.core.log import logger
 from agentkit.core.text import counted, one_line
 from agentkit.engines import registry
 from agentkit.run.run import Run
 from agentkit.trace.events import Event
-
-logger = logging.getLogger("agentkit")
 
 OnStep = Callable[[int, dict[str, Any] | None, str | None, str | None, int], Any]
 """`on_step(iteration, action, observation, error, step)`: action is {"tool", "arguments"}, or None for a thought."""

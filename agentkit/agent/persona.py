@@ -11,6 +11,7 @@ from agentkit.agent.options import NAMES
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import Unknown, UsageError
+from agentkit.inert import for_terminal
 from agentkit.models import resolve
 from agentkit.tools import builtin
 
@@ -64,4 +65,4 @@ def _find(find: Any, name: Any) -> Any:
 
 
 def _warn(warning: object) -> None:
-    warnings.warn(str(warning), RuntimeWarning, stacklevel=4)
+    warnings.warn(for_terminal(warning), RuntimeWarning, stacklevel=4)

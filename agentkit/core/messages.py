@@ -16,6 +16,7 @@ from typing import Any, Literal
 from agentkit.core.display import Displayed
 from agentkit.core.text import call_text, one_line
 from agentkit.core.usage import Usage
+from agentkit.inert import inert
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -76,6 +77,7 @@ class Message(Displayed):
     )  # init=False: replace() computes it again
     _views: dict[Any, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
+    @inert
     def __repr__(self) -> str:
         asked = f" → {', '.join(map(call_text, self.calls))}" if self.calls else ""
         failed = "" if self.ok else "✗ "
@@ -248,6 +250,7 @@ class Chat:
         """The digest, if it is known already; otherwise that of the empty chat, which is fixed."""
         return self._digest or "0" * 32
 
+    @inert
     def __repr__(self) -> str:
         return f"Chat({len(self)} messages)"
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from agentkit.core.messages import Call, Chat
 from agentkit.core.schema import Shape
+from agentkit.inert import inert
 
 __all__ = [
     "NO_TAGS",
@@ -269,6 +270,7 @@ class Loop:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @inert
     def __repr__(self) -> str:
         name = self.engine if isinstance(self.engine, str) else getattr(self.engine, "__name__", repr(self.engine))
         return f"Loop({', '.join([repr(name), *(f'{key}={value!r}' for key, value in self.options.items())])})"

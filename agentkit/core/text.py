@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
+from agentkit.inert import for_terminal
+
 WIDTH = 200
 """The number of characters of a text in one line; a longer text is cut, with a note of how much is missing."""
-
-
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 Hide = Callable[[str], str]
@@ -18,13 +16,13 @@ Hide = Callable[[str], str]
 
 
 def one_line(text: Any, width: int = WIDTH, hide: Hide = str) -> str:
-    """Return a text as one line without control characters; if it is too long, it is cut, with a note.
+    """Return a text as one line that is inert for a terminal; if it is too long, it is cut, with a note.
 
     `hide` is applied before the text is cut, so that no half of a secret is left.
     """
     full_text = str(text)
     head = " ".join(hide(full_text[: 8 * width])[: 4 * width].split())
-    shown = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", head[:width])
+    shown = for_terminal(head[:width])
     missing = len(full_text) - width if len(full_text) > 4 * width else len(head) - width
     return shown if missing <= 0 else f"{shown}… (+{missing} characters)"
 
@@ -48,5 +46,5 @@ def error_text(raised: BaseException) -> str:
 
 
 def call_text(call: Any) -> str:
-    """Return a call as Python source: `search(query='…')`."""
-    return f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.arguments.items())})"
+    """Return a call as Python source on one line: `search(query='…')`."""
+    return for_terminal(f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.arguments.items())})")

@@ -1,7 +1,7 @@
 """Text made harmless for HTML, for Markdown and for code. What comes in may be hostile; what goes out is nothing but
 text.
 
-Rule 1: no character goes out that moves, hides or reverses others, or that ends a line invisibly.
+Rule 1: no character goes out that moves, hides or reverses others, or that ends a line invisibly (agentkit.inert).
 Rule 2: no character goes out that the format would interpret.
 Rule 3: secrets are masked before anything is truncated, so that no half of a secret is left.
 """
@@ -13,30 +13,20 @@ import re
 import string
 
 from agentkit.core.secrets import mask
+from agentkit.inert import visible
 
-_LINE_BREAK = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_CONTROL = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
 _MARGIN = 2_000  # a secret that is cut off at the end of what is searched would not be recognized
 
 
-def printable(text: str) -> str:
-    """Return a text with ordinary line breaks only, and U+FFFD for other control characters; tabs stay."""
-    if text.isascii() and text.isprintable():
-        return text
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _LINE_BREAK.sub("\n", text))
-
-
 def safe_text(value: object, limit: int = 0) -> str:
-    """Return a text that is masked, printable, and truncated with a note after `limit` characters (0: not at all)."""
+    """Return a text that is masked, visible, and truncated with a note after `limit` characters (0: not at all)."""
     text = str(value)
     if not limit or len(text) <= limit:
-        return printable(mask(text))
+        return visible(mask(text))
     head = mask(text[: limit + _MARGIN])
     if len(text) > limit + _MARGIN:
         head = head[:-_MARGIN]
-    return f"{printable(head[:limit])}… (+{len(text) - limit:,} characters)"
+    return f"{visible(head[:limit])}… (+{len(text) - limit:,} characters)"
 
 
 def escape_html(value: object, limit: int = 0) -> str:

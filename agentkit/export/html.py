@@ -6,7 +6,6 @@ styles.
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from pathlib import Path
@@ -29,6 +28,7 @@ _TEXT = 'style="white-space:pre-wrap;overflow-wrap:anywhere;margin:.3em 0"'
 _STEP = 'style="margin:.2em 0 .2em .2em;padding-left:.6em;border-left:3px solid {}"'
 _COLOURS = {"normal": "rgba(128,128,128,.4)", "failed": "#d9534f", "edited": "#c98a1b"}
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_FRAME_HEAD = f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">'
 
 
 # -- fragments ---------------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def to_html(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
     outlook = "".join(f"<p><b>{label}:</b> {escape_html(line)}</p>\n" for label, line in parts.outlook(run))
     document = (
         '<!DOCTYPE html>\n<html lang="en" style="color-scheme:light dark">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_CSP)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape_html(_CSP)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" '
         'content="light dark">\n'
         f"<title>{title}</title>\n</head>\n"
@@ -187,12 +187,11 @@ def _message_body(message: Message, limits: parts.Limits) -> str:
 
 def _text(value: str, limit: int, form: str = "code", *, fold: bool = True) -> str:
     """Return a text with its line breaks; a long one is folded."""
-    body = safe_text(value, limit)
     tag, start = ("pre", "\n") if form == "code" else ("div", "")  # HTML drops the first line break of a <pre>
-    block = f"<{tag} {_TEXT}>{start}{html.escape(body)}</{tag}>"
-    if not fold or len(body) <= _MAX_UNFOLDED:
+    block = f"<{tag} {_TEXT}>{start}{escape_html(value, limit)}</{tag}>"
+    if not fold or len(value) <= _MAX_UNFOLDED:
         return block
-    return f"<details><summary><code>{html.escape(one_line(body, 100))}</code></summary>{block}</details>"
+    return f"<details><summary><code>{escape_html(one_line(value, 100, safe_text))}</code></summary>{block}</details>"
 
 
 def _item(item: items.Item, limits: parts.Limits) -> str:
@@ -211,7 +210,7 @@ def _item(item: items.Item, limits: parts.Limits) -> str:
 
 def frame(source: str) -> str:
     """Return an HTML page in a frame that runs no script, loads nothing, and cannot reach anything outside it."""
-    document = html.escape(frame_document(source))
+    document = escape_html(f"{_FRAME_HEAD}{source}")
     style = (
         "width:100%;height:20em;border:1px solid rgba(128,128,128,.5);"
         "background:#fff;color-scheme:light;resize:vertical"
@@ -223,4 +222,4 @@ def frame_document(source: str) -> str:
     """Return an HTML page as the document of a sandboxed frame: it may use styles and inline images,
     and nothing else.
     """
-    return f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">{safe_text(source)}'
+    return f"{_FRAME_HEAD}{safe_text(source)}"

@@ -21,6 +21,7 @@ from agentkit.export import items, literal
 from agentkit.export.escaping import safe_text
 from agentkit.export.html import observation_items
 from agentkit.export.json import rows_of, unpack
+from agentkit.inert import inert
 from agentkit.journal.entries import Entry
 from agentkit.tools import builtin, observations
 from agentkit.tools.toolset import ToolSet
@@ -53,6 +54,7 @@ class Observation:
         """What the tool returned, as JSON data, if that is more than its text."""
         return self.message.value
 
+    @inert
     def __repr__(self) -> str:
         return safe_text(self.message.text, MAX_TEXT)
 
@@ -99,6 +101,7 @@ class Playback:
             raise NotRecorded(self._not_recorded(number, call))
         return Observation(recorded[1])
 
+    @inert
     def __repr__(self) -> str:
         return f"<Playback of {len(self.recorded)} calls{'' if self.tools is None else ', live'}>"
 

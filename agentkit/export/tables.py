@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from agentkit.core.secrets import mask
 from agentkit.core.text import counted, one_line
 from agentkit.export.escaping import escape_html, markdown_inline
+from agentkit.inert import for_terminal
 
 MAX_ROWS, MAX_COLUMNS = 50, 20
 _MAX_CELL = 500
@@ -36,7 +37,7 @@ def to_text(table: Table, *, cell_width: int = 100, line_width: int | None = Non
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     if line_width is not None:
         lines = [line if len(line) <= line_width else f"{line[: line_width - 1]}…" for line in lines]
-    return "\n".join([*lines, *notes])
+    return "\n".join([*lines, *map(for_terminal, notes)])
 
 
 def to_html(table: Table, *, max_rows: int | None = MAX_ROWS, max_columns: int | None = MAX_COLUMNS) -> str:

@@ -9,6 +9,7 @@ from agentkit.core.steps import Act
 from agentkit.core.text import call_text, counted, error_text, one_line
 from agentkit.export.protocols import ResultLike, RunLike
 from agentkit.gates.effects import still_performed
+from agentkit.inert import for_terminal
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import Pending
 
@@ -18,7 +19,7 @@ def pending_text(pending: Pending, run: RunLike) -> str:
     step = pending.step
     if type(step) is Act:
         return f"{mask(call_text(step.call))} [{run.state.effect(pending)}]"
-    return f"{step.kind} ({step.role})"
+    return f"{step.kind} ({for_terminal(step.role)})"
 
 
 def summary(run: RunLike) -> str:
@@ -35,15 +36,15 @@ def run_text(run: RunLike) -> str:
         first, *more = repr(entry).split("\n")
         lines += [f"{number:>3} {first}", *(f"    {line}" for line in more)]
     if run.read_only:
-        lines.append(f"  ! read-only: {run.read_only}")
+        lines.append(f"  ! read-only: {for_terminal(run.read_only)}")
         if run.trace.difference:
-            lines.append(f"  ! {mask(run.trace.difference)}")
+            lines.append(f"  ! {for_terminal(mask(run.trace.difference))}")
     elif run.status != "done":
         reasons = [verdict.why for _, verdict in run.waiting] or ([run.hold] if run.hold else [])
         if not reasons and run.state.error:
             reasons = [f"{type(run.state.error).__name__}: {error_text(run.state.error)}"]
-        lines += [f"  ! {mask(reason)}" for reason in reasons]
-        lines += [f"  * {sentence}"] if (sentence := still_performed(run.state)) else []
+        lines += [f"  ! {for_terminal(mask(reason))}" for reason in reasons]
+        lines += [f"  * {for_terminal(sentence)}"] if (sentence := still_performed(run.state)) else []
         lines += [f"  > next: {pending_text(pending, run)}" for pending in run.pending]
     return "\n".join(lines)
 

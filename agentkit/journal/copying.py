@@ -14,7 +14,7 @@ from pathlib import Path
 from agentkit.errors import JournalDamaged, JournalError, Unknown, UsageError
 from agentkit.journal.chain import last
 from agentkit.journal.database import errors, snapshot
-from agentkit.journal.entries import Note
+from agentkit.journal.entries import NOT_BEGUN, Note
 from agentkit.journal.heads import Head, Heads
 from agentkit.journal.listing import infos
 from agentkit.journal.lock import folder_of_locks, is_held
@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check has found about a run: "intact", "damaged", "rows lost", "lost" or "never begun", and why.
+    """What a check has found about a run: "intact", "damaged", "rows lost", "lost" or "not begun", and why.
 
     The run is "" if the verdict is about the whole file.
     """
@@ -39,7 +39,7 @@ class Verdict:
     @property
     def is_sound(self) -> bool:
         """Whether nothing is damaged or missing."""
-        return self.state in ("intact", "never begun")
+        return self.state in ("intact", NOT_BEGUN)
 
 
 def verify(path: Path, run: str = "") -> Iterator[Verdict]:
@@ -81,8 +81,8 @@ def _of_a_run(journal: ReadOnlyJournal, run: str, status: str) -> Verdict:
     noted = [row.data.get("text", "") for row in rows if isinstance(row, Note) and row.kind == "lost"]
     if text or noted:
         return Verdict(run, "rows lost", "; ".join([*noted, text] if text else noted))
-    if status == "never begun":
-        return Verdict(run, "never begun", "its process ended before the first row")
+    if status == NOT_BEGUN:
+        return Verdict(run, NOT_BEGUN, "nothing is recorded of it")
     return Verdict(run, "intact", f"{len(rows)} rows")
 
 

@@ -15,6 +15,7 @@ from agentkit.core.secrets import mask
 from agentkit.core.steps import Step
 from agentkit.core.text import call_text, one_line
 from agentkit.core.usage import Usage
+from agentkit.inert import for_terminal, inert, inert_lines
 
 
 @dataclass(slots=True, repr=False)
@@ -48,6 +49,7 @@ class Entry(Displayed):
     run: str = ""
     id: int = 0
 
+    @inert_lines
     def __repr__(self) -> str:
         return entry_text(self)
 
@@ -71,6 +73,9 @@ class Note:
 
 Row = Entry | Note
 
+NOT_BEGUN = "not begun"
+"""The status of a run of which nothing is recorded: it is just being started, or its process ended before that."""
+
 
 @dataclass(slots=True, repr=False)
 class RunInfo:
@@ -87,6 +92,7 @@ class RunInfo:
     updated: float
     parent: str = ""
 
+    @inert
     def __repr__(self) -> str:
         return f"{self.run}  {self.status:<11} {self.rows:>5} rows  {self.model}: {one_line(self.task, 60)}"
 
@@ -143,7 +149,7 @@ def entry_text(entry: Entry) -> str:
     mark = ""
     if entry.original:
         by = f"{entry.author}: {entry.reason}" if entry.reason else entry.author
-        mark = f"  [edited by {mask(by)}]"
+        mark = f"  [edited by {_line(by)}]"
     if entry.kind == "begin":
         task = " / ".join(message["text"] for message in entry.result["task"] if message["role"] == "user")
         return f"Task         {_line(task)}"
@@ -164,7 +170,7 @@ def entry_text(entry: Entry) -> str:
 def _thought(entry: Entry, step: Any) -> str:
     reply = entry.result
     heard = "".join(f"Interrupt    {_line(message.text)}\n" for message in reply.heard)
-    role = "" if step.role == "thought" else f" ({step.role})"
+    role = "" if step.role == "thought" else f" ({for_terminal(step.role)})"
     asks = f"→ {', '.join(map(call_text, reply.calls))}" if reply.calls else ""
     text = " ".join(part for part in (reply.text or reply.reasoning or reply.raw, asks) if part)
     cut = f"\n             cut: an invented observation of {len(reply.cut)} characters" if reply.cut else ""

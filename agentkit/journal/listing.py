@@ -9,7 +9,7 @@ from typing import Any
 
 from agentkit.errors import JournalDamaged, Unknown
 from agentkit.journal.chain import TREE
-from agentkit.journal.entries import RunInfo
+from agentkit.journal.entries import NOT_BEGUN, RunInfo
 from agentkit.journal.heads import Head, Heads, clock
 from agentkit.journal.lock import folder_of_locks, is_held
 
@@ -18,7 +18,6 @@ _LIST = f"""
 SELECT run, status, updated, info, trees.name, (SELECT max(rows.id) {_ROWS}) - (runs.tree << {TREE}),
   (SELECT at {_ROWS} AND rows.run = runs.run ORDER BY rows.id DESC LIMIT 1)
 FROM runs JOIN trees ON trees.id = runs.tree"""
-_EMPTY = f"SELECT run FROM runs WHERE NOT EXISTS (SELECT 1 {_ROWS} AND rows.run = runs.run)"
 
 
 def infos(db: sqlite3.Connection, run: str = "") -> list[RunInfo]:
@@ -31,6 +30,7 @@ def infos(db: sqlite3.Connection, run: str = "") -> list[RunInfo]:
 def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int | None, at: float | None) -> RunInfo:
     try:
         data: dict[str, Any] = json.loads(info)
+        status = NOT_BEGUN if at is None else status
         line = RunInfo(**data, run=run, tree=tree, status=status, rows=rows or 0, updated=max(updated, at or 0.0))
     except (ValueError, TypeError):  # the other runs are listed nevertheless
         line = RunInfo(run, tree, "", "", "", "damaged", rows or 0, 0.0, updated)
@@ -40,18 +40,19 @@ def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int
 def listed(db: sqlite3.Connection | None, path: Path) -> list[RunInfo]:
     """Return all runs, newest first, with the status of those whose process did not end them.
 
-    "interrupted" is a run whose process died while it was running, and "never begun" one whose process died before its
-    first row. A run whose last rows are missing is "damaged", one that is missing altogether "lost".
+    "interrupted" is a run whose process died while it was running, and "not begun" one that has no row yet. A run whose
+    last rows are missing is "damaged", one that is missing altogether "lost".
     """
     locks, heads = folder_of_locks(path), Heads(path)
     before = {tree: heads.peek(tree) for tree in heads.trees()}  # first: a run may be written meanwhile
     found = infos(db) if db is not None else []
-    empty = {run for (run,) in db.execute(_EMPTY)} if db is not None else set()
     for info in found:
         if before.get(info.tree, 0) > info.rows:
             info.status = "damaged"
-        elif (info.status == "running" or info.run in empty) and not is_held(locks, info.run):
-            info.status = "never begun" if info.run in empty and info.tree in before else "interrupted"
+        elif info.status == "running" and not is_held(locks, info.run):
+            info.status = "interrupted"
+        if info.status == NOT_BEGUN and info.tree not in before:  # its rows may be where its head is
+            info.status = "interrupted"
     for tree in before.keys() - {info.tree for info in found}:
         if before[tree] and (head := lost_run(heads, tree)) is not None:  # it was not created or deleted just now
             found.append(RunInfo(tree, tree, "", "", "", "lost", 0, head.at, head.at))

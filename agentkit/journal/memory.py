@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from agentkit.errors import JournalError, JournalInUse, Unknown, UsageError
-from agentkit.journal.entries import Row, RunInfo
+from agentkit.inert import inert
+from agentkit.journal.entries import NOT_BEGUN, Row, RunInfo
 from agentkit.journal.retention import outdated
 
 
@@ -29,6 +30,7 @@ class MemoryJournal:
         self._infos: dict[str, RunInfo] = {}
         self._held: dict[str, _Tree] = {}
 
+    @inert
     def __repr__(self) -> str:
         return f"MemoryJournal({len(self._infos)} runs)"
 
@@ -128,8 +130,9 @@ class MemoryJournal:
 
     def _line(self, info: RunInfo) -> RunInfo:
         rows = self._trees[info.tree].rows
-        at = next((_time(row) for row in reversed(rows) if row.run == info.run), 0.0)
-        return replace(info, rows=len(rows), updated=max(info.updated, at))
+        at = next((_time(row) for row in reversed(rows) if row.run == info.run), None)
+        status = NOT_BEGUN if at is None else info.status
+        return replace(info, status=status, rows=len(rows), updated=max(info.updated, at or 0.0))
 
 
 def _number(row: Row) -> int:

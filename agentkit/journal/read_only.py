@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from agentkit.errors import JournalError, ReadOnly, Unknown
+from agentkit.inert import inert
 from agentkit.journal.chain import last, read
 from agentkit.journal.database import check_format, errors, is_empty, snapshot
 from agentkit.journal.entries import Row, RunInfo
@@ -42,6 +43,7 @@ class ReadOnlyJournal:
         self.path = Path(path).expanduser().absolute()
         self._heads, self._timeout = Heads(self.path), timeout
 
+    @inert
     def __repr__(self) -> str:
         return f"ReadOnlyJournal({str(self.path)!r})"
 

@@ -24,6 +24,7 @@ from typing import Literal
 
 from agentkit.core import secrets
 from agentkit.errors import Fenced, JournalDamaged, JournalError, JournalInUse, Unknown, UsageError
+from agentkit.inert import inert
 from agentkit.journal.chain import START, last, link, read, seal, span
 from agentkit.journal.database import checkpoint, connect, errors, snapshot, transaction
 from agentkit.journal.entries import Note, Row, RunInfo
@@ -74,6 +75,7 @@ class SqliteJournal:
         self._db: sqlite3.Connection | None = connect(self.path, timeout)
         _journals.add(self)
 
+    @inert
     def __repr__(self) -> str:
         return f"SqliteJournal({str(self.path)!r})"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from agentkit.core.messages import EMPTY, Chat, Message, Reply, call_to_json, canonical, digest, message_from_json
 from agentkit.core.schema import Shape
-from agentkit.core.secrets import mask_json
+from agentkit.core.secrets import mask, mask_json, may_contain
 from agentkit.core.steps import Act, Ask, Conclude, End, Step, Think
 from agentkit.core.usage import Usage
 from agentkit.journal.entries import Entry, Note, Row
@@ -67,7 +67,15 @@ class Writer:
 
     def _line(self, data: Any) -> str:
         text = dumps(data)
-        return dumps(self._hide(loads(text))) if self._mask and self._mask(text) != text else text
+        if not self._may_hide(text):
+            return text
+        found = loads(text)
+        masked = self._hide(found)
+        return text if masked is found else dumps(masked)
+
+    def _may_hide(self, text: str) -> bool:
+        """Return whether something may have to be masked in the data whose JSON this is."""
+        return self._mask is not None and (self._mask is not mask or may_contain(text))
 
     def _hide(self, data: Any) -> Any:
         assert self._mask is not None
@@ -169,8 +177,8 @@ class Writer:
         if known:
             return known
         text, own = data.decode(), name
-        if self._mask and self._mask(text) != text:
-            data = self._masked(message).encoded
+        if self._may_hide(text) and (masked := self._hide(found := parse(text))) is not found:
+            data = message_from_json(masked).encoded
             own, text = digest(data), data.decode()
             self._hidden.add(own)
         self._new_names[name] = self._new_names[own] = own

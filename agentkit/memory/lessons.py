@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agentkit.core.secrets import mask
 from agentkit.errors import UsageError
+from agentkit.inert import inert
 from agentkit.memory.database import IN_PROCESS, Database, require_texts
 from agentkit.memory.search import rank
 
@@ -67,5 +68,6 @@ class Lessons:
             db.execute("DELETE FROM lessons WHERE person = ?", (self.user,))
         self._database.erase_log()
 
+    @inert
     def __repr__(self) -> str:
         return f"<Lessons of {self.user or 'nobody in particular'}: {len(self.recall())}>"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agentkit.core.secrets import mask
 from agentkit.errors import UsageError
+from agentkit.inert import inert
 from agentkit.memory.base import Turn
 from agentkit.memory.database import IN_PROCESS, Database, require_texts
 from agentkit.memory.lessons import Lessons
@@ -32,6 +33,7 @@ class Memory:
         """The file."""
         return self._database.path
 
+    @inert
     def __repr__(self) -> str:
         return f"Memory({str(self.path)!r})"
 

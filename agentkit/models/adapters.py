@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from agentkit.errors import UsageError
+from agentkit.inert import inert
 from agentkit.models.base import Abilities, Model, Output, Request
 from agentkit.models.reply_conversion import reply_of
 from agentkit.models.stream_collector import acollect
@@ -54,6 +55,7 @@ class ForeignModel:
         is_stream = hasattr(output, "__aiter__") or inspect.isgenerator(output)
         return output if is_stream else reply_of(output)
 
+    @inert
     def __repr__(self) -> str:
         return f"<model {self.name!r}>"
 

@@ -13,6 +13,7 @@ from agentkit.core.messages import Reply, call_from_json, call_to_json, canonica
 from agentkit.core.secrets import mask_json
 from agentkit.core.usage import Usage
 from agentkit.errors import JournalTooNew, ModelError, NotRecorded, UsageError
+from agentkit.inert import inert
 from agentkit.models.base import Abilities, Request, name_of
 from agentkit.models.recording_file import save
 
@@ -96,6 +97,7 @@ class Cassette:
                 save(self.path, self.tape, sort_keys=True)
         return reply
 
+    @inert
     def __repr__(self) -> str:
         return f"<Cassette of {self.name!r}: {len(self.recordings)} recordings, {self.mode}>"
 

@@ -9,6 +9,7 @@ from typing import Any
 from agentkit.core import background
 from agentkit.core.messages import Reply
 from agentkit.errors import ContextOverflow, UsageError
+from agentkit.inert import inert
 from agentkit.models.base import Abilities, Chunk, Request, name_of
 from agentkit.models.reply_conversion import reply_of
 from agentkit.models.scripted import in_pieces
@@ -42,6 +43,7 @@ class Fallback:
         body = getattr(self.models[0], "body", None)
         return body(request) if body else request.to_dict()
 
+    @inert
     def __repr__(self) -> str:
         return f"<model {self.name!r}>"
 

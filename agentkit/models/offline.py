@@ -19,6 +19,7 @@ from typing import Any
 from agentkit.core.messages import Call, Message, Reply
 from agentkit.core.steps import OfferedTool, Tools
 from agentkit.core.text import call_text, one_line
+from agentkit.inert import inert
 from agentkit.models.base import Abilities, Request
 
 WHO = "I'm the offline model: a few rules, not a language model."
@@ -58,6 +59,7 @@ class Offline:
         text = "\n".join(lines) or "Nothing was asked."
         return write_answer(thought, text if turn.is_introduced else f"{WHO} {text}", request)
 
+    @inert
     def __repr__(self) -> str:
         return "Offline()"
 

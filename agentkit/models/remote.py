@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from agentkit.core.usage import Usage
 from agentkit.errors import ModelDenied, ModelError, UsageError
+from agentkit.inert import inert
 from agentkit.models import keys, request_json
 from agentkit.models.base import Abilities, Request
 from agentkit.models.prices import Price, price_of
@@ -197,6 +198,7 @@ class Remote:
         self.without = self.without | unknown  # a new set: other threads may be reading the old one
         return bool(unknown)
 
+    @inert
     def __repr__(self) -> str:
         return f"<model {self.name!r} at {self.endpoint.host}>"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 
 from agentkit.config import load_plugin, plugins, read_config
 from agentkit.core import secrets
+from agentkit.core.log import logger
 from agentkit.errors import Unknown, UsageError
 from agentkit.models import keys
 from agentkit.models.adapters import as_model
@@ -131,11 +131,8 @@ def _announce_cost(choice: Choice) -> None:
     """Warn once, before its first use, that a model is paid for."""
     if choice.paid and choice.name not in _announced:
         _announced.add(choice.name)
-        logging.getLogger("agentkit").warning(
-            '%s answers: %s. What it does is billed to that key. Agent("offline") asks no host.',
-            choice.name,
-            choice.why,
-        )
+        text = '%s answers: %s. What it does is billed to that key. Agent("offline") asks no host.'
+        logger.warning(text, choice.name, choice.why)
 
 
 def _openai(name: str) -> Any:

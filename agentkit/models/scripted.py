@@ -10,6 +10,7 @@ from typing import Any, overload
 from agentkit.core.messages import Reply
 from agentkit.core.usage import Usage
 from agentkit.errors import NotRecorded
+from agentkit.inert import inert
 from agentkit.models.base import Abilities, CallDelta, Chunk, Output, Request
 
 Line = Reply | str | BaseException | Callable[[Request], Any]
@@ -81,6 +82,7 @@ class Scripted:
             f"(role {request.role!r}); the last message of that request is {last}"
         )
 
+    @inert
     def __repr__(self) -> str:
         return f"<Scripted {self.name!r}: {self.calls} requests>"
 
@@ -111,6 +113,7 @@ class SentRequests(Sequence[dict[str, Any]]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    @inert
     def __repr__(self) -> str:
         return repr(list(self))
 

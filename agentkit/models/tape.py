@@ -9,15 +9,16 @@ import functools
 import itertools
 import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
 from agentkit.core.messages import canonical, digest
-from agentkit.core.secrets import mask, mask_json
+from agentkit.core.secrets import Stream, mask, mask_json
 from agentkit.core.text import error_line
 from agentkit.errors import JournalTooNew, NotRecorded, UsageError
+from agentkit.inert import inert
 from agentkit.models.recording_file import save
 from agentkit.models.transport import clients
 from agentkit.models.urls import without_secrets
@@ -140,6 +141,7 @@ class Tape:
         self.store(request, 200, {"content-type": "application/json"}, [response], "")
         return response
 
+    @inert
     def __repr__(self) -> str:
         return f"<Tape {str(self.path)!r}: {len(self.exchanges)} exchanges, {self.mode}>"
 
@@ -292,8 +294,63 @@ def _written(pieces: list[bytes]) -> dict[str, Any]:
     except UnicodeDecodeError:
         masked_data = mask(data.decode("latin-1")).encode("latin-1", "replace")
         return {"base64": base64.b64encode(masked_data).decode(), **({"sizes": sizes} if masked_data == data else {})}
-    masked = mask(text)
+    masked = mask(_masked_pieces(text))
     return {"text": text, "sizes": sizes} if masked == text else {"text": masked}
+
+
+def _masked_pieces(text: str) -> str:
+    """Return a response without the secrets that are spread over several lines of JSON, as hosts stream a reply.
+
+    The texts at the same place of each line, such as `choices[0].delta.content`, are the pieces of one text.
+    """
+    lines = text.split("\n")
+    objects = {number: data for number, line in enumerate(lines) if (data := _json_of(line)) is not None}
+    pieces: dict[tuple[Any, ...], list[str]] = {}
+    for data in objects.values():
+        for place, piece in _texts(data, ()):
+            pieces.setdefault(place, []).append(piece)
+    streams = {place: Stream() for place, texts in pieces.items() if mask(whole := "".join(texts)) != whole}
+    if not streams:
+        return text
+    left = {place: len(pieces[place]) for place in streams}
+
+    def show(place: tuple[Any, ...], piece: str) -> str:
+        if place not in streams:
+            return piece
+        left[place] -= 1
+        return streams[place].add(piece) + ("" if left[place] else streams[place].end())
+
+    for number, data in objects.items():
+        start = lines[number].index("{")
+        lines[number] = lines[number][:start] + json.dumps(_with_texts(data, (), show), ensure_ascii=False)
+    return "\n".join(lines)
+
+
+def _json_of(line: str) -> Any:
+    """Return the object in a line of a stream, which may begin with `data:`; None if there is none."""
+    try:
+        return json.loads(line.removeprefix("data:")) if line.startswith(("data:", "{")) and "{" in line else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _texts(data: Any, place: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    if isinstance(data, str):
+        yield place, data
+    elif isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _texts(value, (*place, key))
+
+
+def _with_texts(data: Any, place: tuple[Any, ...], change: Callable[[tuple[Any, ...], str], str]) -> Any:
+    """Return JSON data with each text replaced by what `change` makes of it."""
+    if isinstance(data, str):
+        return change(place, data)
+    if isinstance(data, list):
+        return [_with_texts(value, (*place, key), change) for key, value in enumerate(data)]
+    if isinstance(data, dict):
+        return {key: _with_texts(value, (*place, key), change) for key, value in data.items()}
+    return data
 
 
 def pieces_of(response: dict[str, Any]) -> list[bytes]:

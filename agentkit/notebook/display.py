@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentkit.core.text import one_line
 from agentkit.export.tables import Table, to_html, to_text
+from agentkit.inert import inert_lines
 from agentkit.notebook.shell import hide_at_end_of_cell, in_notebook
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Notice:
         self.text = text
         self.value = value
 
+    @inert_lines
     def __repr__(self) -> str:
         return self.text
 
@@ -46,6 +48,7 @@ class Listing:
     def __init__(self, header: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> None:
         self.table = Table(list(header), [[one_line(cell, 100) for cell in row] for row in rows], note)
 
+    @inert_lines
     def __repr__(self) -> str:
         return to_text(self.table, cell_width=200)
 

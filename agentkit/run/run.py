@@ -33,6 +33,7 @@ from agentkit.gates.guards import OPTIONS as GUARDS
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
+from agentkit.inert import inert, inert_lines
 from agentkit.journal.entries import Entry, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes
@@ -63,6 +64,7 @@ class Missing(NamedTuple):
     option: str
     text: str
 
+    @inert
     def __str__(self) -> str:
         return self.text
 
@@ -868,6 +870,7 @@ class Run(Displayed):
 
         return export.to_frame(self)
 
+    @inert_lines
     def __repr__(self) -> str:
         from agentkit.export.text import run_text
 
@@ -1008,9 +1011,11 @@ class Result(Displayed):
     output: Any = None
     denied: tuple[str, ...] = ()
 
+    @inert_lines
     def __str__(self) -> str:
         return self.answer if self.answer or not self.error else f"(no answer: {mask(error_line(self.error))})"
 
+    @inert
     def __repr__(self) -> str:
         from agentkit.export.text import result_text
 
@@ -1068,6 +1073,7 @@ class Receipt:
 class Branches(list[list[Entry]]):
     """The lines of a tree, the current one first; each is a list of entries."""
 
+    @inert_lines
     def __repr__(self) -> str:
         from agentkit.export.text import branches_text
 

@@ -12,6 +12,7 @@ from typing import Any
 from agentkit.core.steps import After, All, Answer, Scope, Step
 from agentkit.core.text import one_line
 from agentkit.errors import UsageError
+from agentkit.inert import inert
 
 
 class Frame:
@@ -171,6 +172,7 @@ class FrameInfo:
     lane: str
     around: bool = False
 
+    @inert
     def __repr__(self) -> str:
         kind = "around" if self.around else "engine"
         lane = f" lane {self.lane}" if self.lane else ""

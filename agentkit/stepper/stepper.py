@@ -20,6 +20,7 @@ from agentkit.core.messages import EMPTY, Chat
 from agentkit.core.steps import Act, After, Answer, Conclude, End, Engine, Scope, Step, problem, replace
 from agentkit.core.text import error_line
 from agentkit.errors import EngineError, Finish, OutputValidationError
+from agentkit.inert import inert
 from agentkit.stepper.frames import Batch, Frame, FrameInfo, Lane, all_lanes, frames_of, leaves, raised_at, single
 
 Recorded = Mapping[tuple[str, int], Any]
@@ -38,6 +39,7 @@ class Pending:
     step: Step
     scopes: tuple[tuple[str, Scope], ...] = ()
 
+    @inert
     def __repr__(self) -> str:
         return f"Pending({self.step.kind} ({self.step.role}){f' at {self.path}' if self.path else ''})"
 

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from agentkit.core.messages import Call, Message
+from agentkit.core.secrets import mask
 from agentkit.errors import ArgumentsError
 from agentkit.tools.rich_display import mime_bundle
 from agentkit.tools.serialize import MAX_CHARACTERS, bytes_text, object_text, storable_text, to_json
@@ -125,7 +126,7 @@ def traceback_text(error: BaseException) -> str:
         raise
     except BaseException as other:  # the text of a foreign error may raise anything
         lines = [*traceback.format_tb(start), f"{type(error).__name__}, whose text raised {type(other).__name__}\n"]
-    text = storable_text("".join(lines).rstrip())
+    text = mask(storable_text("".join(lines).rstrip()))  # before its beginning, which may begin a secret, is cut off
     excess = len(text) - _MAX_TRACEBACK
     return (
         text if excess <= 0 else f"[{excess:,} characters of the traceback were not stored]\n{text[-_MAX_TRACEBACK:]}"

@@ -13,6 +13,8 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
+from agentkit.core.secrets import mask_start
+
 MAX_CHARACTERS = 5_000_000
 _MAX_VALUES = 300_000
 _MAX_DEPTH = 60
@@ -29,7 +31,7 @@ def storable_text(text: str) -> str:
     """
     excess = len(text) - MAX_CHARACTERS
     if excess > 0:
-        text = text[:MAX_CHARACTERS]
+        text = mask_start(text, MAX_CHARACTERS)
     if not text.isascii():
         text = _valid_unicode(text)
     return f"{text}\n[{excess:,} more characters were not stored]" if excess > 0 else text
@@ -105,7 +107,7 @@ class _Copy:
     def text(self, value: str) -> str:
         if len(value) > self.characters_left:
             excess = len(value) - self.characters_left
-            value = f"{value[: self.characters_left]}[{excess:,} more characters were not stored]"
+            value = f"{mask_start(value, self.characters_left)}[{excess:,} more characters were not stored]"
         self.characters_left = max(0, self.characters_left - len(value))
         return value if value.isascii() else _valid_unicode(value)
 
@@ -206,4 +208,6 @@ def bytes_text(value: bytes) -> str:
     except UnicodeDecodeError:
         text = None
     excess = f"\n[{len(value) - MAX_CHARACTERS:,} more bytes were not stored]" if len(value) > MAX_CHARACTERS else ""
-    return f"[{len(value):,} bytes of binary data]" if text is None else text + excess
+    if text is None:
+        return f"[{len(value):,} bytes of binary data]"
+    return mask_start(text, len(text) - 1) + excess if excess else text

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.core.messages import canonical, digest
+from agentkit.inert import for_terminal
 from agentkit.tools.tool import Tool
 
 Await = Callable[[Any], Any]
@@ -107,7 +108,9 @@ def _read_tools(
         schemas = list(schemas or ())
     except Exception as error:
         warnings.warn(
-            f"a source of tools failed and is left out: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2
+            for_terminal(f"a source of tools failed and is left out: {type(error).__name__}: {error}"),
+            RuntimeWarning,
+            stacklevel=2,
         )
         return []
     tools = []
@@ -115,7 +118,9 @@ def _read_tools(
         try:
             tools.append(tool_of_schema(schema, caller, is_async, lookup))
         except Exception as error:
-            warnings.warn(f"a tool schema cannot be read and is left out: {error}", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                for_terminal(f"a tool schema cannot be read and is left out: {error}"), RuntimeWarning, stacklevel=2
+            )
     return tools
 
 

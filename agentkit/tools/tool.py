@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args, overload
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Call, canonical, digest
 from agentkit.errors import ArgumentsError, UsageError
+from agentkit.inert import inert
 from agentkit.tools.interface import Interface, interface_of_function
 from agentkit.tools.signature import Signature, accept_names, read_signature, underlying
 
@@ -215,6 +216,7 @@ class Tool(Displayed):
     def __wrapped__(self) -> Callable[..., Any]:
         return self.function
 
+    @inert
     def __repr__(self) -> str:
         from agentkit.tools.json_schema import describe_parameters
 

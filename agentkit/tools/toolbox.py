@@ -9,6 +9,7 @@ from typing import Any
 
 from agentkit.core.messages import Call
 from agentkit.errors import Unknown, UsageError
+from agentkit.inert import inert
 from agentkit.tools.tool import Tool, tool
 
 
@@ -74,6 +75,7 @@ class ToolBox:
         arguments, _ = found.bind(Call(name, args))
         return found(**arguments)
 
+    @inert
     def __repr__(self) -> str:
         tools = ", ".join(found.name for found in self)
         return f"<{type(self).__name__} {self.name or type(self).__name__}: {tools or 'empty'}>"

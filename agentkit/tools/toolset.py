@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentkit.errors import UsageError
+from agentkit.inert import inert
 from agentkit.tools.name_matching import match_name
 from agentkit.tools.sources import Await, Source, tools_of_source, tools_of_toolbox
 from agentkit.tools.tool import Tool, tool
@@ -60,6 +61,7 @@ class ToolSet:
     def __len__(self) -> int:
         return len(self.tools)
 
+    @inert
     def __repr__(self) -> str:
         return f"<ToolSet {', '.join(self._by_name) or 'empty'}>"
 

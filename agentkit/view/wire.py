@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
+
+from agentkit.core.log import logger
 
 VERSION = 1
 """The version of the protocol in widgets/src/protocol.ts."""
@@ -92,7 +93,7 @@ class Clock:
                 try:
                     member()
                 except Exception:  # a view that cannot be drawn must not stop the others
-                    logging.getLogger("agentkit").exception("a view could not be updated")
+                    logger.exception("a view could not be updated")
             with self._lock:
                 if not self._members:
                     sys.setswitchinterval(self._default_switch_interval)

@@ -132,7 +132,7 @@ def test_every_kind_of_damage_has_its_verdict(two, make, tmp_path):
     execute(two.path, "UPDATE rows SET body = replace(body, 'thought 1', 'thought 7') WHERE id >> 32 = 1")
     execute(two.path, "DELETE FROM rows WHERE id >> 32 = 2 AND id & 0xffffffff > 7")
     execute(two.path, "UPDATE trees SET sealed_row = 0")
-    assert states(two.path) == {"": "intact", "r1": "damaged", "r2": "rows lost", "r3": "never begun"}
+    assert states(two.path) == {"": "intact", "r1": "damaged", "r2": "rows lost", "r3": "not begun"}
     assert states(two.path, "r2") == {"r2": "rows lost"}
     with pytest.raises(Unknown):
         states(two.path, "r9")

@@ -225,16 +225,6 @@ def test_a_deleted_run_leaves_no_head_and_is_not_lost(journal, make):
     assert list(side(journal.path, ".heads").iterdir()) == [] and journal.runs() == []
 
 
-def test_a_run_without_rows_is_listed_as_never_begun_once_its_process_is_gone(path, make):
-    journal = SqliteJournal(path)
-    journal.create(make.info("r2", "t2"))
-    journal.create(make.info("r3", "t1"))
-    assert {info.run: info.status for info in journal.runs()}["r2"] == "running"
-    journal.close()
-    listed = {info.run: info.status for info in look(path).runs()}
-    assert listed == {"r1": "interrupted", "r2": "never begun", "r3": "never begun"}
-
-
 def test_two_journals_that_write_to_one_tree_never_move_its_head_back(path, make):
     one, two = SqliteJournal(path), SqliteJournal(path)
     one.claim("r1")

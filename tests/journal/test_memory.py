@@ -40,6 +40,8 @@ def test_a_run_is_held_once_and_listed_with_its_rows(memory, make):
     memory.set_status("r2", "done")
     memory.release("r1")
     assert memory.claim("r1").rows == 1
+    assert [(i.run, i.status) for i in memory.runs()] == [("r2", "not begun"), ("r1", "running")]
+    memory.append(Note("status", at=9.0, run="r2"))
     assert [(i.run, i.status) for i in memory.runs()] == [("r2", "done"), ("r1", "running")]
 
 

@@ -110,7 +110,7 @@ def test_many_looks_while_other_processes_write_open_and_close_the_file_see_whol
     looked, seen = open_journal(tmp_path / "runs.db", read_only=True), 0
     while any(child.poll() is None for child in children):
         listed = looked.runs()
-        assert {info.status for info in listed} <= {"running", "interrupted", "never begun"}
+        assert {info.status for info in listed} <= {"running", "interrupted", "not begun"}
         for info in listed[:3]:
             with contextlib.suppress(Unknown):  # it was deleted meanwhile
                 assert looked.lost(info.run) == ""

@@ -205,6 +205,37 @@ def test_resume_without_a_tool_opens_the_run_read_only_and_names_the_tool(paused
     assert "tool 'price'" in paused.refuses("%agent step")
 
 
+FORGET = "held = agent_run; name = held.id; del agent_run\nget_ipython().run_line_magic('reload_ext', 'agentkit')"
+
+
+def test_a_run_that_an_object_outside_the_session_holds_can_be_looked_at_exported_and_forked(paused: Any) -> None:
+    paused.run(f"%agent step 2\n{FORGET}")
+    cell = paused.run("%agent look {name[:8]} -o looked")
+    assert cell.text.startswith("Run readonly: 2 steps") and "it was opened to look at" in cell.text
+    assert "it was opened to look at" in paused.refuses("%agent step")
+    paused.run("%agent export looked.md -r {name} --force")
+    paused.run("%agent fork 1 -r looked -m model -o other")
+    assert paused.value("len(looked), len(other), other is agent_run, other.tree_id == name") == "3 2 True True"
+    assert paused.value("held.status, len(held.rows()) > 3") == "paused True"
+
+
+def test_resume_opens_a_run_anew_that_was_only_looked_at(paused: Any) -> None:
+    paused.run(f"%agent step\n{FORGET}\nheld.close()")
+    paused.run("%agent look {name}")
+    assert paused.run("%agent resume {name}").text.startswith("Run paused: 1 step")
+
+
+def test_a_run_with_an_engine_of_the_notebook_is_resumed_with_it(paused: Any) -> None:
+    paused.run(
+        "from agentkit import Answer, Chat, Think\n"
+        "def mine(task):\n    thought = yield Think(Chat.of(task))\n    return Answer(thought.text, Chat.of(task))"
+    )
+    paused.run("%agent -e mine -m echo --pause hello")
+    paused.run(f"{FORGET}\nheld.close()")
+    paused.run("%agent resume {name} -o again\n%agent play --wait")
+    assert paused.value("again.answer, again.agent.engine is mine") == "hello True"
+
+
 def test_resume_returns_a_run_that_is_already_open(paused: Any) -> None:
     paused.run("first = agent_run\n%agent -m echo --pause another\n")
     paused.run("%agent resume {first.id}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -13,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile_text import ATTACKS, raw_characters
 from kernel.conftest import LONG_ENOUGH
 
 from agentkit import Agent, Call, Reply
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.notebook.command import COMMANDS
 from agentkit.notebook.display import Listing, StepPrinter, follow
 
 
@@ -168,3 +171,32 @@ def test_the_lines_of_two_parallel_runs_begin_with_the_id_of_the_run(capsys: pyt
     slow.wait()
     lines = capsys.readouterr().out.split("\n")
     assert f"[{quick.id[:6]}] Answer       quick" in lines and "Answer       slow" in lines
+
+
+def test_hostile_texts_are_inert_in_everything_that_the_magics_show(notebook: Any) -> None:
+    text = " ".join(ATTACKS)
+    notebook.run(f"text = {text!r}")
+    notebook.run("""
+from agentkit.tools.tool import Tool
+def failing(**arguments): raise ValueError(text)
+hostile = Tool(text, text, {"type": "object"}, lambda **arguments: text, effect="irreversible")
+broken = Tool("broken", text, {"type": "object"}, failing)
+calls = Call(text, {text: text}, "1"), Call("broken", {}, "2")
+replies = [Reply(text, calls, reasoning=text), ConnectionError(text), Reply(text, answer=text), text]
+model = Scripted(replies, abilities=Abilities(tools=True), name=text)
+""")
+    cells = [notebook.cell("%%agent -m model -t hostile,broken\n" + text.replace("\r", ""))]
+    for _ in range(3):
+        cells += [notebook.cell("%agent play --wait"), notebook.cell("agent_run"), notebook.cell("print(agent_run)")]
+        lines = ("", *COMMANDS, "edit 1 x", "stpe", text.split()[0])
+        cells += [notebook.cell(f"%agent {line}") for line in lines]
+    cells += [
+        notebook.cell(f"%agent {command} {text.splitlines()[0]}") for command in ("-m", "-e", "-t", "export", "resume")
+    ]
+    cells.append(notebook.cell("from agentkit.errors import ModelRejected\nraise ModelRejected(text)"))
+    assert "ModelRejected" in cells[-1].error
+    for cell in cells:
+        own_text = cell.printed + cell.stderr + cell.error
+        for shown in (own_text, *(data.get(mime, "") for data in cell.shown for mime in ("text/plain", "text/html"))):
+            assert not raw_characters(re.sub("\x1b\\[[0-9;]*m", "", shown))  # the colours of IPython
+    assert sum("\\x1b" in str(cell.shown) + cell.stderr for cell in cells) > 10

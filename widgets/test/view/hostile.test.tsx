@@ -1,5 +1,6 @@
 import { act } from "@testing-library/preact";
 import { expect, test } from "vitest";
+import characters from "../../../tests/hidden_characters.json";
 import type { Recording } from "../../dev/model";
 import { HOSTILE, NAMES, state, UNREACHABLE } from "../../dev/states";
 import { escapeInvisible } from "../../src/elements/escape";
@@ -118,10 +119,14 @@ test("invisible and text-reversing characters are escaped, so that a call reads 
   const head = { ...reset.head, task: "a \u202e b", pending: [{ ...step, call } as (typeof reset.head.pending)[0]] };
   const shown = await show({ ...recording, messages: [{ ...reset, head }] });
   expect(shown.root.querySelector(".ak-pending .ak-arguments")?.textContent).toContain(
-    "keep \\u{202e}evil\\u{202c} \\u{1b}[8mhidden \\u{200b}\\u{e0041}",
+    "keep \\u202eevil\\u202c \\x1b[8mhidden \\u200b\\U000e0041",
   );
   expect(shown.root.querySelector(".ak-pending .ak-arguments")?.textContent).toContain("👩‍💻\tשלום");
   expect(shown.root.innerHTML).not.toMatch(/[\u202a-\u202e]/);
+});
+
+test("the same characters are shown as escapes as in every other format", () => {
+  for (const [name, text = "", shown] of characters) expect(escapeInvisible(text), name).toBe(shown);
 });
 
 test("they are escaped in labels too, and below a field that contains them", async () => {
@@ -138,7 +143,7 @@ test("they are escaped in labels too, and below a field that contains them", asy
   await shown.press("Edit…");
   const form = shown.root.querySelector("[aria-label=Approval]") as HTMLElement;
   expect([...form.querySelectorAll("textarea")].map((field) => field.value)).toEqual(["3\u202e.2", "\u05e9\n"]);
-  expect([...form.querySelectorAll("textarea + p")].map((text) => text.textContent)).toEqual(["3\\u{202e}.2"]);
+  expect([...form.querySelectorAll("textarea + p")].map((text) => text.textContent)).toEqual(["3\\u202e.2"]);
   for (const element of shown.root.querySelectorAll("*"))
     for (const { name, value } of element.attributes)
       expect(value, `${element.tagName} ${name}`).not.toMatch(/[\u202a-\u202e]/);
