@@ -1,4 +1,4 @@
-"""The command line: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `fork`, `delete`, `version`."""
+"""The command line: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `fork`, `delete`, `backup`, …"""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import logging
 import shutil
 import sqlite3
 import sys
+import time
+from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
 
+from agentkit import journal as journals
 from agentkit.agent.agent import Agent, runs
 from agentkit.agent.log import attach
 from agentkit.core.log import logger
@@ -241,7 +244,11 @@ def _without(run: Run) -> list[str]:
 
 
 def _full_id(prefix: str) -> str:
-    matches = [info.run for info in runs() if info.run.startswith(prefix)]
+    return _matching(prefix, [info.run for info in runs()])
+
+
+def _matching(prefix: str, ids: list[str]) -> str:
+    matches = [id for id in ids if id.startswith(prefix)]
     if not matches:
         raise UsageError(f"there is no run whose id begins with {prefix!r}; `agentkit runs` lists them")
     if len(matches) > 1:
@@ -256,6 +263,39 @@ def _fail(*lines: str) -> typer.Exit:
     for line in lines:
         typer.echo(for_terminal(line), err=True)
     return typer.Exit(1)
+
+
+@app.command("backup")
+def back_up(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="the file to create")],
+    file: Annotated[str, typer.Option("--file", metavar="FILE", help="a journal, instead of your own")] = "sqlite",
+) -> None:
+    """Copy the journal to a new file, also while runs are being written."""
+    started = shown = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal shown
+        if time.monotonic() - shown > 1:
+            shown = time.monotonic()
+            typer.echo(f"{100 * done // total} % after {shown - started:.0f} s", err=True)
+
+    count = journals.backup(path, file, progress)
+    typer.echo(f"{count} {'run' if count == 1 else 'runs'} copied to {path}")
+
+
+@app.command("verify")
+def verify_journal(
+    id: Annotated[str, typer.Argument(metavar="[ID]", help="the id of one run, or the beginning of it")] = "",
+    file: Annotated[str, typer.Option("--file", metavar="FILE", help="a journal, instead of your own")] = "sqlite",
+) -> None:
+    """Check that the recorded runs are as they were written; the exit code is 1 if anything is damaged or missing."""
+    unsound = 0
+    known = [info.run for info in runs(open_journal(file, read_only=True))]
+    for verdict in journals.verify(_matching(id, known) if id else "", file):
+        unsound += not verdict.is_sound
+        typer.echo("  ".join(filter(None, (verdict.run or "the file", verdict.state, verdict.text))))
+    if unsound:
+        raise typer.Exit(1)
 
 
 class InertStream(io.TextIOBase):

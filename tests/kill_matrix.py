@@ -78,7 +78,7 @@ def second(home: Path, engine: str, seed: str) -> None:
     world, journal = Recorded(home / "paid"), open_journal(str(home / "runs.db"))
     assert journal is not None
     dice, agent, needless, asked = random.Random(f"{seed} again"), world.agent(engine, seed, journal), 0, 0
-    names = [info.run for info in journal.runs() if info.status != "never begun"]
+    names = [info.run for info in journal.runs() if info.status != "not begun"]
     written = lines(home / "rows")
     rows = {row.id: f"{row.id} {row.run} {row.kind}" for name in names for row in journal.rows(name)}
     lost = [line for line in written if rows.get(int(line.split()[0])) != line]

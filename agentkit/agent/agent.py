@@ -26,7 +26,7 @@ from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
 from agentkit.inert import inert
 from agentkit.journal import open_journal
-from agentkit.journal.entries import NOT_BEGUN, Journal, Row, RunInfo
+from agentkit.journal.entries import NOT_BEGUN, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
@@ -346,7 +346,7 @@ class Agent(Displayed):
 
     def _journal_and_id(self, verb: str, name: str | Run | RunInfo) -> tuple[Journal, str]:
         """Return the journal, and the id of a run in it."""
-        journal = self.journal
+        journal = open_journal(self._journal, read_only=True) if verb == "look" else self.journal
         if journal is None:
             raise UsageError(f"an agent with journal=None cannot {verb} a run; create the agent with a journal")
         name = name.id if isinstance(name, Run) else name.run if isinstance(name, RunInfo) else name
@@ -357,11 +357,13 @@ class Agent(Displayed):
     def _read(self, verb: str, name: str | Run | RunInfo, waive: Iterable[str] = ()) -> Run:
         """Read a run without claiming it, into a journal in memory."""
         journal, name = self._journal_and_id(verb, name)
+        lost = journal.lost(name)
         rows, damage = _sound_rows(journal, name)
         listed = journal.runs()
         known = next(info for info in listed if info.run == name)
         copy = MemoryJournal.of([known, *(info for info in listed if info.tree == known.tree)], rows)
         run = self._open(known, rows, copy, waive=waive, verb=verb)
+        run.state.hold = lost or run.state.hold
         if damage:
             run.control.sealed = _damaged(damage)
         return run
@@ -384,9 +386,8 @@ class Agent(Displayed):
             raise UsageError(f"run {known.run} has not begun: nothing is recorded of it; start it again, or delete it")
         spec = recorded.spec_of(rows, known.run)
         if spec is None:
-            raise JournalDamaged(
-                f"run {known.run}: its first entry cannot be read, and the run cannot be opened without it"
-            )
+            why = _loss(rows) or "its first entry cannot be read"
+            raise JournalDamaged(f"run {known.run} cannot be opened without its first entry: {why}")
         to_look, is_copy = verb == "look", verb != "resume"
         agent, restored = self._recorded(spec, rows, to_look=to_look)
         before = Guards.recorded(spec.get("guards", {}), rows, known.run)
@@ -431,6 +432,8 @@ class Agent(Displayed):
         except BaseException:
             run.control.lease.drop()
             raise
+        if lost := _loss(rows):
+            run.state.hold = lost
         run.control.scheduler.count()
         run.control.scheduler.restore(rows)
         for gate in run.state.all_gates:
@@ -491,6 +494,12 @@ def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:
         return damage.sound, str(damage)
 
 
+def _loss(rows: list[Row]) -> str:
+    """Return what the journal said about missing rows when the run was claimed just now, or ""."""
+    latest = rows[-1] if rows else None
+    return str(latest.data["text"]) if isinstance(latest, Note) and latest.kind == "lost" else ""
+
+
 def _damaged(damage: str) -> str:
     return f"its journal is damaged ({damage}); agent.load(run.to_json()) opens a copy of its intact part"
 
@@ -501,5 +510,5 @@ def _missing_guard(text: str) -> Missing:
 
 def runs(journal: Any = "sqlite") -> list[Any]:
     """Return all recorded runs, newest first."""
-    opened = open_journal(journal)
+    opened = open_journal(journal, read_only=True)
     return opened.runs() if opened else []

@@ -33,9 +33,11 @@ def span(tree: int) -> tuple[int, int]:
     return tree << TREE, ((tree + 1) << TREE) - 1
 
 
-def seal(db: sqlite3.Connection, tree: int) -> None:
-    """Store the number and the hash of the last row, so that rows missing at the end of the tree are noticed."""
-    db.execute("UPDATE trees SET sealed_row = ?, sealed_hash = ? WHERE id = ?", (*last(db, tree), tree))
+def seal(db: sqlite3.Connection, tree: int) -> tuple[int, bytes]:
+    """Store the number and the hash of the last row, so that rows deleted at the end are noticed; return both."""
+    number, mark = last(db, tree)
+    db.execute("UPDATE trees SET sealed_row = ?, sealed_hash = ? WHERE id = ?", (number, mark, tree))
+    return number, mark
 
 
 def read(db: sqlite3.Connection, path: Path, tree: int, run: str) -> tuple[list[Row], Reader]:

@@ -1,8 +1,9 @@
-"""The SQLite file of a journal: how it is created and opened, and what its errors mean."""
+"""The SQLite file of a journal: how it is created and opened for writing, and what its errors mean."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
 import time
@@ -30,11 +31,14 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
     with errors(path):
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(
-                os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            )  # SQLite creates the -wal and -shm files with the mode of the file itself
+            with contextlib.suppress(FileExistsError):  # to open and close a file frees the locks that SQLite has on it
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         except OSError as error:
             raise JournalError(f"cannot write the journal {path}: {error.strerror}. {_ELSEWHERE}") from error
+        if not os.access(path, os.W_OK):
+            raise JournalError(f"cannot write the journal {path}: it is read-only. {_ELSEWHERE}")
+        if os.name == "posix":
+            _make_private(path)
         db = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
         try:
             _prepare_in_turn(db, path, timeout)
@@ -42,6 +46,21 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
             db.close()
             raise
         return db
+
+
+def _make_private(path: Path) -> None:
+    """Take from others the right to read or write a journal; log a warning if that is not possible."""
+    for end in ("", "-wal", "-shm"):
+        file = Path(f"{path}{end}")
+        try:
+            if file.stat().st_mode & 0o077:
+                file.chmod(0o600)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            logging.getLogger("agentkit").warning(
+                "other users may read or write %s, and its permissions cannot be changed: %s", file, error.strerror
+            )
 
 
 def _prepare_in_turn(db: sqlite3.Connection, path: Path, timeout: float) -> None:
@@ -57,7 +76,22 @@ def _prepare_in_turn(db: sqlite3.Connection, path: Path, timeout: float) -> None
 
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    empty = _is_empty(db)  # ask first: another process may be creating the tables now, in one transaction
+    empty = is_empty(db)  # ask first: another process may be creating the tables now, in one transaction
+    check_format(db, path, empty=empty)
+    if empty:
+        db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn takes about two kB
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA secure_delete = ON")
+    if empty:
+        with transaction(db):
+            if is_empty(db):
+                for statement in SCHEMA.split(";"):
+                    db.execute(statement)
+        checkpoint(db)
+
+
+def check_format(db: sqlite3.Connection, path: Path, *, empty: bool) -> None:
+    """Raise an error if the file is not a journal of this version."""
     version, application = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id"))
     if not empty and application != APPLICATION:
         raise JournalError(f"{path} is a database of another program, not a journal. {_ELSEWHERE}")
@@ -71,19 +105,16 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
             f"{path} was written by agentkit 0.1 in an older format, which this version cannot read: set AGENTKIT_HOME "
             "to another folder, or move the file away, to start a new journal"
         )
-    if empty:
-        db.execute("PRAGMA page_size = 1024")  # a commit writes whole pages, and a turn takes about two kB
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA secure_delete = ON")
-    if empty:
-        with transaction(db):
-            if _is_empty(db):
-                for statement in SCHEMA.split(";"):
-                    db.execute(statement)
 
 
-def _is_empty(db: sqlite3.Connection) -> bool:
+def is_empty(db: sqlite3.Connection) -> bool:
     return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def checkpoint(db: sqlite3.Connection) -> None:
+    """Copy what was written into the file itself, as far as other processes allow it."""
+    with contextlib.suppress(sqlite3.Error):
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 @contextlib.contextmanager
@@ -101,17 +132,28 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def errors(path: Path) -> Iterator[None]:
+def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+    """Let all that the block reads be of one moment: that of its first statement."""
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def errors(path: Path, doing: str = "write") -> Iterator[None]:
     """Turn SQLite's errors into errors that tell the caller what to do."""
     try:
         yield
     except sqlite3.Error as error:
-        raise explain(error, path) from error
+        raise explain(error, path, doing) from error
     except UnicodeDecodeError as error:  # SQLite's message quotes a damaged page
         raise JournalDamaged(f"{path} is damaged ({error.reason}). {_START_ANEW}") from error
 
 
-def explain(error: sqlite3.Error, path: Path) -> JournalError:
+def explain(error: sqlite3.Error, path: Path, doing: str = "write") -> JournalError:
     """Return an error that says what went wrong with the file, and what to do."""
     code = (getattr(error, "sqlite_errorname", None) or "").removeprefix("SQLITE_")
     if code in ("CORRUPT", "NOTADB") or code.startswith("CORRUPT_"):
@@ -120,7 +162,7 @@ def explain(error: sqlite3.Error, path: Path) -> JournalError:
         return kind(f"{path} {what} ({error}). {_START_ANEW}")
     for start, what in _MEANING.items():
         if code.startswith(start):
-            return JournalError(f"cannot write the journal {path}: {what} ({error}). Then try again.")
+            return JournalError(f"cannot {doing} the journal {path}: {what} ({error}). Then try again.")
     return JournalError(f"the journal {path} failed: {error} ({code})")
 
 

@@ -60,7 +60,8 @@ class Note:
 
     Kinds: "call" (a tool is about to run; the arguments are recorded unless it is pure), "abandoned" (a call was left
     before it ended), "guards" (some guards of the run were changed), "inject", "recall", "head" (the run moved to other
-    entries), "error", "status", "warning".
+    entries), "error", "status", "warning", and "lost" (rows of the tree after row `data["after"]` had been recorded and
+    are missing now, so a call that is not on record may have been performed; `data["text"]` says it in a sentence).
     """
 
     kind: str
@@ -122,6 +123,12 @@ class Journal(Protocol):
 
     def rows(self, run: str) -> list[Row]:
         """Return all rows of the run's tree, oldest first. Raises `Unknown`, `JournalDamaged`, `JournalTooNew`."""
+
+    def lost(self, run: str) -> str:
+        """Return what is missing of the rows of the run's tree, as a sentence; "" if all are there. Raises `Unknown`.
+
+        When such a run is claimed, a note of kind "lost" is appended, which says it from then on.
+        """
 
     def runs(self) -> list[RunInfo]:
         """Return all runs, newest first."""

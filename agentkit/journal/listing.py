@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from pathlib import Path
 from typing import Any
 
+from agentkit.errors import JournalDamaged, Unknown
 from agentkit.journal.chain import TREE
 from agentkit.journal.entries import NOT_BEGUN, RunInfo
+from agentkit.journal.heads import Head, Heads, clock
+from agentkit.journal.lock import folder_of_locks, is_held
 
 _ROWS = f"FROM rows WHERE rows.id BETWEEN runs.tree << {TREE} AND (runs.tree + 1 << {TREE}) - 1"
 _LIST = f"""
@@ -31,3 +35,63 @@ def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int
     except (ValueError, TypeError):  # the other runs are listed nevertheless
         line = RunInfo(run, tree, "", "", "", "damaged", rows or 0, 0.0, updated)
     return line
+
+
+def listed(db: sqlite3.Connection | None, path: Path) -> list[RunInfo]:
+    """Return all runs, newest first, with the status of those whose process did not end them.
+
+    "interrupted" is a run whose process died while it was running, and "not begun" one that has no row yet. A run whose
+    last rows are missing is "damaged", one that is missing altogether "lost".
+    """
+    locks, heads = folder_of_locks(path), Heads(path)
+    before = {tree: heads.peek(tree) for tree in heads.trees()}  # first: a run may be written meanwhile
+    found = infos(db) if db is not None else []
+    for info in found:
+        if before.get(info.tree, 0) > info.rows:
+            info.status = "damaged"
+        elif info.status == "running" and not is_held(locks, info.run):
+            info.status = "interrupted"
+        if info.status == NOT_BEGUN and info.tree not in before:  # its rows may be where its head is
+            info.status = "interrupted"
+    for tree in before.keys() - {info.tree for info in found}:
+        if before[tree] and (head := lost_run(heads, tree)) is not None:  # it was not created or deleted just now
+            found.append(RunInfo(tree, tree, "", "", "", "lost", 0, head.at, head.at))
+    return sorted(found, key=lambda info: info.updated, reverse=True)
+
+
+def find(db: sqlite3.Connection, heads: Heads, run: str) -> tuple[int, str]:
+    """Return the number and the name of a run's tree. Raises `Unknown`, or `JournalDamaged` if the run is lost."""
+    found = db.execute(
+        "SELECT trees.id, trees.name FROM runs JOIN trees ON trees.id = runs.tree WHERE run = ?", (plain(run),)
+    ).fetchone()
+    if found is None:
+        check_lost(heads, run)
+        raise Unknown(
+            "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
+        )
+    return int(found[0]), str(found[1])
+
+
+def check_lost(heads: Heads, run: str) -> None:
+    """Raise `JournalDamaged` if a run is missing of which rows were synced."""
+    head = lost_run(heads, plain(run))
+    if head is not None:
+        raise JournalDamaged(
+            f"run {run} is lost: all its rows are missing, {head.number} of which were synced by {clock(head.at)}",
+            run=run,
+            row=1,
+        )
+
+
+def lost_run(heads: Heads, tree: str) -> Head | None:
+    """Return the head of a tree that is not in the journal; None if none of its rows was synced."""
+    try:
+        head = heads.get(tree)
+    except ValueError:
+        return Head()
+    return head if head is not None and head.number else None
+
+
+def plain(text: str) -> str:
+    """Return a text that SQLite accepts: lone surrogates are escaped."""
+    return text.encode(errors="backslashreplace").decode()

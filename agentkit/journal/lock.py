@@ -9,6 +9,7 @@ import sys
 import time
 import weakref
 from pathlib import Path
+from urllib.parse import quote
 
 from agentkit.errors import JournalError, JournalInUse
 
@@ -23,7 +24,7 @@ class RunLock:
     """
 
     def __init__(self, folder: Path, run: str) -> None:
-        self.path = folder / f"{run}.lock"
+        self.path = _file(folder, run)
         self._file: int | None = None
         while self._file is None:
             file = self._open()
@@ -71,10 +72,15 @@ class RunLock:
             self._file = None
 
 
+def folder_of_locks(path: Path) -> Path:
+    """Return the folder in which the locks of a journal's runs are."""
+    return path.parent / ("locks" if path.name == "runs.db" else f"{path.name}.locks")
+
+
 def is_held(folder: Path, run: str) -> bool:
-    """Return whether any process holds a run."""
+    """Return whether any process holds a run; this works on a read-only disk, too."""
     try:
-        file = os.open(folder / f"{run}.lock", os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)
+        file = os.open(_file(folder, run), os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)
     except OSError:
         return False
     try:
@@ -94,6 +100,24 @@ def _lock_soon(file: int) -> None:
         except (BlockingIOError, PermissionError):
             time.sleep(0.005)
     _lock(file)
+
+
+def lock_until_closed(file: int) -> None:
+    """Lock an open file until it is closed; wait for another process that has locked it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(file, _BYTE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_LOCK, 1)
+        os.lseek(file, 0, os.SEEK_SET)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _file(folder: Path, run: str) -> Path:
+    return folder / f"{quote(run, safe='')}.lock"
 
 
 def _lock(file: int, *, shared: bool = False) -> None:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentkit.config import home
-from agentkit.errors import UsageError
+from agentkit.errors import JournalError, UsageError
 from agentkit.journal.memory import memory
 
-__all__ = ["home", "open_journal"]
+__all__ = ["backup", "home", "open_journal", "verify"]
 
 if TYPE_CHECKING:
+    from agentkit.journal.copying import Progress, Verdict
     from agentkit.journal.entries import Journal
 
 _opened: dict[tuple[Path, int], Any] = {}
 _guard = threading.Lock()
 
 
-def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Journal | None:
+def open_journal(
+    spec: Journal | str | os.PathLike[str] | None = "sqlite", *, read_only: bool = False
+) -> Journal | None:
     """Return the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, or a journal itself.
 
-    A file is opened once per process. Raises `UsageError` for anything else, `JournalError` if the file cannot be
-    opened.
+    A file is opened once per process. With `read_only`, it is opened for looking: nothing is created, locked or
+    written, also on a read-only disk, and also while another process writes. Raises `UsageError` for anything else,
+    `JournalError` if the file cannot be opened, or with `read_only` if a file that is named does not exist.
     """
     if spec is None:
         return None
@@ -36,11 +41,45 @@ def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Jo
         return spec
     if not spec:
         raise UsageError('a journal must be None, "memory", "sqlite", a path or a Journal, not an empty str')
+    path = _path(spec)
+    if read_only:
+        from agentkit.journal.read_only import ReadOnlyJournal
+
+        journal = ReadOnlyJournal(path)
+        if spec != "sqlite" and not journal.exists():
+            raise JournalError(f"there is no journal {path}")
+        return journal
     from agentkit.journal.sqlite import SqliteJournal
 
-    path = (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
     with _guard:
-        journal = _opened.get((path, os.getpid()))
-        if journal is None or journal.closed:
-            journal = _opened[path, os.getpid()] = SqliteJournal(path)
-        return journal
+        opened = _opened.get((path, os.getpid()))
+        if opened is None or opened.closed:
+            opened = _opened[path, os.getpid()] = SqliteJournal(path)
+        return opened
+
+
+def backup(
+    target: str | os.PathLike[str], journal: str | os.PathLike[str] = "sqlite", progress: Progress | None = None
+) -> int:
+    """Copy a journal to a new file, also while runs are being written, and return the number of runs in the copy.
+
+    The copy is as of one moment. A run that is open meanwhile goes on without it, and its copy says that rows may be
+    missing. Raises `UsageError` if `target` exists, `JournalError` if there is nothing to copy or no room for it.
+    """
+    from agentkit.journal import copying
+
+    return copying.backup(_path(journal), Path(target), progress)
+
+
+def verify(run: str = "", journal: str | os.PathLike[str] = "sqlite") -> Iterator[Verdict]:
+    """Yield a verdict about the file of a journal and about each of its runs, or only about one run; change nothing.
+
+    Raises `Unknown` if there is no such run, `JournalError` if there is no journal.
+    """
+    from agentkit.journal import copying
+
+    return copying.verify(_path(journal), run)
+
+
+def _path(spec: str | os.PathLike[str]) -> Path:
+    return (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()

@@ -1,8 +1,9 @@
 """The journal on disk: one SQLite file that only its owner can read, with a chain of hashes through its rows.
 
 Each row has a hash of itself and of the row before it in its tree, so that a changed, missing or inserted row is
-noticed when the tree is read. Every append is one transaction: when `append` returns, the row survives the death of the
-process, and with `sync` also that of the machine. Nothing is deleted except by `delete` and `prune`.
+noticed when the tree is read. What was synced last is also kept apart from the file, so that the loss of the last rows
+is noticed (`heads.py` says how). Every append is one transaction: when `append` returns, the row survives the death of
+the process, and with `sync` also that of the machine. Nothing is deleted except by `delete` and `prune`.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from pathlib import Path
 from typing import Literal
 
 from agentkit.core import secrets
-from agentkit.errors import Fenced, JournalError, JournalInUse, Unknown, UsageError
+from agentkit.errors import Fenced, JournalDamaged, JournalError, JournalInUse, Unknown, UsageError
 from agentkit.inert import inert
 from agentkit.journal.chain import START, last, link, read, seal, span
-from agentkit.journal.database import connect, errors, transaction
-from agentkit.journal.entries import Row, RunInfo
-from agentkit.journal.listing import infos
-from agentkit.journal.lock import RunLock, is_held
+from agentkit.journal.database import checkpoint, connect, errors, snapshot, transaction
+from agentkit.journal.entries import Note, Row, RunInfo
+from agentkit.journal.heads import Head, Heads
+from agentkit.journal.listing import find, infos, listed, lost_run, plain
+from agentkit.journal.lock import RunLock, folder_of_locks
+from agentkit.journal.loss import Loss, loss, lost
 from agentkit.journal.retention import outdated
 from agentkit.journal.writer import Writer
 
@@ -36,6 +39,7 @@ from agentkit.journal.writer import Writer
 @dataclass(slots=True)
 class _Claim:
     tree: int
+    name: str  # of the tree
     epoch: int
     lock: RunLock
 
@@ -61,12 +65,12 @@ class SqliteJournal:
             raise UsageError(f"synchronous must be 'FULL' or 'NORMAL', not {synchronous!r}")
         self.path = Path(path).expanduser().absolute()
         self.closed = False
-        self._locks = self.path.parent / ("locks" if self.path.name == "runs.db" else f"{self.path.name}.locks")
+        self._locks, self._heads = folder_of_locks(self.path), Heads(self.path)
         self._synchronous, self._timeout, self._mask = synchronous, timeout, mask
         self._guard = threading.RLock()
         self._claims: dict[str, _Claim] = {}
         self._writers: dict[int, Writer] = {}
-        self._lost: dict[str, str] = {}  # run -> its holder: the process that this one was forked from
+        self._left: dict[str, str] = {}  # run -> its holder: the process that this one was forked from
         self._level = ""
         self._db: sqlite3.Connection | None = connect(self.path, timeout)
         _journals.add(self)
@@ -91,29 +95,56 @@ class SqliteJournal:
             if name not in ("run", "tree", "status", "rows", "updated")
         }
         text = json.dumps(secrets.mask_json(line, self._mask) if self._mask else line)
+        name = plain(info.tree)
         with self._using() as db, self._locked(info.run) as lock:
             with transaction(db):
                 if db.execute("SELECT 1 FROM runs WHERE run = ?", (info.run,)).fetchone():
                     raise UsageError(f"there is already a run {info.run!r}; claim it, or use another name")
-                db.execute("INSERT OR IGNORE INTO trees VALUES (NULL, ?, 0, ?)", (_plain(info.tree), START))
-                tree = db.execute("SELECT id FROM trees WHERE name = ?", (_plain(info.tree),)).fetchone()[0]
-                values = (info.run, tree, 1, _me(), _plain(info.status), info.updated, text)
+                if not db.execute("SELECT 1 FROM trees WHERE name = ?", (name,)).fetchone():
+                    if lost_run(self._heads, name) is not None:
+                        raise UsageError(
+                            f"a run {info.run!r} was recorded here and is lost; delete it, or use another name"
+                        )
+                    db.execute("INSERT INTO trees VALUES (NULL, ?, 0, ?)", (name, START))
+                    self._heads.start(name)
+                tree = db.execute("SELECT id FROM trees WHERE name = ?", (name,)).fetchone()[0]
+                values = (info.run, tree, 1, _me(), plain(info.status), info.updated, text)
                 db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-            self._claims[info.run] = _Claim(tree, 1, lock)
+            checkpoint(db)
+            self._claims[info.run] = _Claim(tree, name, 1, lock)
 
     def claim(self, run: str) -> RunInfo:
-        """Hold an existing run for this process. Raises `Unknown`, or `JournalInUse` if it is held already."""
+        """Hold an existing run for this process; if it has lost rows, append a note of kind "lost" that says so.
+
+        Raises `Unknown`, or `JournalInUse` if it is held already.
+        """
         secrets.refresh()
         with self._using() as db:
-            self._tree(db, run)
+            find(db, self._heads, run)
             with self._locked(run) as lock:
+                tree, name = find(db, self._heads, run)
+                lost = loss(db, self._heads, run, tree, name)
                 with transaction(db):
-                    tree = self._tree(db, run)
                     db.execute("UPDATE runs SET epoch = epoch + 1, holder = ? WHERE run = ?", (_me(), run))
                     epoch = db.execute("SELECT epoch FROM runs WHERE run = ?", (run,)).fetchone()[0]
-                info = infos(db, run)[0]
-                self._claims[run] = _Claim(tree, epoch, lock)
-                return info
+                checkpoint(db)
+                self._claims[run] = claim = _Claim(tree, name, epoch, lock)
+                try:
+                    if lost is None:
+                        self._heads.start(name)
+                    else:
+                        self._note(db, run, claim, lost)
+                except BaseException:
+                    del self._claims[run]
+                    raise
+                return infos(db, run)[0]
+
+    def _note(self, db: sqlite3.Connection, run: str, claim: _Claim, lost: Loss) -> None:
+        """Make a loss part of the rows, so that it stays known when the head moves on."""
+        data = {"after": lost.after, "rows": lost.rows, "synced": lost.at, "text": lost.text}
+        with contextlib.suppress(JournalDamaged):  # a tree that is damaged, too, takes no row; `rows` says so
+            self.append(Note("lost", data, time.time(), run))
+            self._heads.replace(claim.name, Head(*last(db, claim.tree), time.time()))
 
     def release(self, run: str) -> None:
         """Release a run; do nothing if it is not held."""
@@ -122,9 +153,13 @@ class SqliteJournal:
             if claim is None:
                 return
             try:
-                with contextlib.suppress(JournalError, Fenced), self._using() as db, transaction(db):
-                    self._check(db, run, claim)
-                    seal(db, claim.tree)
+                with contextlib.suppress(JournalError, Fenced), self._using() as db:
+                    with transaction(db):
+                        self._check(db, run, claim)
+                        db.execute("UPDATE runs SET holder = '' WHERE run = ?", (run,))
+                        end = seal(db, claim.tree)
+                    self._heads.advance(claim.name, Head(*end, time.time()))
+                    checkpoint(db)
             finally:
                 claim.lock.release()
                 del self._claims[run]
@@ -153,29 +188,32 @@ class SqliteJournal:
                 db.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", values)
             writer.keep()
             row.id = number + 1
+            if sync:
+                self._heads.advance(claim.name, Head(row.id, mark, at))
             return row.id
 
     def count(self, run: str) -> int:
         """Return the number of rows of the run's tree. Raises `Unknown`."""
         with self._using() as db:
             claim = self._claims.get(run)
-            return last(db, claim.tree if claim is not None else self._tree(db, run))[0]
+            return last(db, claim.tree if claim is not None else find(db, self._heads, run)[0])[0]
 
     def rows(self, run: str, after: int = 0) -> list[Row]:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
+        with self._using() as db, snapshot(db):
+            return read(db, self.path, find(db, self._heads, run)[0], run)[0][after:]
+
+    def lost(self, run: str) -> str:
+        """Return what the run's tree has lost since it was synced, as a sentence, or "". Raises `Unknown`."""
         with self._using() as db:
-            return read(db, self.path, self._tree(db, run), run)[0][after:]
+            return lost(db, self._heads, run)
 
     # -- the list of runs --------------------------------------------------------------------------------------------
 
     def runs(self) -> list[RunInfo]:
         """Return all runs, newest first; a run whose process died while it was running is "interrupted"."""
         with self._using() as db:
-            listed = infos(db)
-        for info in listed:
-            if info.status == "running" and not is_held(self._locks, info.run):
-                info.status = "interrupted"
-        return listed
+            return listed(db, self.path)
 
     def set_status(self, run: str, status: str) -> None:
         """Set the status that the list of runs shows for a run that this process holds."""
@@ -183,8 +221,9 @@ class SqliteJournal:
             claim = self._claimed(run)
             with transaction(db):
                 self._check(db, run, claim)
-                db.execute("UPDATE runs SET status = ?, updated = ? WHERE run = ?", (_plain(status), time.time(), run))
-                seal(db, claim.tree)
+                db.execute("UPDATE runs SET status = ?, updated = ? WHERE run = ?", (plain(status), time.time(), run))
+                end = seal(db, claim.tree)
+            self._heads.advance(claim.name, Head(*end, time.time()))
 
     def delete(self, run: str) -> None:
         """Delete a run that is not held; the rows of its tree are deleted with the last run of the tree.
@@ -192,14 +231,21 @@ class SqliteJournal:
         Raises `Unknown`, and `JournalInUse` if this process or another one holds the run.
         """
         with self._using() as db:
-            self._tree(db, run)
+            try:
+                tree, name = find(db, self._heads, run)
+            except JournalDamaged:  # nothing is left of the run but its head
+                self._heads.remove(plain(run))
+                return
             with self._locked(run) as lock:
                 with transaction(db):
-                    tree = self._tree(db, run)
                     db.execute("DELETE FROM runs WHERE run = ?", (run,))
-                    if not db.execute("SELECT 1 FROM runs WHERE tree = ?", (tree,)).fetchone():
+                    is_last = not db.execute("SELECT 1 FROM runs WHERE tree = ?", (tree,)).fetchone()
+                    if is_last:
                         db.execute("DELETE FROM rows WHERE id BETWEEN ? AND ?", span(tree))
                         db.execute("DELETE FROM trees WHERE id = ?", (tree,))
+                        self._heads.replace(name, Head())  # a kill in between must not make this look like a loss
+                if is_last:
+                    self._heads.remove(name)
                 lock.release()
             with contextlib.suppress(sqlite3.Error):  # remove deleted rows from the write-ahead log, too
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -258,22 +304,14 @@ class SqliteJournal:
         claim = self._claims.get(run)
         if claim is not None:
             return claim
-        if run in self._lost:
-            raise Fenced(run, self._lost[run])
+        if run in self._left:
+            raise Fenced(run, self._left[run])
         raise JournalError(f"run {run} is not held by this process; claim it first")
 
     def _check(self, db: sqlite3.Connection, run: str, claim: _Claim) -> None:
         row = db.execute("SELECT epoch, holder FROM runs WHERE run = ?", (run,)).fetchone()
         if row is None or row[0] != claim.epoch:
-            raise Fenced(run, row[1] if row else "another process, which deleted it")
-
-    def _tree(self, db: sqlite3.Connection, run: str) -> int:
-        row = db.execute("SELECT tree FROM runs WHERE run = ?", (_plain(run),)).fetchone()
-        if row is None:
-            raise Unknown(
-                "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
-            )
-        return int(row[0])
+            raise Fenced(run, row[1] or None if row else "another process, which deleted it")
 
     def _writer(self, db: sqlite3.Connection, tree: int, run: str) -> Writer:
         """Return the encoder of a tree; rows that the tree has already are read once. Raises `JournalDamaged`."""
@@ -288,18 +326,13 @@ class SqliteJournal:
         """Leave the connection and the runs to the parent process: a child must neither use nor close them."""
         _left_to_the_parent.append(self._db)
         self._db, self._level, self._guard = None, "", threading.RLock()
-        self._lost.update({run: f"process {os.getppid()}" for run in self._claims})
+        self._left.update({run: f"process {os.getppid()}" for run in self._claims})
         self._claims.clear()
         self._writers.clear()
 
 
 def _me() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}"
-
-
-def _plain(text: str) -> str:
-    """Return a text that SQLite accepts: lone surrogates are escaped."""
-    return text.encode(errors="backslashreplace").decode()
 
 
 _journals: weakref.WeakSet[SqliteJournal] = weakref.WeakSet()

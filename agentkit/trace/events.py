@@ -73,6 +73,7 @@ _NOTES = {
     "error": "error",
     "abandoned": "abandoned",
     "warning": "warning",
+    "lost": "warning",
     "budget_warning": "budget_warning",
     "budget_exceeded": "budget_exceeded",
     "budget": "budget_extended",

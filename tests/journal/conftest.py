@@ -111,6 +111,22 @@ def run_python(start_python):
     return run
 
 
+@pytest.fixture(scope="session")
+def left_by(tmp_path_factory):
+    """Return the folder of a journal as a process left it that was killed after it had run some code."""
+    made = {}
+
+    def folder(code: str) -> Path:
+        if code not in made:
+            made[code] = tmp_path_factory.mktemp("left")
+            lines = _PRELUDE.format(here=str(Path(__file__)), path=str(made[code] / "runs.db")) + textwrap.dedent(code)
+            lines += "\nimport signal; os.kill(os.getpid(), signal.SIGKILL)"
+            assert subprocess.run([sys.executable, "-c", lines], cwd=_ROOT).returncode != 0
+        return made[code]
+
+    return folder
+
+
 _ROOT = Path(__file__).parents[2]
 _PRELUDE = """
 import importlib.util, os, sys

@@ -83,7 +83,7 @@ def test_only_the_owner_can_read_the_files(tmp_path, make):
         journal = SqliteJournal(tmp_path / "home" / "runs.db")
         journal.create(make.info())
         make.write(journal, 1)
-        paths = [tmp_path / "home", *(tmp_path / "home").iterdir(), *(tmp_path / "home" / "locks").iterdir()]
+        paths = [tmp_path / "home", *(tmp_path / "home").rglob("*")]
     finally:
         os.umask(old)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in paths}
@@ -92,10 +92,22 @@ def test_only_the_owner_can_read_the_files(tmp_path, make):
         "locks": 0o700,
         "r1.lock": 0o600,
         "runs.db": 0o600,
+        "runs.db.heads": 0o700,
+        "t1.head": 0o600,
         "runs.db-wal": 0o600,
         "runs.db-shm": 0o600,
     }
     journal.close()
+
+
+def test_a_journal_that_others_can_read_is_made_private_when_it_is_opened_for_writing(journal, make):
+    journal.create(make.info())
+    files = [journal.path.with_name(f"runs.db{end}") for end in ("", "-wal", "-shm")]
+    for file in files:
+        file.chmod(0o644)
+    other = SqliteJournal(journal.path)
+    assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600] * 3
+    other.close()
 
 
 def test_rows_are_stored_as_json_without_pickle(journal, make):
