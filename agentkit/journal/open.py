@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentkit.config import home
+from agentkit.core.outside import path_of
 from agentkit.errors import UsageError
 from agentkit.journal.memory import memory
 
@@ -38,7 +39,7 @@ def open_journal(spec: Journal | str | os.PathLike[str] | None = "sqlite") -> Jo
         raise UsageError('a journal must be None, "memory", "sqlite", a path or a Journal, not an empty str')
     from agentkit.journal.sqlite import SqliteJournal
 
-    path = (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
+    path = (home() / "runs.db" if spec == "sqlite" else path_of(spec, "a journal")).resolve()
     with _guard:
         journal = _opened.get((path, os.getpid()))
         if journal is None or journal.closed:
