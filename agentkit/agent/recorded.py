@@ -194,7 +194,10 @@ def restore(opener: Opener, spec: Data, rows: Iterable[Row], *, to_look: bool) -
 
 
 def _check_harmless(name: str, value: Any) -> None:
-    """Check an option of a file: it names no folder, and no pattern that might search for ever. Raises `OptionError`."""
+    """Check that an option of a file names no folder, and no pattern that might search for ever.
+
+    Raises `OptionError`.
+    """
     if name == "discover" and not isinstance(value, bool):
         raise OptionError("a file cannot name a folder")
     markers = [value] if isinstance(value, str) else value

@@ -191,11 +191,9 @@ def _is_lost(used: dict[str, Any]) -> bool:
 
 
 def _are_changes(changes: Any) -> bool:
-    return (
-        isinstance(changes, dict)
-        and changes.keys() <= _CHANGED.keys()
-        and not _wrong_field(changes, _CHANGED, optional=True)
-    )
+    if not isinstance(changes, dict) or changes.keys() - _CHANGED.keys():
+        return False
+    return not _wrong_field(changes, _CHANGED, optional=True)
 
 
 def _exists(number: int, earlier: Sequence[bool]) -> bool:
