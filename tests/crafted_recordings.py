@@ -36,6 +36,7 @@ from agentkit.tools.tool import Tool
 
 CANARY = "crafted_canary"
 CODE = (f"{CANARY}:engine", "builtins:print", "ipykernel.embed:embed_kernel", "os:system", "json:dumps", f"{CANARY}:x")
+AGENT = ("roles", "settings", "discover", "arounds", "completion_markers", "window", "max_tool_calls", "select_tools")
 DOORS = ("load", "adopt", "notebook", "resume", "playback", "cassette", "tape", "persona")
 
 
@@ -62,7 +63,10 @@ def tools() -> list[Tool]:
 
 PLAN = '{"steps": [{"id": "1", "task": "look"}, {"id": "2", "task": "tell", "after": ["1"]}]}'
 SCRIPTS: dict[str, list[Any]] = {
-    "react": [Reply("I look", (Call("look", {"city": "Oslo"}, "a"), Call("look", {"city": "Rome"}, "b"))), "rain"],
+    "react": [
+        Reply("a" * 40 + "!", (Call("look", {"city": "Oslo"}, "a"), Call("look", {"city": "Rome"}, "b"))),
+        "rain",
+    ],
     "reflexion": ["a", "UNSATISFACTORY", "look better", "b", "SATISFACTORY"],
     "plan_and_execute": ["1. look\n2. tell", "rain", "told", "rain"],
     "tree_of_thoughts": ["one", "two", "three", "5", "6", "7"] * 6,
@@ -225,6 +229,12 @@ def by_hand(base: dict[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, An
     for value in HOSTILE:
         for guard in ("approve", "budget", "repeat", "remembered", "breakpoints"):
             yield f"{guard} {value!r:.30}", with_options(react, {}, guards={guard: value})
+        for name in AGENT:
+            yield f"{name} {value!r:.30}", with_options(react, {}, agent={name: value})
+        for name in ("model", "dialect", "tools", "needs", "agent", "guards"):
+            yield f"{name} {value!r:.30}", with_options(react, {}, **{name: value})
+            yield f"changed {name} {value!r:.30}", noted(react, "changed", {name: value, "author": "x"})
+            yield f"fork {name} {value!r:.30}", fork(react, {name: value})
     session = {"id": "s", "user": "u", "turns": 10**9, "upto": 5}
     yield "session", with_options(react, {}, session=session, history=[{"role": "user", "text": "x"}])
     for runs in ([], [react["runs"][0]] * 3, [{**react["runs"][0], "parent": react["runs"][0]["run"]}]):
@@ -232,8 +242,13 @@ def by_hand(base: dict[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, An
 
 
 def fork(data: dict[str, Any], changes: Any) -> dict[str, Any]:
+    return noted(data, "head", {"why": "fork", "keep": 1, "then": [], "changes": changes})
+
+
+def noted(data: dict[str, Any], kind: str, more: dict[str, Any]) -> dict[str, Any]:
+    """Return a recording with another note at the end."""
     data = copy.deepcopy(data)
-    row = {"note": "head", "at": 1.0, "data": {"why": "fork", "keep": 1, "then": [], "changes": changes}}
+    row = {"note": kind, "at": 1.0, "data": more}
     data["rows"].append({"id": len(data["rows"]) + 1, "run": data["run"], "row": row})
     return with_new_digests(data)
 
@@ -486,7 +501,9 @@ def open_by(door: str, path: Path, engine: str) -> str:
         durable = Agent("offline", tools(), engine=engine, journal=path)
         journal = durable.journal
         try:
-            return looked_at(durable.resume(next((info.run for info in journal.runs()), "none")))  # type: ignore[union-attr]
+            name = next((info.run for info in journal.runs()), "none")  # type: ignore[union-attr]
+            looked_at(durable.look(name))
+            return looked_at(durable.resume(name))
         finally:
             journal.close()  # type: ignore[union-attr]
     run = agent.load(json.loads(path.read_bytes())) if door == "adopt" else load(path)

@@ -27,7 +27,7 @@ _RESULT: dict[str, Any] = {
 }
 _PATH = re.compile(r"(?:\.\d{1,9}+|\[\d{1,9}+\.\d{1,9}+(?:<\d{1,9}+(?:,\d{1,9}+)*+)?+\]){0,500}+")
 _MAX_LANES = 50  # one inside the other: each entry is put in order by all lanes that it is in
-_BEGIN = {"task": list[dict[str, Any]], "engine": str, "options": dict[str, Any], "tools": dict[str, Any], "model": str}
+_BEGIN = {"task": list[dict[str, Any]], "engine": str, "options": dict[str, Any], "tools": dict[str, str], "model": str}
 _OUTPUT: dict[str, Any] = {"name": str, "schema": dict[str, Any], "type": str}
 _NO_OUTPUT: dict[str, Any] = {"name": "", "schema": {}, "type": ""}
 _RUN = {"run": str, "parent": str, "task": str, "engine": str, "model": str, "status": str, "created": float}
@@ -54,7 +54,8 @@ _NO_SESSION: dict[str, Any] = {"id": "", "user": ""}
 _SUMMARY: dict[str, Any] = {"turns": int, "upto": int}
 _CHANGED: dict[str, Any] = {
     **dict.fromkeys(("engine", "source", "source_digest", "model", "author"), str),
-    **dict.fromkeys(("options", "tools", "agent", "guards"), dict[str, Any]),
+    **dict.fromkeys(("options", "agent", "guards"), dict[str, Any]),
+    "tools": dict[str, str],
     "dialect": str | None,
     "needs": list[str],
     "synthesize": int,
