@@ -25,7 +25,7 @@ from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
 from agentkit.inert import inert
-from agentkit.journal import open_journal
+from agentkit.journal import check, open_journal
 from agentkit.journal.entries import NOT_BEGUN, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
@@ -489,9 +489,13 @@ def _left(end: float | None) -> float | None:
 def _sound_rows(journal: Journal, run: str) -> tuple[list[Row], str]:
     """Return the rows of a run that are intact, and what is damaged, or ""."""
     try:
-        return journal.rows(run), ""
-    except JournalDamaged as damage:
-        return damage.sound, str(damage)
+        rows, damage = journal.rows(run), ""
+    except JournalDamaged as damaged:
+        rows, damage = damaged.sound, str(damaged)
+    if not journal.durable:
+        return rows, damage
+    sound, problem = check.sound(rows)
+    return sound, problem or damage
 
 
 def _loss(rows: list[Row]) -> str:

@@ -7,6 +7,7 @@ the registered parts and in the opener's own agent. What is not found there is m
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, get_args
@@ -19,7 +20,7 @@ from agentkit.core.messages import canonical
 from agentkit.core.secrets import mask_json
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
-from agentkit.errors import AgentkitError, EngineError, ModelError
+from agentkit.errors import AgentkitError, EngineError, ModelError, OptionError
 from agentkit.journal.entries import Entry, Row
 from agentkit.models import dialects, resolve
 from agentkit.models.base import Abilities, Request, name_of
@@ -36,6 +37,10 @@ OPTIONS = (
     *("completion_markers", "warn_cycles", "max_failures", "arounds"),
 )
 """The options of an agent that change how a run goes, and that are recorded with it under `agent`."""
+
+
+_PLAIN_MARKER = re.compile(r"(?:\\s\*|[^\\*+?{(|])*")
+"""A marker whose only repetition is that of spaces, so that it is searched for in linear time."""
 
 
 class Opener(Protocol):
@@ -172,6 +177,7 @@ def restore(opener: Opener, spec: Data, rows: Iterable[Row], *, to_look: bool) -
                 if name == "roles":
                     value = {role: find(model) for role, model in value.items()}
                 agent_options.check({name: value}, opener.engine)
+                _check_harmless(name, value)
                 restored.changes[name] = value
             except (AgentkitError, ValueError, TypeError, AttributeError) as error:
                 restored.missing.append(Missing(name, f"option {name!r} as it was recorded ({error})"))
@@ -187,11 +193,23 @@ def restore(opener: Opener, spec: Data, rows: Iterable[Row], *, to_look: bool) -
     return restored
 
 
+def _check_harmless(name: str, value: Any) -> None:
+    """Check that an option of a file names no folder, and no pattern that might search for ever.
+
+    Raises `OptionError`.
+    """
+    if name == "discover" and not isinstance(value, bool):
+        raise OptionError("a file cannot name a folder")
+    markers = [value] if isinstance(value, str) else value
+    if name == "completion_markers" and not all(map(_PLAIN_MARKER.fullmatch, markers)):
+        raise OptionError("a file cannot bring regular expressions with repetitions")
+
+
 def _restore_engine(restored: Restored, opener: Opener, spec: Data) -> None:
     """Find the recorded engine and its options."""
     path, options = spec["engine"], dict(spec["options"])
     is_own = opener.engine_name == path
-    engine = opener.engine if is_own else registered(path)
+    engine = opener.engine if is_own else registry.registered(path)
     own = opener.engine_options if is_own else {}
     for name in [name.removeprefix("engine.") for name in spec.get("needs") or () if name.startswith("engine.")]:
         if name in own:
@@ -200,7 +218,7 @@ def _restore_engine(restored: Restored, opener: Opener, spec: Data) -> None:
             options.pop(name, None)
             restored.missing.append(Missing("engine", f"option {name!r} of the engine"))
     if engine is None:
-        restored.missing.append(Missing("engine", f"engine {path!r}"))
+        restored.missing.append(Missing("engine", f"engine {path!r} (a file cannot import code: {registry.pass_it()})"))
     elif is_own and _is_same(_without_lessons(own), _without_lessons(options)):
         return
     else:
@@ -214,13 +232,6 @@ def _restore_engine(restored: Restored, opener: Opener, spec: Data) -> None:
         except (AgentkitError, ValueError, TypeError, AttributeError) as error:
             restored.missing.append(Missing("engine", f"engine {path!r} as it was recorded ({error})"))
     restored.changes["engine"] = Loop(absent)
-
-
-def registered(path: str) -> registry.Engine | None:
-    """Return the engine of this package, or of a plug-in, with this import path; nothing else is imported."""
-    names = {known: name for name, known in registry.ENGINES.items()}
-    names |= {point.value: name for name, point in plugins("engines").items()}
-    return registry.find(names[path])[0] if path in names else None
 
 
 def _without_lessons(options: Data) -> Data:

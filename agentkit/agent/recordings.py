@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from agentkit import export
 from agentkit.agent.agent import Agent
+from agentkit.core import outside
 from agentkit.errors import UsageError
 from agentkit.journal.entries import RunInfo
 from agentkit.run.run import Run
@@ -18,11 +17,12 @@ from agentkit.run.run import Run
 def load(recording: Any, agent: Agent | None = None) -> Run:
     """Open an exported run: the data of `run.to_json()`, a file with it, or an exported notebook (a path or its data).
 
-    Without your own agent, the run can be read, undone and compared. Raises `UsageError`, which says what is missing or
-    damaged, or which cell of a notebook was changed.
+    Without your own agent, the run can be read, undone and compared. Nothing that the recording names is imported or
+    called: its engine must be a registered one, or that of your agent; otherwise the run is read-only, and
+    `run.read_only` says what is missing. Raises `UsageError`, which says what is missing or damaged, or which cell of a
+    notebook was changed.
     """
     data = _data(recording)
-    export.rows_of(data)
     return (agent or Agent("offline", journal="memory")).load(data)
 
 
@@ -36,11 +36,11 @@ def look(name: str | Run | RunInfo, *, journal: Any = "sqlite") -> Run:
 
 def _data(recording: Any) -> Any:
     if isinstance(recording, str | os.PathLike):
-        path = Path(recording)
+        path = outside.path_of(recording, "a recording")
         if path.suffix == ".ipynb":
             return export.data_of_notebook(path)
         try:
-            recording = json.loads(path.read_text(encoding="utf-8"))
+            recording = outside.parse_json(outside.read_file(path))
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot read {path}: {error}") from None
     is_notebook = hasattr(recording, "cells") or (isinstance(recording, Mapping) and "cells" in recording)

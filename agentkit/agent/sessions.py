@@ -133,18 +133,19 @@ def follow(run: Run, *, is_new: bool, is_fork: bool) -> None:
     about = run.task.get("session")
     if about is None or is_fork:
         return
-    session, person, memory = about["id"], about["user"], run.agent.memory
+    session, person = about["id"], about["user"]
     if is_new:
-        memory.begin_turn(run.id, question(run.task), session=session, user=person)
+        run.agent.memory.begin_turn(run.id, question(run.task), session=session, user=person)
 
     def on_event(event: Event) -> None:
         if event.kind == "completed":
-            memory.end_turn(run.id, event.data["answer"])
+            run.agent.memory.end_turn(run.id, event.data["answer"])
         elif (
             event.kind == "thought"
             and event.data["model"]
             and "turns" in event.data["tags"]
             and event.data["text"].strip()
+            and (memory := run.agent.memory).has_turn(run.id)  # a recording from elsewhere says nothing about sessions
         ):
             memory.set_summary(session, event.data["tags"]["upto"], event.data["text"].strip(), user=person)
 

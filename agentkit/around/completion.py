@@ -6,20 +6,21 @@ import re
 from collections.abc import Iterable
 
 from agentkit.core.messages import Reply
+from agentkit.errors import OptionError
 
 MARKERS = (r"✅\s*Completed", r"##\s*Summary", r"##\s*Reflection", r"Task completed")
 """Regular expressions that are matched at the beginning of a line, ignoring case."""
 
 
 def pattern(markers: Iterable[str] = MARKERS) -> re.Pattern[str]:
-    """Return one pattern for all markers. Raises `ValueError` for anything but a list of regular expressions."""
+    """Return one pattern for all markers. Raises `OptionError` for anything but a list of regular expressions."""
     markers = tuple(markers) if isinstance(markers, Iterable) and not isinstance(markers, str) else (markers,)
     if not all(isinstance(marker, str) for marker in markers):
-        raise ValueError(f"completion_markers must be a list of regular expressions, not {markers!r:.200}")
+        raise OptionError(f"completion_markers must be a list of regular expressions, not {markers!r:.200}")
     try:
         return re.compile("|".join(rf"^[ \t]*(?:{marker})(?!\w)" for marker in markers) or r"(?!)", re.I | re.M)
     except re.error as error:
-        raise ValueError(f"completion_markers must be regular expressions: {error}") from error
+        raise OptionError(f"completion_markers must be regular expressions: {error}") from error
 
 
 DONE = pattern()

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import importlib
 import inspect
+import json
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -28,6 +29,9 @@ _NAMES = (
 ENGINES = {name: f"agentkit.engines.{name}:{name}" for name in _NAMES}
 """The engines of this package, by name, with their import paths."""
 
+BUILT_IN = {**ENGINES, **{path: path for path in ENGINES.values()}}
+"""The import paths of the engines of this package, by name and by import path."""
+
 ALIASES = {
     "ovos-react-loop": "react",
     "ovos-chain-of-thought-loop": "chain_of_thought",
@@ -38,6 +42,9 @@ ALIASES = {
     "ovos-tree-of-thoughts-loop": "tree_of_thoughts",
 }
 """The ids that other systems use for these engines."""
+
+MAX_NESTED = 20
+TOO_DEEP = f"engines can be nested at most {MAX_NESTED} levels deep"
 
 Engine = Callable[..., Any]
 """A generator function that takes a task and options, and returns an engine."""
@@ -64,23 +71,47 @@ class Configured:
 def find(engine: Any) -> tuple[Engine, str]:
     """Return an engine and its import path, for a name, an import path ("module:function") or a generator function.
 
+    An import path runs code, so only a person may write it; for the names in files there is `registered`.
     Raises `Unknown` for a name that no engine has, `UsageError` for anything that is not an engine.
     """
     if isinstance(engine, str):
-        path = ENGINES.get(ALIASES.get(engine, engine), engine)
-        module, _, name = path.partition(":")
-        if not name:
-            plugin = load_plugin("engines", engine)
-            if plugin is None:
-                raise Unknown("engine", engine, [*ENGINES, *ALIASES, *plugins("engines")])
-            return find(plugin)
-        try:
-            return getattr(importlib.import_module(module), name), path
-        except (ImportError, AttributeError) as error:
-            raise Unknown("engine", engine, ENGINES) from error
+        if ":" in engine:
+            return _imported(engine), engine
+        found = registered(engine)
+        if found is None:
+            raise Unknown("engine", engine, [*ENGINES, *ALIASES, *plugins("engines")])
+        return find(found)
     if not inspect.isgeneratorfunction(engine):
-        raise UsageError(f"an engine must be a generator function (it yields steps), not {engine!r}")
+        raise UsageError(f"an engine must be a generator function (it yields steps), not {engine!r:.200}")
     return engine, f"{engine.__module__}:{engine.__qualname__}"
+
+
+def _imported(path: str) -> Engine:
+    """Return the engine at an import path. Raises `Unknown` or `UsageError`."""
+    module, _, name = path.partition(":")
+    try:
+        engine = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise Unknown("engine", path, ENGINES) from error
+    if not inspect.isgeneratorfunction(engine):
+        raise UsageError(f"an engine must be a generator function (it yields steps), and {path} is not one")
+    return engine
+
+
+def registered(name: str) -> Engine | None:
+    """Return the engine of this package, or of an installed plug-in, that a file names; None if it is not registered.
+
+    Nothing else is imported. A name is an id ("react"), the id of another system, the name of an entry point, or the
+    import path of one of these engines, which is what runs record.
+    """
+    if path := BUILT_IN.get(ALIASES.get(name, name)):
+        module, _, attribute = path.partition(":")
+        engine: Engine = getattr(importlib.import_module(module), attribute)
+        return engine
+    points = plugins("engines")
+    own_name = next((known for known in points if name in (known, points[known].value)), None)
+    plugin = load_plugin("engines", own_name) if own_name is not None else None
+    return plugin if callable(plugin) else None
 
 
 def load_engine(name: str) -> Engine:
@@ -144,23 +175,35 @@ def check(engine: Engine, options: Mapping[str, Any]) -> None:
     """Check the options of an engine. Raises `Unknown` for an unknown name, `OptionError` for a value out of range."""
     known, hints, nested = parameters(engine), _annotations(engine), loops(engine)
     for name, value in options.items():
-        if name not in known and not takes_any(engine):
+        if name not in known and (name == "task" or not takes_any(engine)):
             raise Unknown("option", name, known, of=f"the engine {engine.__name__}")
         if name in hints and name not in nested:
             check_value(name, value, hints[name])
 
 
 def check_value(name: str, value: Any, hint: Any) -> None:
-    """Check a value against an annotation. Raises `OptionError`, which says what the value must be."""
+    """Check a value against an annotation. Raises `OptionError`, which says what the value must be.
+
+    A list fits where the annotation says tuple or set: the options of a recorded run have been JSON.
+    """
     from pydantic import ValidationError
 
     try:
         _adapter(hint).validate_python(value, strict=True)
     except ValidationError as error:
-        raise OptionError(_refusal(name, value, error.errors())) from None
+        if not isinstance(value, list | dict) or not _fits_as_json(value, hint):
+            raise OptionError(_refusal(name, value, error.errors())) from None
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, KeysOf):
             mark.check(name, value)
+
+
+def _fits_as_json(value: Any, hint: Any) -> bool:
+    try:
+        _adapter(hint).validate_json(json.dumps(value), strict=True)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
 
 
 WRONG_TYPE = {
@@ -221,39 +264,45 @@ def configure(engine: Any, within: str = "engine") -> Configured:
 
     Raises `Unknown`, `UsageError` or `OptionError`.
     """
+    return _configure(engine, within, 0)
+
+
+def _configure(engine: Any, within: str, depth: int) -> Configured:
+    if depth > MAX_NESTED:
+        raise OptionError(TOO_DEEP)
     if isinstance(engine, Loop):
-        return _configured(engine.engine, engine.options)
+        return _configured(engine.engine, engine.options, depth)
     if isinstance(engine, functools.partial) and not engine.args:
-        return _configured(engine.func, engine.keywords)
+        return _configured(engine.func, engine.keywords, depth)
     if isinstance(engine, Mapping):
         if "engine" not in engine:
             raise UsageError(
                 f'{within} must be an engine, or a spec such as {{"engine": "react", …}}, not {engine!r:.200}'
             )
-        return _configured(engine["engine"], {name: value for name, value in engine.items() if name != "engine"})
-    return _configured(engine, {})
+        options = {name: value for name, value in engine.items() if name != "engine"}
+        return _configured(engine["engine"], options, depth)
+    return _configured(engine, {}, depth)
 
 
-def _configured(engine: Any, options: Mapping[str, Any]) -> Configured:
+def _configured(engine: Any, options: Mapping[str, Any], depth: int) -> Configured:
     function, path = find(engine)
     check(function, options)
     configured = Configured(function, path, dict(options))
     for name in loops(function) & options.keys():
-        configured.options[name] = _spell(name, options[name], configured.given)
+        configured.options[name] = _spell(name, options[name], configured.given, depth + 1)
     return configured
 
 
-def _spell(name: str, engine: Any, given: dict[str, Engine]) -> Any:
-    """Return a nested engine as JSON data; if it was passed as a function, add that to `given`."""
+def _spell(name: str, engine: Any, given: dict[str, Engine], depth: int) -> Any:
+    """Return a nested engine as JSON data, and add its function to `given` by the name that it has there."""
     if engine is None:
         return None
-    inner = configure(engine, name)
+    inner = _configure(engine, name, depth)
     given.update(inner.given)
     own_name = next((known for known, path in ENGINES.items() if path == inner.path), inner.path)
-    if callable(_named(engine)):
-        given[inner.path] = inner.engine
-    else:
+    if not callable(_named(engine)):
         own_name = _named(engine)
+    given[own_name] = inner.engine
     return {"engine": own_name, **inner.options} if inner.options or isinstance(engine, Mapping) else own_name
 
 
@@ -267,19 +316,46 @@ def _named(engine: Any) -> Any:
 
 
 def build(engine: Engine, options: Mapping[str, Any], given: Mapping[str, Engine]) -> dict[str, Any]:
-    """Return the arguments for options that are JSON data, with a `Loop` instead of each name or spec of an engine."""
-    return {**options, **{name: _build(options[name], given) for name in loops(engine) & options.keys()}}
+    """Return the arguments for options that are JSON data, with a `Loop` instead of each name or spec of an engine.
+
+    The options may come from a file: a name means an engine of `given` or a registered one, and all options are
+    checked like those of a call. Raises `Unknown`, `UsageError` or `OptionError`.
+    """
+    return _build(engine, options, given, 0)
 
 
-def _build(spec: Any, given: Mapping[str, Engine]) -> Loop | None:
+def _build(engine: Engine, options: Mapping[str, Any], given: Mapping[str, Engine], depth: int) -> dict[str, Any]:
+    check(engine, options)
+    nested = loops(engine) & options.keys()
+    return {**options, **{name: _built_loop(name, options[name], given, depth + 1) for name in nested}}
+
+
+def _built_loop(name: str, spec: Any, given: Mapping[str, Engine], depth: int) -> Loop | None:
     if spec is None:
         return None
-    if isinstance(spec, Mapping):
-        inner = _build(spec["engine"], given)
-        assert inner is not None and callable(inner.engine)
-        options = {name: value for name, value in spec.items() if name != "engine"}
-        return Loop(inner.engine, **build(inner.engine, options, given))
-    return Loop(given[spec] if spec in given else find(spec)[0])
+    if depth > MAX_NESTED:
+        raise OptionError(TOO_DEEP)
+    options = {key: value for key, value in spec.items() if key != "engine"} if isinstance(spec, Mapping) else {}
+    wanted = spec.get("engine") if isinstance(spec, Mapping) else spec
+    if not isinstance(wanted, str):
+        raise UsageError(f'{name} must be an engine, or a spec such as {{"engine": "react", …}}, not {spec!r:.200}')
+    engine = given.get(wanted) or registered(wanted)
+    if engine is None:
+        raise NotRegistered(wanted, name)
+    return Loop(engine, **_build(engine, options, given, depth))
+
+
+class NotRegistered(Unknown):
+    """A file names a nested engine that is neither registered nor passed in by whoever opens the file."""
+
+    def __init__(self, engine: str, option: str) -> None:
+        super().__init__("engine", engine, (), f"a file cannot import code: {pass_it(option)}")
+
+
+def pass_it(option: str = "") -> str:
+    """Return how to open a file with an engine that is not registered, perhaps as an option of another engine."""
+    passed = f"Loop(..., {option}=that function)" if option else "that function"
+    return f"open it with Agent(..., engine={passed})"
 
 
 # -- before and after a run --------------------------------------------------------------------------------------------

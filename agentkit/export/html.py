@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 from agentkit.core.messages import Message
+from agentkit.core.private_files import write_private
 from agentkit.core.text import counted, one_line
 from agentkit.core.usage import Usage
 from agentkit.export import items, parts, tables, text
@@ -152,7 +152,7 @@ def to_html(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
         f"<h1>Trace of an agent run</h1>\n<p>{escape_html(text.summary(run))}</p>\n{steps}\n{outlook}</body>\n</html>\n"
     )
     if path is not None:
-        Path(path).write_text(document, encoding="utf-8", newline="\n")
+        write_private(path, document)
     return document
 
 

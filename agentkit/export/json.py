@@ -17,23 +17,23 @@ import uuid
 import zlib
 from typing import Any
 
-from agentkit.core import secrets
+from agentkit.core import outside, secrets
 from agentkit.core.messages import canonical, digest
 from agentkit.core.steps import Answer, Think
 from agentkit.errors import JournalDamaged, UsageError
-from agentkit.export import check
 from agentkit.export.protocols import RunLike
 from agentkit.gates.guards import disallow
+from agentkit.journal.check import Checker, runs_problem
 from agentkit.journal.entries import Entry, Journal, Row, RunInfo
 from agentkit.journal.json_lines import dumps
-from agentkit.journal.reader import Reader
+from agentkit.journal.reader import InvalidRow, Reader
 from agentkit.journal.writer import Writer
 
 FORMAT, VERSION = "agentkit.run", 2
 _KEYS = ("run", "tree", "runs", "line", "rows", "digest")
 _RUN_KEYS = ("run", "parent", "task", "engine", "model", "status", "created")
+_MAX_TEXT = 32 << 20
 _MAX_DEPTH = 60  # what is nested more deeply stays text, so that any JSON reader can read the rest
-_MAX_BYTES = 1 << 30  # of a packed recording after unpacking
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -131,14 +131,19 @@ def _chained_digest(last_digest: str, record: dict[str, Any]) -> str:
 def rows_of(data: Any) -> list[Row]:
     """Return the rows of a run from data of `to_json`, oldest first. Raises `UsageError` that says what is damaged."""
     _check_head(data)
-    reader, rows, last_digest = Reader(), list[Row](), ""
+    reader, checker, rows, last_digest, as_text = Reader(), Checker(), list[Row](), "", 0
     for number, record in enumerate(data["rows"], 1):
         try:
+            as_text += _size_of_text(record)
+            if as_text > _MAX_TEXT:
+                raise InvalidRow(f"has too many values that are stored as text, more than {_MAX_TEXT >> 20} MB")
             row, last_digest = _row(record, number, last_digest, reader)
+            if problem := checker.problem(row):
+                raise InvalidRow(problem)
+        except InvalidRow as invalid:
+            raise _damaged(number, str(invalid)) from None
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
             raise _damaged(number, f"cannot be read ({type(error).__name__}: {str(error)[:200]})") from error
-        if problem := check.row_problem(row, rows):
-            raise _damaged(number, problem)
         rows.append(row)
     if data["digest"] != last_digest:
         raise _damaged(len(rows) + 1, "is missing, and possibly more rows after it")
@@ -162,12 +167,16 @@ def _row(record: Any, number: int, last_digest: str, reader: Reader) -> tuple[Ro
         raise _damaged(number, f"is missing: row {record['id']!r} comes instead")
     if record["digest"] != (new_digest := _chained_digest(last_digest, record)):
         raise _damaged(number, "was changed, or a row before it was removed")
-    stored_before = len(reader.stored)
-    row = _decode(record, reader)
-    for value in list(reader.stored.values())[stored_before:]:
-        if problem := check.stored_problem(value):
-            raise _damaged(number, problem)
-    return row, new_digest
+    return _decode(record, reader), new_digest
+
+
+def _size_of_text(record: Any) -> int:
+    """Return about how many bytes the values take that a record contains as text: nobody has counted them yet."""
+    data = [record["row"], *record.get("new", ())]
+    texts = [item.get("verbatim", "") if isinstance(item, dict) else item for item in data]
+    return sum(
+        outside.values_size(text.encode(errors="surrogatepass")) for text in texts if isinstance(text, str) and text
+    )
 
 
 def _decode(record: Any, reader: Reader) -> Row:
@@ -207,7 +216,7 @@ def _check_head(data: Any) -> None:
 
 
 def _check_line(data: dict[str, Any], rows: list[Row]) -> None:
-    if problem := check.runs_problem(data["runs"]):
+    if problem := runs_problem(data["runs"]):
         raise UsageError(f"the list 'runs' of the recording {problem}; export the run again")
     known = {info["run"] for info in data["runs"]}
     if unknown := {data["run"] if isinstance(data["run"], str) else "", *(row.run for row in rows)} - known:
@@ -259,17 +268,25 @@ def adopt(data: Any, journal: Journal) -> str:
 
 
 def pack(data: dict[str, Any]) -> str:
-    """Return a recording, compressed, in one line of letters, digits, `+`, `/` and `=`."""
-    return base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 9)).decode()
+    """Return a recording, compressed, in one line of letters, digits, `+`, `/` and `=`.
+
+    It is not compressed so far that `unpack` would refuse it.
+    """
+    content = json.dumps(data, separators=(",", ":")).encode()
+    packed = base64.b64encode(zlib.compress(content, 9)).decode()
+    if outside.memory_needed(content) > outside.memory_limit(len(packed)):
+        return base64.b64encode(zlib.compress(content, 0)).decode()
+    return packed
 
 
 def unpack(packed: str) -> Any:
-    """Return the recording from the result of `pack`. Raises `UsageError` if it is damaged."""
+    """Return the recording from the result of `pack`. Raises `UsageError` if it is damaged, or too large."""
     try:
+        limit = outside.memory_limit(len(packed))
         decompressor = zlib.decompressobj()
-        content = decompressor.decompress(base64.b64decode(packed, validate=True), _MAX_BYTES)
+        content = decompressor.decompress(base64.b64decode(packed, validate=True), limit // outside.PER_BYTE)
         if not decompressor.eof:
-            raise ValueError("it is incomplete or too large")
-        return json.loads(content)
-    except (ValueError, zlib.error, RecursionError) as error:
+            raise ValueError(f"it is incomplete, or it would need more than {limit >> 20:,} MB of memory")
+        return outside.parse_json(content, len(packed))
+    except (ValueError, zlib.error) as error:
         raise UsageError(f"the packed recording is damaged ({error}); export the run again") from error

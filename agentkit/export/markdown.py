@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 from agentkit.core.messages import Message
+from agentkit.core.private_files import write_private
 from agentkit.core.text import counted
 from agentkit.core.usage import Usage
 from agentkit.export import items, parts, tables, text
@@ -112,7 +112,7 @@ def to_markdown(run: RunLike, path: str | os.PathLike[str] | None = None) -> str
     head = "# Trace of an agent run", markdown_inline(text.summary(run))
     document = _document(*head, *sections, *outlook(run, 0))
     if path is not None:
-        Path(path).write_text(document, encoding="utf-8", newline="\n")
+        write_private(path, document)
     return document
 
 

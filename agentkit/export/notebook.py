@@ -7,10 +7,10 @@ No text of a model or a tool becomes code: it is escaped Markdown, a literal in 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 from agentkit.core.messages import digest
+from agentkit.core.private_files import write_private
 from agentkit.export import json as recording
 from agentkit.export import literal, parts, text
 from agentkit.export.escaping import markdown_block, markdown_inline
@@ -69,7 +69,7 @@ def to_notebook(run: RunLike, path: str | os.PathLike[str] | None = None) -> Any
     nbformat.validate(notebook)
     if path is not None:
         content: str = nbformat.v4.writes(notebook)  # type: ignore[no-untyped-call]
-        Path(path).write_text(content + "\n", encoding="utf-8", newline="\n")
+        write_private(path, content + "\n")
     return notebook
 
 

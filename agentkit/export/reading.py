@@ -6,13 +6,13 @@ notebook is executed.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agentkit.core import outside
 from agentkit.errors import UsageError
 from agentkit.export.json import rows_of, unpack
 from agentkit.export.notebook import FORMAT, VERSION, source_digest
@@ -28,7 +28,7 @@ def data_of_notebook(notebook: str | os.PathLike[str] | Mapping[str, Any]) -> di
 
     Raises `UsageError` if the notebook is not an export, or if an exported cell was changed; the error names the cell.
     """
-    node = notebook if isinstance(notebook, Mapping) else _load(Path(notebook))
+    node = notebook if isinstance(notebook, Mapping) else _load(outside.path_of(notebook, "a notebook"))
     name = "this notebook" if isinstance(notebook, Mapping) else str(notebook)
     cells, metadata = node.get("cells"), node.get("metadata")
     export = metadata.get("agentkit") if isinstance(metadata, Mapping) else None
@@ -48,10 +48,10 @@ def data_of_notebook(notebook: str | os.PathLike[str] | Mapping[str, Any]) -> di
 
 def _load(path: Path) -> Mapping[str, Any]:
     try:
-        content = json.loads(path.read_bytes())
+        content = outside.parse_json(outside.read_file(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UsageError(f"{path} is not a notebook: {error}") from error
     if not isinstance(content, Mapping):
         raise UsageError(f"{path} is not a notebook: it contains a {type(content).__name__}, not an object")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from typing import Any
@@ -28,15 +29,22 @@ def loads(line: str) -> Any:
 
 
 def parse(text: str) -> Any:
-    """Return the data of a JSON text, from any depth of calls, if it was possible to write it."""
+    """Return the data of a JSON text, from any depth of calls, if it was possible to write it. Raises `ValueError`."""
     try:
         return json.loads(text)
     except RecursionError:  # the recursion depth is counted per thread, so a new thread has more room
         parsed: list[Any] = []
-        thread = threading.Thread(target=lambda: parsed.append(json.loads(text)))
+        thread = threading.Thread(target=_parse_into, args=(text, parsed))
         thread.start()
         thread.join()
+        if not parsed:
+            raise ValueError("it is nested too deeply") from None
         return parsed[0]
+
+
+def _parse_into(text: str, parsed: list[Any]) -> None:
+    with contextlib.suppress(RecursionError):
+        parsed.append(json.loads(text))
 
 
 def verbatim(text: str) -> str:

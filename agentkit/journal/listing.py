@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from agentkit.core.declared_types import LATEST, type_problem
 from agentkit.errors import JournalDamaged, Unknown
 from agentkit.journal.chain import TREE
 from agentkit.journal.entries import NOT_BEGUN, RunInfo
@@ -32,8 +33,11 @@ def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int
         data: dict[str, Any] = json.loads(info)
         status = NOT_BEGUN if at is None else status
         line = RunInfo(**data, run=run, tree=tree, status=status, rows=rows or 0, updated=max(updated, at or 0.0))
-    except (ValueError, TypeError):  # the other runs are listed nevertheless
-        line = RunInfo(run, tree, "", "", "", "damaged", rows or 0, 0.0, updated)
+        if type_problem(line, RunInfo) or not 0 <= line.created < LATEST:
+            raise ValueError
+    except (ValueError, TypeError, RecursionError):  # the other runs are listed nevertheless
+        last = updated if isinstance(updated, float) else 0.0
+        line = RunInfo(str(run), str(tree), "", "", "", "damaged", rows or 0, 0.0, last)
     return line
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentkit.config import home
+from agentkit.core.outside import path_of
 from agentkit.errors import JournalError, UsageError
 from agentkit.journal.memory import memory
 
@@ -82,4 +83,4 @@ def verify(run: str = "", journal: str | os.PathLike[str] = "sqlite") -> Iterato
 
 
 def _path(spec: str | os.PathLike[str]) -> Path:
-    return (home() / "runs.db" if spec == "sqlite" else Path(spec).expanduser()).resolve()
+    return (home() / "runs.db" if spec == "sqlite" else path_of(spec, "a journal")).resolve()

@@ -9,6 +9,7 @@ from agentkit.core.messages import EMPTY, Call, Chat, Message, Reply, call_from_
 from agentkit.core.schema import Shape
 from agentkit.core.steps import Act, Ask, Conclude, End, Step, Think
 from agentkit.core.usage import Usage
+from agentkit.journal import check
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.journal.json_lines import loads, parse
 from agentkit.tools.tool import UNDECLARED, as_native
@@ -40,12 +41,24 @@ class RecordedTool:
         return as_native(self.name, self.description, self.parameters)
 
 
+_MAX_NOTES = 1_000_000
+
+
+class InvalidRow(ValueError):
+    """A row that no run has written; the message is the end of a sentence that begins with the row."""
+
+
 class Reader:
-    """A decoder for the rows of one tree, in order; `ValueError`, `KeyError` or `TypeError` means a damaged row."""
+    """A decoder for the rows of one tree, in order.
+
+    `ValueError` (also `InvalidRow`), `KeyError`, `TypeError`, `AttributeError` or `IndexError` means a damaged row.
+    Messages and tools are checked here, rows by `check.Checker`.
+    """
 
     def __init__(self) -> None:
         self.chats: dict[str, Chat] = {EMPTY.digest: EMPTY}
         self.stored: dict[str, Any] = {}
+        self._notes = 0
 
     def decode(self, body: str) -> Row:
         """Return the row that these lines encode."""
@@ -74,21 +87,35 @@ class Reader:
             text = data["verbatim"]
             data = parse(text)
         if isinstance(data, list):
-            self.stored[digest(line.encode())] = tuple(RecordedTool(**tool) for tool in data)
+            self._store(line.encode(), tuple(RecordedTool(**tool) for tool in data))
             return
         message = message_from_json(data)
         message._encoded = text.encode()
-        self.stored[digest(message._encoded)] = message
+        self._store(message._encoded, message)
+
+    def _store(self, encoded: bytes, value: Any) -> None:
+        if problem := check.stored_problem(value):
+            raise InvalidRow(problem)
+        self.stored[digest(encoded)] = value
 
     def _chat(self, data: Json) -> Chat:
         if "then" in data:
             chat = self.chats[data["past"]]
             for name in data["then"]:
-                chat = Chat(chat, self.stored[name])
+                chat = self._longer(chat, self.stored[name])
                 chat = self.chats.setdefault(chat.digest, chat)
             if chat.digest != data["is"]:
                 raise ValueError(f"chat {data['is']} does not contain the messages that were stored in it")
         return self.chats[data["is"]]
+
+    def _longer(self, chat: Chat, message: Message) -> Chat:
+        """Return a chat with another message. Each chat has the set of all injected messages, so these are limited."""
+        longer = Chat(chat, message)
+        if message.notes:
+            self._notes += len(longer.notes)
+            if self._notes > _MAX_NOTES:
+                raise InvalidRow("contains chats with too many injected messages")
+        return longer
 
     def _step(self, data: Json) -> Step:
         kind, role, tags = data["do"], data["role"], data.get("tags", {})

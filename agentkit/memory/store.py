@@ -47,6 +47,12 @@ class Memory:
             db.execute("INSERT INTO turns VALUES (NULL, ?, ?, ?, ?, NULL, ?) ON CONFLICT (run) DO NOTHING", values)
             return int(db.execute("SELECT n FROM turns WHERE run = ?", (run,)).fetchone()[0])
 
+    def has_turn(self, run: str) -> bool:
+        """Return whether a run has begun a turn here."""
+        require_texts(run=run)
+        with self._database.reading() as db:
+            return db.execute("SELECT 1 FROM turns WHERE run = ?", (run,)).fetchone() is not None
+
     def end_turn(self, run: str, answer: str) -> None:
         """Store the answer of a run; a later answer replaces an earlier one."""
         require_texts(run=run, answer=answer)

@@ -9,6 +9,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from agentkit.core import outside
+from agentkit.core.declared_types import type_problem
 from agentkit.core.messages import Reply, call_from_json, call_to_json, canonical, digest
 from agentkit.core.secrets import mask_json
 from agentkit.core.usage import Usage
@@ -38,8 +40,8 @@ class Cassette:
             raise UsageError(f"a cassette in mode {mode!r} needs the model to record: Cassette(tape, model, {mode!r})")
         self.mode = mode
         self.model = model
-        self.path = None if isinstance(tape, dict) else Path(tape)
-        self.tape = _load(tape, must_exist=mode == "replay")
+        self.path = None if isinstance(tape, dict) else outside.path_of(tape, "a cassette")
+        self.tape = _load(self.path or tape, must_exist=mode == "replay")
         if mode == "record":
             self.tape["recordings"] = []
         if model is not None:
@@ -121,25 +123,50 @@ def reply_from_json(data: dict[str, Any]) -> Reply:
     try:
         calls = tuple(call_from_json(call) for call in data.get("calls", ()))
         usage = Usage(**data["usage"]) if data.get("usage") else None
-        return Reply(**{**data, "calls": calls, "usage": usage})
-    except (TypeError, AttributeError, KeyError) as error:
+        reply = Reply(**{**data, "calls": calls, "usage": usage})
+    except (TypeError, AttributeError, KeyError, ValueError) as error:
         raise ModelError(f"a recorded reply cannot be read: {error}") from error
+    if problem := type_problem(reply, Reply):
+        raise ModelError(f"a recorded reply contains {problem}")
+    return reply
 
 
-def _load(tape: str | Path | dict[str, Any], *, must_exist: bool) -> dict[str, Any]:
+def _load(tape: Any, *, must_exist: bool) -> dict[str, Any]:
+    name = "the cassette"
     if not isinstance(tape, dict):
-        path = Path(tape)
-        if not path.exists() and not must_exist:
-            return {"agentkit_cassette": VERSION, "recordings": []}
+        name = str(tape)
         try:
-            tape = json.loads(path.read_text(encoding="utf-8"))
+            if not must_exist and not tape.exists():
+                return {"agentkit_cassette": VERSION, "recordings": []}
+            tape = outside.parse_json(outside.read_file(tape))
         except FileNotFoundError:
-            advice = f"record it first: Cassette({str(path)!r}, model, 'record')"
-            raise NotRecorded(f"there is no cassette {path}; {advice}") from None
-        except ValueError as error:
-            raise UsageError(f"{path} is not a cassette: {error}") from error
+            advice = f"record it first: Cassette({name!r}, model, 'record')"
+            raise NotRecorded(f"there is no cassette {name}; {advice}") from None
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{name} is not a cassette: {error}") from None
     if not isinstance(tape, dict) or not isinstance(tape.setdefault("recordings", []), list):
         raise UsageError("a cassette must be a JSON object with a list of recordings")
     if tape.setdefault("agentkit_cassette", VERSION) != VERSION:
-        raise JournalTooNew(f"the cassette has version {tape['agentkit_cassette']}; this agentkit reads {VERSION}")
+        raise JournalTooNew(
+            f"the cassette has version {tape['agentkit_cassette']!r:.40}; this agentkit reads {VERSION}"
+        )
+    if not isinstance(tape.get("abilities", {}), dict):
+        raise UsageError(f"{name} is not a cassette: its abilities must be an object")
+    for number, recording in enumerate(tape["recordings"], 1):
+        if problem := _recording_problem(recording):
+            raise UsageError(f"{name} is not a cassette: its recording {number} {problem}")
     return tape
+
+
+def _recording_problem(recording: Any) -> str:
+    """Return what is wrong with a recording of a cassette, or ""."""
+    if not isinstance(recording, dict):
+        return "must be an object"
+    for field, hint in (("key", str), ("request", dict[str, Any]), ("reply", dict[str, Any])):
+        if field not in recording or type_problem(recording[field], hint):
+            return f"has no valid {field!r}"
+    try:
+        reply_from_json(recording["reply"])
+    except ModelError as error:
+        return f"cannot be played: {error}"
+    return ""

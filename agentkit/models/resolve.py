@@ -63,7 +63,7 @@ def find(model: Any) -> Any:
         from agentkit.models.scripted import Echo
 
         return Echo()
-    if _URL.match(name):
+    if is_url(name):
         return _at_url(name)
     provider, _, rest = name.partition(":")
     if f"{provider}:" in PREFIXES:
@@ -89,7 +89,12 @@ def _likely_name(name: str) -> str:
 
 def is_name(name: str) -> bool:
     """Return whether `find` would take a string for a name."""
-    return name in KNOWN or name.startswith(PREFIXES) or bool(_URL.match(name))
+    return name in KNOWN or name.startswith(PREFIXES) or is_url(name)
+
+
+def is_url(name: str) -> bool:
+    """Return whether `find` would take a string for the URL of a server."""
+    return bool(_URL.match(name.strip()))
 
 
 def choose() -> Choice:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
+from agentkit.core import outside
 from agentkit.core.messages import canonical, digest
 from agentkit.core.secrets import Stream, mask, mask_json
 from agentkit.core.text import error_line
@@ -41,7 +42,7 @@ class Tape:
     def __init__(self, path: str | Path, mode: Mode = "replay") -> None:
         if mode not in get_args(Mode):
             raise UsageError(f"the mode of a tape must be one of {', '.join(get_args(Mode))}, not {mode!r}")
-        self.path = Path(path)
+        self.path = outside.path_of(path, "a tape")
         self.mode: Mode = mode
         self.exchanges: list[dict[str, Any]] = [] if mode == "record" else _load(self.path, must_exist=mode == "replay")
         self._played: dict[str, int] = {}
@@ -364,7 +365,7 @@ def pieces_of(response: dict[str, Any]) -> list[bytes]:
 
 def _load(path: Path, *, must_exist: bool) -> list[dict[str, Any]]:
     try:
-        tape = json.loads(path.read_text(encoding="utf-8"))
+        tape = outside.parse_json(outside.read_file(path))
     except FileNotFoundError:
         if not must_exist:
             return []
@@ -374,13 +375,16 @@ def _load(path: Path, *, must_exist: bool) -> list[dict[str, Any]]:
     if not isinstance(tape, dict) or not isinstance(tape.get("exchanges"), list):
         raise UsageError(f"{path} is not a tape: it has no list of exchanges")
     if tape.get("agentkit_tape") != VERSION:
-        raise JournalTooNew(f"the tape {path} has version {tape.get('agentkit_tape')}; this agentkit reads {VERSION}")
+        raise JournalTooNew(
+            f"the tape {path} has version {tape.get('agentkit_tape')!r:.40}; this agentkit reads {VERSION}"
+        )
     for number, exchange in enumerate(tape["exchanges"], 1):
         try:
             _key(exchange["request"])
             pieces_of(exchange["response"])
-            int(exchange["response"]["status"])
-        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            if not 100 <= exchange["response"]["status"] <= 999:
+                raise ValueError("its status is not one of HTTP")
+        except (TypeError, KeyError, ValueError, AttributeError, RecursionError, OverflowError) as error:
             problem = f"its exchange {number} cannot be read ({error_line(error)})"
             raise UsageError(f"{path} is not a tape: {problem}") from None
     return tape["exchanges"]

@@ -13,6 +13,7 @@ from IPython.core.error import UsageError
 
 from agentkit import export as formats
 from agentkit.agent.agent import runs as recorded_runs
+from agentkit.core.private_files import write_private
 from agentkit.engines import recommend, registry
 from agentkit.errors import Unknown
 from agentkit.export import literal, playback
@@ -135,7 +136,7 @@ def export(session: Session, run: Run, args: Args) -> Any:
         raise UsageError(f"{path} already exists; --force overwrites it")
     try:
         if path.suffix == ".json":
-            path.write_text(json.dumps(formats.to_json(run), indent=1) + "\n", encoding="utf-8")
+            write_private(path, json.dumps(formats.to_json(run), indent=1) + "\n")
         else:
             getattr(formats, FORMATS[path.suffix])(run, path)
     except OSError as error:

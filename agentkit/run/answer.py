@@ -159,11 +159,15 @@ def _path(output: Any) -> str:
 
 
 def _named(about: dict[str, Any]) -> Any:
-    """Return the imported type with this name and schema, or None: a recording never imports or calls anything else."""
+    """Return the pydantic model with this name and schema, if it was imported already; otherwise None.
+
+    A recording never imports or calls anything else.
+    """
     module, _, names = about.get("type", "").partition(":")
     value: Any = sys.modules.get(module)
     for name in names.split("."):
         value = vars(value).get(name) if isinstance(value, type | type(sys)) else None
-    if not isinstance(value, type) or not hasattr(value, "model_json_schema"):
+    pydantic: Any = sys.modules.get("pydantic")
+    if pydantic is None or not isinstance(value, type) or not issubclass(value, pydantic.BaseModel):
         return None
     return value if shape_of(value)[0].schema == about["schema"] else None

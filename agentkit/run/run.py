@@ -255,7 +255,12 @@ class Run(Displayed):
         return self.performer.sent(recorded.performed or recorded.step, recorded.dialect, recorded.model)
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Yield the recorded events with a cursor above `after`, in order, and `resume_done` at the end."""
+        """Return the recorded events with a cursor above `after`, in order, and `resume_done` at the end."""
+        if isinstance(after, bool) or not isinstance(after, int):
+            raise UsageError(f"a cursor must be an integer, such as that of an event, not {after!r:.200}")
+        return self._events(after)
+
+    def _events(self, after: int) -> Iterator[Event]:
         progress, begun = Progress(), set()
         for row in self.rows():
             progressed = list(progress.take(row))

@@ -120,9 +120,13 @@ class Batch:
 
     def needs(self, number: int) -> set[int]:
         """Return the parts whose results this part needs, directly or indirectly."""
-        part = self.step.parts[number]
-        direct = set(part.needs) if type(part) is After else set()
-        return direct.union(*(self.needs(need) for need in direct))
+        found, waiting = set[int](), [number]
+        while waiting:
+            part = self.step.parts[waiting.pop()]
+            new = set(part.needs) - found if type(part) is After else set()
+            found |= new
+            waiting += new
+        return found
 
     def startable(self) -> Iterator[int]:
         """Yield the parts that may start now, in order, until there are none left."""

@@ -26,8 +26,11 @@ _TEXT = 100
 class Line(Protocol):
     """What is needed from a line: the positions of its entries, and a place to remember how far it was compared."""
 
-    slots: set[int]
     compared: tuple[int, list[PastCall]]
+
+    @property
+    def slots(self) -> set[int]:
+        """The ids of the first entries at the positions of the entries."""
 
 
 @dataclass(slots=True, eq=False)

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from agentkit.core.messages import digest
 from agentkit.core.steps import Step, Think
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.trace.ledger import Ledger, PastCall
@@ -38,7 +39,7 @@ def enclosing(lane: str) -> str:
     return lane_of(lane[: lane.rfind("[")])
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def _segments(path: str) -> tuple[tuple[str, int, int, frozenset[int]], ...]:
     """Return the segments of a path: the text, and for a lane its `All`'s index, its number, and the lanes it needs."""
     return tuple(
@@ -60,7 +61,7 @@ class Tree:
     """All entries that several runs share because one was forked from the other, and the lines through them.
 
     `messages` contains the injected messages by their ids, and `ends` the answers that engines have returned, by the
-    ids of the entries on the line. `rows` contains everything that was recorded, if there is no journal.
+    `content` of the line. `rows` contains everything that was recorded, if there is no journal.
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class Tree:
         self.ledger = Ledger(self.slot)
         self.seen: set[int] = set()
         self.left: list[Line] = []
-        self.ends: dict[frozenset[int], dict[str, Any]] = {}
+        self.ends: dict[str, dict[str, Any]] = {}
         self._order: dict[int, Order] = {}
         self._opened: dict[tuple[int, str], list[tuple[int, int]]] = {}
 
@@ -131,6 +132,7 @@ class Tree:
         """Remember a line that a run leaves, so that one can go back to it, unless another line continues it."""
         self.left = [other for other in self.left if not other.is_within(line)]
         if not any(line.is_within(other) for other in self.left):
+            line.forget_index()
             self.left.append(line)
 
     def line_with(self, entry: Entry, present: Line) -> list[Entry]:
@@ -153,27 +155,49 @@ class Line:
     `tips` contains the last entry of each lane. Adding an entry only moves the `entries` after it; `insertions` counts
     how often there were any, and `newest` is the largest id. For every other change, a new line replaces this one.
     `compared` is how many calls of the ledger were compared with this line, and those that it does not account for.
+    A line that was left keeps only its entries, because a run may have left many long lines.
     """
 
-    __slots__ = ("compared", "entries", "ids", "insertions", "newest", "slots", "tips", "tree")
+    __slots__ = ("_ids", "_slots", "compared", "entries", "insertions", "newest", "tips", "tree")
 
     def __init__(self, tree: Tree, entries: Iterable[Entry] = ()) -> None:
         self.tree = tree
         self.entries: list[Entry] = []
-        self.ids: set[int] = set()
-        self.slots: set[int] = set()
+        self._ids: set[int] | None = set()
+        self._slots: set[int] | None = set()
         self.tips: dict[str, int] = {"": 0}
         self.insertions = self.newest = 0
         self.compared: tuple[int, list[PastCall]] = (0, [])
         for entry in sorted(entries, key=lambda entry: tree.order(entry.id)):
             self.append(entry)
 
+    @property
+    def ids(self) -> set[int]:
+        """The ids of the entries."""
+        return {entry.id for entry in self.entries} if self._ids is None else self._ids
+
+    @property
+    def slots(self) -> set[int]:
+        """The ids of the first entries at the positions of the entries, see `Tree.slot`."""
+        return {self.tree.slot(entry.id) for entry in self.entries} if self._slots is None else self._slots
+
+    @property
+    def content(self) -> str:
+        """A short name for the set of its entries."""
+        return digest(" ".join(map(str, sorted(self.ids))).encode())
+
+    def forget_index(self) -> None:
+        """Free the memory of everything that can be found again from the entries."""
+        self._ids = self._slots = None
+
     def append(self, entry: Entry) -> None:
         """Add an entry that was just recorded; with several lanes, it may belong before entries recorded earlier."""
         entries, order = self.entries, self.tree.order
-        self.ids.add(entry.id)
+        if self._ids is None or self._slots is None:
+            self._ids, self._slots = self.ids, self.slots
+        self._ids.add(entry.id)
         self.newest = max(self.newest, entry.id)
-        self.slots.add(self.tree.slot(entry.id) if entry.original else entry.id)
+        self._slots.add(self.tree.slot(entry.id) if entry.original else entry.id)
         path = entry.path
         if "]" not in path and not entry.original:
             self.tips[""] = entry.id
@@ -197,7 +221,7 @@ class Line:
 
     def is_within(self, other: Line) -> bool:
         """Return whether another line contains all entries of this line."""
-        return self.newest in other.ids and self.ids <= other.ids
+        return self.newest <= other.newest and self.newest in other.ids and self.ids <= other.ids
 
     def common(self, entries: list[Entry]) -> int:
         """Return how many entries at the beginning this line shares with another one."""

@@ -87,15 +87,15 @@ class Position:
 
     def end_with(self, data: dict[str, Any]) -> None:
         """Remember the answer that the engine returned at the end of this line."""
-        self.end = self.tree.ends[frozenset(self.line.ids)] = data
+        self.end = self.tree.ends[self.line.content] = data
 
     def go_over(self, keep: int, then: list[int], why: str) -> None:
         """Move to another line that has the same first `keep` entries."""
         before, added = self.line, [self.tree.entries[number] for number in then]
         if self.end is not None:  # a parallel step may have been recorded since
-            self.tree.ends[frozenset(before.ids)] = self.end
+            self.tree.ends[before.content] = self.end
         self.line = self.tree.lines[self.run] = Line(self.tree, [*before.entries[:keep], *added])
-        self.end = self.tree.ends.get(frozenset(self.line.ids)) if self.tree.ends else None
+        self.end = self.tree.ends.get(self.line.content) if self.tree.ends else None
         move = Move(keep, before.entries[keep:], added)
         if move.dropped:
             self.tree.leave(before)
@@ -452,11 +452,11 @@ class Trace(Position):
         positions: dict[str, Position] = {self.run: self}
         for row in rows:
             self.latest = max(self.latest, row.id)
+            if row.run not in positions:
+                positions[row.run] = Position(row.run, self.tree)
             if isinstance(row, Entry):
                 self.tree.add(row)
             self._see(row)
-            if row.run not in positions:
-                positions[row.run] = Position(row.run, self.tree)
             positions[row.run].take(row)
 
     @property
