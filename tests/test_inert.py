@@ -155,7 +155,7 @@ def test_reprs_of_a_run_and_its_parts_are_inert(text: str) -> None:
         fork = moment.fork()
         assert_inert(fork)
         assert not raw_characters(fork.forecast) and not forged_lines(fork.forecast)
-    assert not raw_characters(str(moment.result)) and moment.result.answer == text
+    assert not raw_characters(str(moment.result)) and moment.result.answer == text.strip()  # engines strip answers
 
 
 @every_text
