@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
+import click
 import typer
 from typer.core import TyperGroup
 
@@ -26,7 +27,7 @@ from agentkit.export.tables import Table, to_text
 from agentkit.inert import for_terminal
 from agentkit.journal import open_journal
 from agentkit.models import resolve
-from agentkit.run.run import Run
+from agentkit.run.run import Run, choices
 from agentkit.tools import builtin
 
 
@@ -126,33 +127,58 @@ def resume(
     id: Id,
     model: Model = None,
     tools: OtherTools = None,
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="use the result of the earlier call, instead of repeating it")
+    ] = False,
     approve: Annotated[bool, typer.Option("--approve", help="approve the call that waits, or more budget")] = False,
     reject: Annotated[str | None, typer.Option("--reject", help="reject the call that waits, with a comment")] = None,
     respond: Annotated[
         str | None, typer.Option("--respond", help="answer the question, or instead of the tool")
     ] = None,
+    waive: Annotated[
+        list[str] | None,
+        typer.Option("--waive", help="go on without functions that guarded the run: approve or breakpoints"),
+    ] = None,
 ) -> None:
-    """Continue a run whose process has ended, with the recorded engine, options and model."""
-    resumed = _opener(model, tools).resume(_full_id(id))
+    """Continue a run whose process has ended, with the recorded engine, options, model and guards.
+
+    In a terminal, it asks you what to do about a call that waits.
+    """
+    resumed = _opener(model, tools).resume(_full_id(id), waive=waive or ())
     if resumed.read_only:
         raise _fail(*_without(resumed))
     result = resumed.drive()
-    if resumed.waiting and (approve or reject is not None or respond is not None):
-        if approve:
-            resumed.approve()
-        elif reject is not None:
-            resumed.reject(reject)
-        else:
-            resumed.respond(respond)
-        result = resumed.drive()
+    given = {"reuse": reuse or None, "approve": approve or None, "reject": reject, "respond": respond}
+    decision = next(((name, text) for name, text in given.items() if text is not None), None)
+    while resumed.waiting and (decision or _is_terminal()):
+        _decide(resumed, *(decision or _ask(resumed)))
+        decision, result = None, resumed.drive()
     if result.error:
         raise _fail(error_line(result.error), f"nothing is lost: agentkit resume {resumed.id}")
     if resumed.waiting:
         typer.echo(repr(resumed))
-        pending, verdict = resumed.waiting[0]
-        decisions = "--respond TEXT" if pending.step.kind == "ask" else "--approve, --reject COMMENT or --respond TEXT"
-        raise _fail(verdict.why, f"to decide: agentkit resume {resumed.id} with {decisions}")
+        flags = ", ".join(f"--{name}" for name in choices(*resumed.waiting[0]))
+        raise _fail(resumed.waiting[0][1].why, f"to decide: agentkit resume {resumed.id} with one of {flags}")
     typer.echo(result.answer)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _ask(run: Run) -> tuple[str, Any]:
+    """Ask the person about the step that waits; to use an earlier result is the default, if there is one."""
+    pending, verdict = run.waiting[0]
+    names = choices(pending, verdict)
+    typer.echo(repr(run))
+    default = names[0] if names[0] == "reuse" or len(names) == 1 else None
+    name = typer.prompt("Decide", type=click.Choice(names), default=default)
+    text = {"reject": "Comment for the model", "respond": "The answer, or the result of the call"}.get(name)
+    return name, True if text is None else typer.prompt(text, default="" if name == "reject" else None)
+
+
+def _decide(run: Run, name: str, text: Any) -> None:
+    getattr(run, name)(*([] if text is True else [text]))
 
 
 @app.command()

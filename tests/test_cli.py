@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from agentkit import Agent
 from agentkit.cli import Commands, app
 from agentkit.errors import UsageError
 
@@ -147,3 +150,38 @@ def test_the_version_is_also_an_option_and_the_package_can_be_executed() -> None
     assert agentkit("--version") == agentkit("version")
     finished = subprocess.run([sys.executable, "-m", "agentkit", "--version"], capture_output=True, text=True)
     assert (finished.returncode, finished.stdout) == (0, agentkit("version")[1])
+
+
+def test_in_a_terminal_resume_asks_about_a_call_that_waits() -> None:
+    run = Agent("offline", ["math"], approve=True).start("What is 2 + 3?", paused=True)
+    run.drive()
+    run.close()
+    outer, inner = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agentkit.cli", "resume", run.id], stdin=inner, stdout=inner, stderr=inner
+    )
+    os.close(inner)
+    os.write(outer, b"what?\napprove\n")
+    shown = b""
+    with contextlib.suppress(OSError):  # how the end of a terminal is told
+        while piece := os.read(outer, 10_000):
+            shown += piece
+    os.close(outer)
+    assert process.wait(30) == 0 and b"calculate needs your approval" in shown, shown.decode()
+    assert b"Decide (approve, reject, respond)" in shown and b"2 + 3 is 5" in shown
+
+
+def test_without_a_terminal_resume_says_how_to_decide() -> None:
+    run = Agent("offline", ["math"], approve=True).start("What is 2 + 3?", paused=True)
+    run.close()
+    code, _, error = agentkit("resume", run.id)
+    assert code == 1 and f"agentkit resume {run.id} with one of --approve, --reject, --respond" in error
+
+
+def test_resume_waives_a_function_that_guarded_the_run() -> None:
+    run = Agent("offline", ["math"], approve=lambda call: True).start("What is 2 + 3?", paused=True)
+    run.close()
+    code, _, error = agentkit("resume", run.id)
+    assert code == 1 and "approve=" in error
+    code, shown, _ = agentkit("resume", run.id, "--waive", "approve")
+    assert code == 0 and "5" in shown

@@ -70,3 +70,30 @@ def test_one_without_its_first_entry_cannot_be_opened_and_says_what_is_missing(t
     for _ in range(2):
         with pytest.raises(JournalDamaged, match="cannot be opened without its first entry"):
             agent(tmp_path / "runs.db").resume(id)
+
+
+def test_an_irreversible_call_is_asked_about_if_the_lost_rows_may_contain_it(tmp_path: Path) -> None:
+    paid: list[int] = []
+
+    @tool(effect="irreversible")
+    def pay(amount: int) -> str:
+        """Pay an amount."""
+        paid.append(amount)
+        return "paid"
+
+    def paying(*script: Any) -> Agent:
+        model = Scripted([*script], abilities=Abilities(tools=True))
+        return Agent(model, [pay, look], journal=str(tmp_path / "runs.db"))
+
+    first = Reply("I pay.", (Call("pay", {"amount": 5}, "p"),))
+    run = paying(SCRIPT[0], first, "done").start("pay", paused=True)
+    run.drive()
+    run.close()
+    journal: Any = open_journal(tmp_path / "runs.db")
+    journal.close()
+    lose(tmp_path / "runs.db", 4)
+    run = paying(first, "done").resume(run.id)
+    run.drive()
+    assert paid == [5] and "are missing" in run.waiting[0][1].why and "pay may have been called there" in str(run)
+    run.reject("It was paid.")
+    assert run.drive().answer == "done" and paid == [5]

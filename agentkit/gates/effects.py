@@ -16,7 +16,7 @@ from agentkit.gates.state import State, gate
 from agentkit.gates.verdict import Verdict
 from agentkit.stepper.stepper import Pending
 from agentkit.tools.tool import UNDECLARED
-from agentkit.trace.ledger import PastCall
+from agentkit.trace.ledger import LostCall, PastCall
 
 _SHOWN = 3
 
@@ -83,7 +83,8 @@ def _candidates(pending: Pending, call: Call, state: State) -> Iterator[PastCall
 
     A call on the present line counts only if it may have run, and if it is the same call of an irreversible tool. A
     call that began at the place of another pending step belongs to the present line, too. The other runs of a
-    comparison count only for irreversible tools, because each run would otherwise ask about every tool.
+    comparison count only for irreversible tools, because each run would otherwise ask about every tool; so do calls
+    that may be in rows that were lost.
     """
     trace, ledger = state.trace, state.trace.tree.ledger
     here = trace.run, *trace.place(pending)
@@ -95,6 +96,7 @@ def _candidates(pending: Pending, call: Call, state: State) -> Iterator[PastCall
         if is_here or not is_own or (past.is_same(call) and state.effect(pending) == "irreversible"):
             yield past
     if state.effect(pending) == "irreversible":
+        yield from (LostCall(loss, call.name) for loss in ledger.losses)
         for other in state.elsewhere:
             yield from (past for past in other.calls if past.name == call.name and past.outcome != "did not run")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from agentkit.core.log import logger
 from agentkit.errors import JournalDamaged, JournalError, JournalTooNew
 
 VERSION = 2
@@ -58,7 +58,7 @@ def _make_private(path: Path) -> None:
         except FileNotFoundError:
             continue
         except OSError as error:
-            logging.getLogger("agentkit").warning(
+            logger.warning(
                 "other users may read or write %s, and its permissions cannot be changed: %s", file, error.strerror
             )
 

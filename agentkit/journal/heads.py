@@ -21,7 +21,6 @@ released there with a checkpoint. A run that is open and has no head may have lo
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import time
 import zlib
@@ -29,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from agentkit.core.log import logger
 from agentkit.errors import JournalError
 from agentkit.journal.chain import START
 from agentkit.journal.lock import lock_until_closed
@@ -117,7 +117,7 @@ class Heads:
         try:
             self._write(tree, head)
         except OSError as error:
-            logging.getLogger("agentkit").warning(
+            logger.warning(
                 "cannot write %s (%s): if row %d is lost, it will not be noticed",
                 self.file(tree),
                 error.strerror,

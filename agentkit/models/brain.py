@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 import socket
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
+from agentkit.core.log import logger
 from agentkit.core.messages import Reply
 from agentkit.errors import UsageError
 from agentkit.models import local_servers, resolve
@@ -46,7 +46,7 @@ class NoBrain:
     def __call__(self, request: Request) -> Reply:
         if not self._is_told:
             self._is_told = True
-            logging.getLogger("agentkit").warning("the persona cannot reply: %s", self.reason)
+            logger.warning("the persona cannot reply: %s", self.reason)
         return Reply(NO_BRAIN)
 
 

@@ -38,7 +38,18 @@ ARGUMENTS = Argument(
 # -- driving -----------------------------------------------------------------------------------------------------------
 
 
-@command(Argument("id", metavar="ID", help="the id of the run, or the beginning of it"), MODEL, TOOLS, OUTPUT)
+@command(
+    Argument("id", metavar="ID", help="the id of the run, or the beginning of it"),
+    MODEL,
+    TOOLS,
+    OUTPUT,
+    Argument(
+        "--waive",
+        action="append",
+        metavar="GUARD",
+        help="go on without a function that guarded the run: approve or breakpoints",
+    ),
+)
 def resume(session: Session, args: Args) -> Any:
     """Open a recorded run where it left off, paused; read-only if something that it needs is missing."""
     return session.reopen(args)

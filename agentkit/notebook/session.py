@@ -154,7 +154,8 @@ class Session:
             return self.adopt(open_runs[0], variable)
         info = self.find_recorded(args.id)
         opener = self.opener(info, getattr(args, "model", None), getattr(args, "tools", None))
-        return self.adopt(opener.look(info) if to_look else opener.resume(info), variable)
+        opened = opener.look(info) if to_look else opener.resume(info, waive=args.waive or ())
+        return self.adopt(opened, variable)
 
     def opener(self, info: RunInfo, model: str | None = None, tools: str | None = None) -> Agent:
         """Return an agent for a recorded run: its engine, model and tools among the user's variables.

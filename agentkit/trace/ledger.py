@@ -109,15 +109,27 @@ class PastCall:
         return f"{call} was performed at {at}{where} (result: {result})"
 
 
+class LostCall(PastCall):
+    """A call that may have been recorded in rows that the journal has lost; `begun` is the note of the loss."""
+
+    def __init__(self, loss: Note, name: str) -> None:
+        super().__init__(replace(loss, data={"name": name, "text": loss.data["text"]}))
+
+    def text(self, run: str) -> str:
+        """Return a clause that says what was lost."""
+        return f"{self.begun.data['text']}, and {self.name} may have been called there"
+
+
 class Ledger:
     """The calls of a tree that have begun, in the order of their rows; calls of tools that are pure are left out.
 
-    `counts` is the number of calls of each run.
+    `counts` is the number of calls of each run, and `losses` are the notes of rows that the journal has lost.
     """
 
     def __init__(self, slot: Callable[[int], int]) -> None:
         self.calls: list[PastCall] = []
         self.counts: Counter[str] = Counter()
+        self.losses: list[Note] = []
         self._slot = slot
         self._by_row: dict[int, PastCall] = {}
         self._open: dict[Place, PastCall] = {}
@@ -125,7 +137,9 @@ class Ledger:
     def take(self, row: Row) -> None:
         """Take a row into account; a row that was taken before changes nothing."""
         if isinstance(row, Note):
-            if row.kind == "call" and row.data.get("effect") != "pure" and row.id not in self._by_row:
+            if row.kind == "lost" and all(row.id != loss.id for loss in self.losses):
+                self.losses.append(row)
+            elif row.kind == "call" and row.data.get("effect") != "pure" and row.id not in self._by_row:
                 past = self._by_row[row.id] = PastCall(row)
                 self._open[past.place] = past
                 self.calls.append(past)
