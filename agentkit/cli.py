@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -172,7 +171,9 @@ def _ask(run: Run) -> tuple[str, Any]:
     names = choices(pending, verdict)
     typer.echo(repr(run))
     default = names[0] if names[0] == "reuse" or len(names) == 1 else None
-    name = typer.prompt("Decide", type=click.Choice(names), default=default)
+    question = f"Decide ({', '.join(names)})"
+    while (name := typer.prompt(question, default=default)) not in names:
+        typer.echo(f"{name!r} is none of these")
     text = {"reject": "Comment for the model", "respond": "The answer, or the result of the call"}.get(name)
     return name, True if text is None else typer.prompt(text, default="" if name == "reject" else None)
 
