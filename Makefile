@@ -47,7 +47,7 @@ check: lint ## lint, types and the fast tests, in under two minutes
 
 test: lint ## everything that CI runs
 	$(RUN_NPM) test
-	$(PYTEST) --nbval tests notebooks
+	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
 lint: $(NODE_MODULES) $(VENV)/dev ## the linters and the type checkers
 	$(RUN_NPM) run check
