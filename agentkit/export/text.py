@@ -44,7 +44,8 @@ def run_text(run: RunLike) -> str:
         if not reasons and run.state.error:
             reasons = [f"{type(run.state.error).__name__}: {error_text(run.state.error)}"]
         lines += [f"  ! {for_terminal(mask(reason))}" for reason in reasons]
-        lines += [f"  * {for_terminal(sentence)}"] if (sentence := still_performed(run.state)) else []
+        sentence = "" if run.waiting else still_performed(run.state)
+        lines += [f"  * {for_terminal(sentence)}"] if sentence else []
         lines += [f"  > next: {pending_text(pending, run)}" for pending in run.pending]
     return "\n".join(lines)
 

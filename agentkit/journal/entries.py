@@ -150,6 +150,8 @@ def entry_text(entry: Entry) -> str:
     if entry.original:
         by = f"{entry.author}: {entry.reason}" if entry.reason else entry.author
         mark = f"  [edited by {_line(by)}]"
+    elif entry.repeats:
+        mark = "  [the result of an earlier call]"
     if entry.kind == "begin":
         task = " / ".join(message["text"] for message in entry.result["task"] if message["role"] == "user")
         return f"Task         {_line(task)}"
