@@ -210,6 +210,10 @@ def test_a_function_that_decides_about_approvals_holds_the_run_until_it_is_given
     with pytest.raises(ReadOnly, match="is_expensive"):
         opened.drive()
     place = folder / "elsewhere" if "loaded" in again.__name__ else folder
+    opened.close()
+    other = agent(place, approve=lambda call: False).resume(opened.id)
+    assert "is_expensive" in other.read_only, "another function is not the one that guarded the run"
+    other.close()
     given = agent(place, approve=is_expensive).resume(opened.id)
     given.drive()
     assert given.status == "waiting" and PAID == []

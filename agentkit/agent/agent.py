@@ -391,7 +391,7 @@ class Agent(Displayed):
         to_look, is_copy = verb == "look", verb != "resume"
         agent, restored = self._recorded(spec, rows, to_look=to_look)
         before = Guards.recorded(spec.get("guards", {}), rows, known.run)
-        guards = before.without(waive).with_(self.guards)
+        guards = before.without(waive).tightened_by(self.guards)
         given = {} if restored.missing or to_look else recorded.difference(spec, agent.spec_part(spec))
         run = agent.attach({**spec, **given}, guards=guards, name=known.run, journal=journal, is_copy=is_copy)
         run.tree_id = known.tree

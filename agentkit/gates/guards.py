@@ -50,12 +50,10 @@ class Approval:
             return True
         return self.function is not None and bool(self.function(call))
 
-    def with_(self, other: Approval) -> Approval:
-        """Return the approvals that are needed if both apply; of two functions, the other's is asked."""
-        function = other if other.function else self
-        return Approval(
-            self.everything or other.everything, self.tools | other.tools, function.function, function.name or self.name
-        )
+    def tightened_by(self, other: Approval) -> Approval:
+        """Return the approvals that are needed if both apply; a function counts for a recorded one of the same name."""
+        decides = other if other.function and self.name in ("", other.name) else self
+        return Approval(self.everything or other.everything, self.tools | other.tools, decides.function, decides.name)
 
     def to_json(self) -> Any:
         """Return the approvals as JSON data, a function by its name."""
@@ -108,13 +106,13 @@ class Guards:
         """Return the same guards for another run, with breakpoints of its own."""
         return replace(self, breakpoints=[point.copy() for point in self.breakpoints])
 
-    def with_(self, other: Guards) -> Guards:
+    def tightened_by(self, other: Guards) -> Guards:
         """Return these guards and those of another set that are stricter."""
         stricter = {name: policy for name, policy in other.repeat.items() if policy != "allow"}
         kept = {name: policy for name, policy in self.repeat.items() if policy != "allow" or name not in stricter}
         return replace(
             self,
-            approve=self.approve.with_(other.approve),
+            approve=self.approve.tightened_by(other.approve),
             budget=_stricter(self.budget, other.budget),
             repeat={**stricter, **kept},
         )
