@@ -118,7 +118,6 @@ def test_the_rows_of_a_process_are_the_same_whether_or_not_two_others_look(tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="a journal that cannot be written cannot be opened yet", strict=True)
 @pytest.mark.skipif(sys.platform == "win32", reason="the folder is made read-only with the permissions of POSIX")
 def test_runs_on_a_read_only_disk_can_be_looked_at(tmp_path: Path) -> None:
     home = tmp_path / "home"
