@@ -219,7 +219,7 @@ def _decide(feed: Feed, which: str, decide: Callable[[int], Any]) -> None:
     """Apply a decision to the step that the person saw, and not to one that has taken its position since."""
 
     def find_and_decide() -> None:
-        waiting = [decision_id(pending) for pending, _ in feed.run.waiting]
+        waiting = [decision_id(pending, verdict) for pending, verdict in feed.run.waiting]
         if which not in waiting:
             raise UsageError("this step is no longer waiting for a decision; look at the run again")
         decide(waiting.index(which))

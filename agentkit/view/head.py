@@ -10,6 +10,7 @@ from agentkit.core.secrets import mask
 from agentkit.core.text import WIDTH, one_line
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.effects import still_performed
+from agentkit.gates.verdict import Verdict
 from agentkit.run.run import Run
 from agentkit.runtime.performer import name_of
 from agentkit.stepper.frames import FrameInfo
@@ -155,19 +156,23 @@ def _pending_data(run: Run, pending: Pending, status: str) -> Data:
         data.update(question=step.question, choices=list(step.choices))
     for waiting, verdict in run.waiting:
         if waiting is pending:
-            data.update(why=verdict.why, which=decision_id(pending))
+            data.update(why=verdict.why, which=decision_id(pending, verdict))
             if verdict.limit:
                 data["limit"] = verdict.limit
             if verdict.past is not None and step.kind == "act":
                 result = verdict.past.result_for(step.call)
-                data["past"] = {"result": None if result is None else mask(result.text)[: cards.MAX_TEXT]}
+                data["past"] = {
+                    "result": None if result is None else mask(result.text)[: cards.MAX_TEXT],
+                    "may_have_run": verdict.past.outcome == "may have run",
+                }
     return data
 
 
-def decision_id(pending: Pending) -> str:
-    """Return an id for a step that waits for a decision, made of its position and what it would do."""
+def decision_id(pending: Pending, verdict: Verdict) -> str:
+    """Return an id for a step that waits for a decision, made of its position, what it would do, and why it waits."""
     step: Any = pending.step
-    key = pending.path, pending.index, step.kind, getattr(step, "call", None), getattr(step, "question", "")
+    why = verdict.limit, verdict.past.begun.id if verdict.past else 0
+    key = pending.path, pending.index, step.kind, getattr(step, "call", None), getattr(step, "question", ""), why
     return digest(repr(key).encode())[:12]
 
 

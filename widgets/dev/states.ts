@@ -60,6 +60,23 @@ const question: PendingStep = {
   which: "a",
 };
 
+const repeated: PendingStep = {
+  kind: "act",
+  role: "action",
+  path: "",
+  index: 40,
+  lane: "",
+  call: { name: "book_train", arguments: { origin: "Bern", destination: "Basel" }, id: "b" },
+  effect: "irreversible",
+  schema: { type: "object", properties: { origin: { type: "string" }, destination: { type: "string" } } },
+  why: "book_train(origin='Bern', destination='Basel') was performed at 12:03 (result: seat 41); it would be called again",
+  which: "a",
+  past: { result: "seat 41", may_have_run: false },
+};
+
+const forecast =
+  "Not undone: book_train(origin='Bern', destination='Basel'); the run asks before it calls book_train again.";
+
 /** Cards with everything that a card can contain. */
 function full(cards: Card[]): Card[] {
   const thought = cards.find((card) => card.kind === "think") as ThinkEntry;
@@ -142,13 +159,25 @@ function full(cards: Card[]): Card[] {
       items: [],
     },
     {
-      ...thought,
+      ...act,
       ...of(7),
+      call: { name: "book_train", arguments: { origin: "Bern", destination: "Basel" }, id: "b" },
+      text: "seat 41",
+      items: [],
+      author: "human",
+      original: 0,
+      repeats: true,
+      reason:
+        "not performed again: book_train(origin='Bern', destination='Basel') was performed at 12:03 (result: seat 41)",
+    },
+    {
+      ...thought,
+      ...of(8),
       calls: [],
       answer: null,
       text: "",
       drifted: true,
-      siblings: [107, 111, 112],
+      siblings: [108, 111, 112],
       author: "human",
       original: 99,
       reason: "too vague",
@@ -214,6 +243,19 @@ const VARIATIONS: { [name: string]: () => Recording } = {
       breakpoints: [{ id: 0, kind: "tool", value: "weather", enabled: true, hits: 2 }],
     }),
   question: () => variation("paused", { status: "waiting", pending: [question] }),
+  repeated: () => variation("paused", { status: "waiting", pending: [repeated], forecast }),
+  uncertain: () =>
+    variation("paused", {
+      status: "waiting",
+      pending: [
+        {
+          ...repeated,
+          effect: "undeclared",
+          why: "book_train(origin='Bern', destination='Basel') began at 12:03 and may have run: its result is not known; it would be called again",
+          past: { result: null, may_have_run: true },
+        },
+      ],
+    }),
   readonly: () =>
     variation("done", {
       status: "readonly",

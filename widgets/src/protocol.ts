@@ -88,8 +88,10 @@ interface Entry {
   author: string;
   /** The entry that this edit replaces, or 0. */
   original: number;
-  /** The reason that the author of the edit gave. */
+  /** Why a result was edited, or recorded instead of being performed. */
   reason: string;
+  /** It is the result of an earlier call, which was not made again. */
+  repeats: boolean;
   seconds: number;
   /** All entries at this position of the tree, oldest first, itself included; absent if there is only one. */
   siblings?: number[];
@@ -166,8 +168,8 @@ export interface PendingStep {
   /** Why the step waits for a person; absent if it does not. */
   why?: string;
   /** It would repeat an earlier call. `result` is the recorded one; null if it is unknown, or that of another call. */
-  past?: { result: string | null };
-  /** Identifies the step in the person's decision: its position and what it would do. */
+  past?: { result: string | null; may_have_run: boolean };
+  /** Identifies the step in the person's decision: its position, what it would do, and why it waits. */
   which?: string;
   /** It is being performed now. */
   busy?: boolean;

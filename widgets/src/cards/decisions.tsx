@@ -1,11 +1,11 @@
 /** A person's decisions: whether a call may be made, and the answer to a question. */
 
 import type { JSX } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, Checkbox, TextArea, ToolButton } from "../elements/controls";
 import { Form } from "../elements/form";
 import { errorText } from "../elements/format";
-import { ErrorMessage, Muted } from "../elements/text";
+import { ErrorMessage, Muted, Note } from "../elements/text";
 import type { Command, Json, PendingStep } from "../protocol";
 import type { Store } from "../state/store";
 import { type Draft, readDraft } from "./argumentFields";
@@ -43,9 +43,11 @@ function useDecision(store: Store): Decision {
   return { decide, isSending, error };
 }
 
-type Mode = "reuse" | "approve" | "edit" | "reject" | "respond";
+/** In the mode "choose", nothing is sent yet: there is no default for a call that may have run. */
+type Mode = "choose" | "reuse" | "approve" | "edit" | "reject" | "respond";
 
 const VERBS: { [mode in Mode]: string } = {
+  choose: "",
   reuse: "Use the earlier result",
   approve: "Approve",
   edit: "Approve",
@@ -53,15 +55,16 @@ const VERBS: { [mode in Mode]: string } = {
   respond: "Respond",
 };
 const OTHER_MODES: [mode: Mode, label: string, title: string][] = [
-  ["approve", "Call again…", "Call the tool once more; what it did before is not undone"],
+  ["approve", "Call again…", "Call the tool again, after one more click; what it did before is not undone"],
   ["edit", "Edit…", "Edit the arguments, then approve"],
   ["reject", "Reject…", "Reject the call, with a comment for the model"],
   ["respond", "Respond…", "Enter the result yourself; the tool is not called"],
 ];
 
 export function Approval({ store, step, which }: DecisionProps): JSX.Element {
-  const earlier = step.past?.result ?? null;
-  const first: Mode = earlier === null ? "approve" : "reuse";
+  const { past } = step;
+  const earlier = past?.result ?? null;
+  const first: Mode = earlier !== null ? "reuse" : past ? "choose" : "approve";
   const [mode, setMode] = useState<Mode>(first);
   const [remember, setRemember] = useState(false);
   const [draft, setDraft] = useState<Draft>({});
@@ -72,8 +75,12 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
   const values = call?.arguments ?? {};
   const { value, problems } = readDraft(schema, values, draft);
   const isInvalid = mode === "edit" && Object.keys(problems).length > 0;
+  const explanation = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (first === "reuse") takeFocus(explanation.current as HTMLElement);
+  }, []);
   const send = (andRun: boolean): void => {
-    if (isInvalid) return;
+    if (isInvalid || mode === "choose") return;
     if (mode === "reuse") decide({ cmd: "reuse", which }, andRun);
     else if (mode === "reject") decide({ cmd: "reject", which, comment: text, remember }, andRun);
     else if (mode === "respond") decide({ cmd: "respond", which, value: text }, andRun);
@@ -84,10 +91,15 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
   return (
     <Form
       label="Approval"
+      describedBy={`${id}-why`}
       focusKey={mode === first ? "" : mode}
       onSubmit={() => send(false)}
       onCancel={mode === first ? undefined : () => setMode(first)}
     >
+      <div id={`${id}-why`} class="ak-why" ref={explanation}>
+        <p>{step.why}</p>
+        {past && <Note>{adviceOn(step)}</Note>}
+      </div>
       {mode === "edit" ? (
         <ArgumentsForm id={id} schema={schema} values={values} draft={draft} onDraft={setDraft} />
       ) : (
@@ -96,7 +108,7 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
       {mode === "reuse" && (
         <figure class="ak-earlier-result">
           <figcaption>
-            <Muted>The result that it gave then</Muted>
+            <Muted>The earlier result</Muted>
           </figcaption>
           <pre class="ak-text">{earlier}</pre>
         </figure>
@@ -109,12 +121,14 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
       )}
       {error && <ErrorMessage text={error} />}
       <div class="ak-buttons">
-        <DecisionButtons
-          verb={mode === "approve" && step.past ? "Call again" : VERBS[mode]}
-          suffix={mode === "edit" ? " with changes" : ""}
-          disabled={isSending || isInvalid}
-          onClick={send}
-        />
+        {mode !== "choose" && (
+          <DecisionButtons
+            verb={mode === "approve" && past ? "Call again" : VERBS[mode]}
+            suffix={mode === "edit" ? " with changes" : ""}
+            disabled={isSending || isInvalid}
+            onClick={send}
+          />
+        )}
         {OTHER_MODES.map(
           ([other, label, title]) =>
             isOffered(other) && (
@@ -130,7 +144,7 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
               />
             ),
         )}
-        {call && mode !== "reuse" && mode !== "respond" && (
+        {call && (mode === "approve" || mode === "edit" || mode === "reject") && (
           <Checkbox checked={remember} onChange={setRemember}>
             {mode === "reject" ? "Always reject this tool" : "Don't ask again for this tool"}
           </Checkbox>
@@ -138,6 +152,27 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
       </div>
     </Form>
   );
+}
+
+/** Return what a person should know before deciding about a repeated call. */
+function adviceOn({ past, call, effect }: PendingStep): string {
+  const undeclared =
+    effect === "undeclared"
+      ? ` You are asked once per run about ${call?.name}. If it may always be called again, declare that: @tool(effect="idempotent").`
+      : "";
+  if (past?.may_have_run) return `Check whether it had an effect before you call it again.${undeclared}`;
+  const advice =
+    past?.result == null
+      ? "Call it again only if both should happen."
+      : "Unless it should happen a second time, use the earlier result.";
+  return `What it did is not undone. ${advice}${undeclared}`;
+}
+
+/** Move the focus to the first button of a form that has appeared in the view which has the focus, unless one types. */
+function takeFocus(part: HTMLElement): void {
+  const { activeElement } = part.getRootNode() as Document | ShadowRoot;
+  if (!activeElement?.closest(".ak-root")?.contains(part) || activeElement.closest("form")) return;
+  part.closest("form")?.querySelector<HTMLElement>(".ak-primary")?.focus({ preventScroll: true });
 }
 
 /** A question of the engine, with its choices or a field for the answer. */

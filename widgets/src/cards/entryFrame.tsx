@@ -2,8 +2,9 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { Button, SUPPRESS_SHORTCUTS, withShortcut } from "../elements/controls";
+import { Note } from "../elements/text";
 import type { Card, Json } from "../protocol";
-import { appliesTo, breakpointOn, type EntryAction, isEnabled } from "../state/actions";
+import { appliesTo, breakpointOn, type EntryAction, isEnabled, NOT_UNDONE } from "../state/actions";
 import { shortcutLabel } from "../state/shortcuts";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
@@ -14,9 +15,9 @@ import { Original } from "./original";
 
 const ACTIONS: [action: EntryAction, label: string, title: string][] = [
   ["edit", "Edit", "Edit this entry; the original is kept"],
-  ["retry", "Retry", "Go back and run this step again; later entries are kept as a branch"],
-  ["rewind", "Rewind", "Go back to this entry; later entries are kept as a branch"],
-  ["fork", "Fork", "Start a second run from this entry"],
+  ["retry", "Retry", `Go back and run this step again; later entries are kept as a branch. ${NOT_UNDONE}`],
+  ["rewind", "Rewind", `Go back to this entry; later entries are kept as a branch. ${NOT_UNDONE}`],
+  ["fork", "Fork", `Start a second run from this entry, which uses the results up to here. ${NOT_UNDONE}`],
   ["break", "Break", "Toggle a breakpoint: pause before every step with this tool or role"],
   ["request", "Request", "Show the request as it was sent, with token counts"],
   ["copy", "Copy", "Copy as text"],
@@ -72,6 +73,7 @@ export function EntryFrame(props: EntryFrameProps): JSX.Element {
           <Actions store={store} view={view} card={card} />
         </div>
         {edit ? <EditForm store={store} view={view} edit={edit} /> : children}
+        {!isEdited && !edit && card.reason && <Note>{sentence(card.reason)}</Note>}
         {isEdited && !edit && <Original store={store} card={card} />}
       </div>
       {followsEdit && <span class="ak-stripe" title="Follows a human edit" />}
@@ -105,7 +107,7 @@ function Actions({ store, view, card }: { store: Store; view: ViewState; card: C
 }
 
 function Tags({ card }: { card: Card }): JSX.Element {
-  const isByHand = card.author === "human" && (card.kind === "think" || card.kind === "act");
+  const isByHand = card.author === "human" && !card.repeats && (card.kind === "think" || card.kind === "act");
   return (
     <>
       {card.lane && <span class="ak-tag" title={`Frame ${card.path}`}>{`lane ${card.lane}`}</span>}
@@ -113,6 +115,11 @@ function Tags({ card }: { card: Card }): JSX.Element {
         <span class="ak-tag ak-tag-edit">edited{card.author ? ` by ${card.author}` : ""}</span>
       ) : (
         isByHand && <span class="ak-tag ak-tag-edit">entered by hand</span>
+      )}
+      {card.repeats && (
+        <span class="ak-tag ak-tag-edit" title="The tool was not called again; this is the result that it gave before">
+          earlier result
+        </span>
       )}
       {card.drifted && (
         <span class="ak-tag ak-tag-warning" title={DRIFTED}>
@@ -126,6 +133,10 @@ function Tags({ card }: { card: Card }): JSX.Element {
       ))}
     </>
   );
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function tagText(value: Json): string {

@@ -63,7 +63,7 @@ export function PendingSteps({ store, view }: { store: Store; view: ViewState })
 function StepContent({ store, step }: { store: Store; step: PendingStep }): JSX.Element | null {
   const { kind, which, call, question } = step;
   if (which !== undefined && kind === "ask") return <Answer store={store} step={step} which={which} />;
-  if (which !== undefined) return <Approval store={store} step={step} which={which} />;
+  if (which !== undefined) return <Approval key={which} store={store} step={step} which={which} />;
   if (call) return <Arguments call={call} />;
   if (kind === "ask") return <p class="ak-text">{question}</p>;
   if (kind === "think") return <StreamedReply store={store} step={step} />;
@@ -150,9 +150,8 @@ function stepTitle({ call, kind, role }: PendingStep): JSX.Element | string {
   return TITLES[kind] ?? kind;
 }
 
-function stepState({ why, question, busy, kind }: PendingStep, status: Status): string {
-  if (why) return why === question ? "" : why; // the question is shown below
-  if (!busy) return "";
+function stepState({ why, busy, kind }: PendingStep, status: Status): string {
+  if (why || !busy) return ""; // why it waits is shown below
   if (status === "pausing") return "finishing, then the run pauses";
   return kind === "think" ? "generating…" : "running…";
 }

@@ -5,6 +5,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 interface FormProps {
   label: string;
+  /** The id of the element that describes the form. */
+  describedBy?: string;
   /** Unless empty or 0, the focus goes to the first field; and again whenever this changes. */
   focusKey?: string | number;
   onSubmit: () => void;
@@ -12,7 +14,7 @@ interface FormProps {
   children: ComponentChildren;
 }
 
-export function Form({ label, focusKey, onSubmit, onCancel, children }: FormProps): JSX.Element {
+export function Form({ label, describedBy, focusKey, onSubmit, onCancel, children }: FormProps): JSX.Element {
   const form = useRef<HTMLFormElement>(null);
   useLayoutEffect(() => {
     if (focusKey) form.current?.querySelector<HTMLElement>("textarea,input,select")?.focus();
@@ -29,6 +31,7 @@ export function Form({ label, focusKey, onSubmit, onCancel, children }: FormProp
       class="ak-form"
       ref={form}
       aria-label={label}
+      aria-describedby={describedBy}
       onKeyDown={onKeyDown}
       onSubmit={(event) => {
         event.preventDefault();

@@ -9,6 +9,9 @@ export type EntryAction = "edit" | "retry" | "rewind" | "fork" | "break" | "requ
 export type MoveAction = "next" | "previous" | "first" | "last";
 export type Action = RunAction | EntryAction | MoveAction | "inject" | "sidePanel" | "help";
 
+/** What a person should know before going back. */
+export const NOT_UNDONE = "What tools have done is not undone; the run asks before it repeats an irreversible call.";
+
 const RUN_COMMANDS: { [action in RunAction]: Command } = {
   step: { cmd: "step" },
   play: { cmd: "play" },

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { Select, ToolButton } from "../elements/controls";
 import { Icon, type IconName } from "../elements/icons";
-import { type Action, isEnabled, type RunAction } from "../state/actions";
+import { type Action, isEnabled, NOT_UNDONE, type RunAction } from "../state/actions";
 import { shortcutLabel } from "../state/shortcuts";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
@@ -20,7 +20,7 @@ const DRIVE: RunButton[] = [
   ["stop", "Stop", "Stop immediately. Interrupting the kernel does not stop a run in the background."],
 ];
 const HISTORY: RunButton[] = [
-  ["undo", "Undo", "Undo the last step, edit or rewind"],
+  ["undo", "Undo", `Undo the last step, edit or rewind. ${NOT_UNDONE}`],
   ["redo", "Redo", "Redo"],
 ];
 const PACES: [seconds: number, label: string][] = [

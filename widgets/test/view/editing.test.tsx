@@ -8,6 +8,10 @@ function thought(shown: LiveView): ThinkEntry {
   return shown.reset.cards.find((card) => card.kind === "think") as ThinkEntry;
 }
 
+function pendingOf(message: FromKernel): PendingStep[] {
+  return message.t === "reset" ? message.head.pending : [];
+}
+
 function action(shown: LiveView): ActEntry {
   return shown.reset.cards.find((card) => card.kind === "act") as ActEntry;
 }
@@ -238,11 +242,71 @@ test("a waiting call is rejected with a comment, or answered instead of the tool
   await shown.press("Reject…");
   await shown.type("Comment", "too far");
   await shown.press("Reject");
-  expect(shown.lastCommand).toEqual({ cmd: "reject", which: "a", comment: "too far" });
+  expect(shown.lastCommand).toEqual({ cmd: "reject", which: "a", comment: "too far", remember: false });
   await shown.press("Respond…");
   await shown.type("Observation", "sold out");
   await shown.press("Respond");
   expect(shown.lastCommand).toEqual({ cmd: "respond", which: "a", value: "sold out" });
+});
+
+test("the earlier result is the default answer to a repeated call", async () => {
+  const shown = await show("repeated");
+  const form = shown.root.querySelector("form") as HTMLElement;
+  expect(form.textContent).toContain("it would be called again");
+  expect(form.textContent).toContain("use the earlier result");
+  expect(form.querySelector(".ak-earlier-result")?.textContent).toContain("seat 41");
+  const description = shown.root.querySelector(`[id="${form.getAttribute("aria-describedby")}"]`);
+  expect(description?.textContent).toContain("was performed at 12:03");
+  expect(form.querySelector(".ak-buttons button")?.textContent).toBe("Use the earlier result");
+  await shown.key("Enter", form, { ctrlKey: true });
+  expect(shown.lastCommand).toEqual({ cmd: "reuse", which: "a" });
+});
+
+test("a tool is called again only after a second click", async () => {
+  const shown = await show("repeated");
+  await shown.press("Call again…");
+  expect(shown.commands.some(({ cmd }) => cmd === "approve")).toBe(false);
+  await shown.press("Call again");
+  expect(shown.lastCommand).toEqual({ cmd: "approve", which: "a", arguments: null, remember: false });
+});
+
+test("there is no default answer about a call that may have run", async () => {
+  const shown = await show("uncertain");
+  const form = shown.root.querySelector("form") as HTMLElement;
+  expect(form.textContent).toContain("Check whether it had an effect");
+  expect(form.querySelector(".ak-primary")).toBeNull();
+  await shown.key("Enter", form, { ctrlKey: true });
+  expect(shown.commands.some(({ cmd }) => cmd === "approve" || cmd === "reuse")).toBe(false);
+  await shown.press("Call again…");
+  await shown.press("Call again");
+  expect(shown.lastCommand).toMatchObject({ cmd: "approve", which: "a" });
+});
+
+test("what was chosen for one decision does not apply to the next one at the same step", async () => {
+  const shown = await show("repeated");
+  await shown.press("Call again…");
+  const [step] = shown.reset.head.pending;
+  await shown.head({ pending: [{ ...(step as PendingStep), which: "b" }] });
+  await shown.key("Enter", shown.root.querySelector("form") as Element, { ctrlKey: true });
+  expect(shown.lastCommand).toEqual({ cmd: "reuse", which: "b" });
+});
+
+test("a decision takes the focus only in the view that has it", async () => {
+  const shown = await show("paused", 2);
+  const [first, second] = shown.views as [HTMLElement, HTMLElement];
+  shown.button("Run", first).focus();
+  await shown.head({ status: "waiting", pending: state("repeated").messages.flatMap(pendingOf) });
+  expect(first.contains(document.activeElement)).toBe(true);
+  expect(document.activeElement?.textContent).toBe("Use the earlier result");
+  expect(second.textContent).toContain("Use the earlier result");
+});
+
+test("an entry says that it is the result of an earlier call", async () => {
+  const shown = await show("full");
+  const text = shown.entry(107).textContent;
+  expect(text).toContain("earlier result");
+  expect(text).toContain("Not performed again: book_train");
+  expect(text).not.toContain("entered by hand");
 });
 
 test("a question is answered by a choice or by text", async () => {
