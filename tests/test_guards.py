@@ -276,3 +276,18 @@ def test_guards_are_the_same_after_a_round_trip() -> None:
     guards = Guards.of({"approve": ["b", "a"], "budget": Budget(max_cost=1.5, ask=False), "repeat": {"a": "allow"}})
     assert Guards.from_json(guards.to_json()).to_json() == guards.to_json()
     assert Guards().to_json() == {}
+
+
+def test_an_extension_of_a_budget_counts_neither_for_a_stricter_one_nor_from_a_file(folder: Path) -> None:
+    run = agent(folder, *paying(1, 2, 3), budget={"max_model_calls": 2, "ask": True}).start("q", paused=True)
+    run.drive()
+    run.approve()
+    next(run)
+    assert len(run.entries) == 6 and PAID == [1, 2]
+    copy = load(run.to_json(), agent(folder / "elsewhere", *paying(3, 4), budget={"max_model_calls": 2, "ask": True}))
+    copy.drive()
+    assert copy.status == "waiting" and PAID == [1, 2, 3], "the call that was asked for is made, and no model is called"
+    run.close()
+    stricter = agent(folder, *paying(3, 4), budget={"max_model_calls": 1, "ask": True}).resume(run.id)
+    stricter.drive()
+    assert stricter.status == "waiting" and PAID == [1, 2, 3, 3]

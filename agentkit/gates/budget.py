@@ -195,10 +195,14 @@ class BudgetGate:
         """Raise a limit by its original value, and record that, so that it still holds after a resume."""
         self.limits[name] += self.budget.limits[name]
         self._told -= {f"budget_warning {name}", f"budget_exceeded {name}"}
-        state.trace.note("budget", {"limit": name, "to": self.limits[name]}, at=time.time())
+        data = {"limit": name, "of": self.budget.limits[name], "to": self.limits[name]}
+        state.trace.note("budget", data, at=time.time())
 
     def restore(self, rows: Iterable[Row], run: str) -> None:
-        """Read from the journal which limits were extended, and which warnings were given."""
+        """Read from the journal which limits were extended, and which warnings were given.
+
+        An extension counts only for the limit that it extended, and not if the budget is stricter now.
+        """
         for row in rows:
             if not isinstance(row, Note) or row.run != run:
                 continue
@@ -209,7 +213,7 @@ class BudgetGate:
                 name = row.data["limit"]
                 if row.kind != "budget":
                     self._told.add(f"{row.kind} {name}")
-                elif name in self.limits:
+                elif name in self.limits and row.data.get("of", self.limits[name]) == self.budget.limits[name]:
                     self.limits[name] = row.data["to"]
                     self._told -= {f"budget_warning {name}", f"budget_exceeded {name}"}
 

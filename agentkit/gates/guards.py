@@ -205,6 +205,8 @@ def disallow(row: Row) -> None:
             row.result = {**row.result, "guards": _only_strict(row.result["guards"])}
     elif row.kind == "guards":
         row.data = _only_strict(row.data)
+    elif row.kind == "budget":
+        row.data = {**row.data, "of": 0}  # an extension of no limit
     elif isinstance(changes := row.data.get("changes"), dict) and "guards" in changes:
         row.data = {**row.data, "changes": {**changes, "guards": _only_strict(changes["guards"])}}
 
