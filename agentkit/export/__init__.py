@@ -14,6 +14,7 @@ from typing import Any
 from agentkit.core import display
 from agentkit.core.messages import Message
 from agentkit.core.usage import Usage
+from agentkit.gates.guards import Guards
 from agentkit.journal.entries import Entry
 from agentkit.tools.tool import Tool
 
@@ -47,6 +48,8 @@ def _lazy(module: str, function: str) -> Callable[[Any], str]:
     return write
 
 
-for _type, _function in ((Message, "message"), (Usage, "usage"), (Tool, "tool"), (Entry, "entry")):
+_SHOWN = ((Message, "message"), (Usage, "usage"), (Tool, "tool"), (Entry, "entry"), (Guards, "guards"))
+
+for _type, _function in _SHOWN:
     display.HTML[_type] = _lazy("html", _function)
     display.MARKDOWN[_type] = _lazy("markdown", _function)

@@ -17,6 +17,7 @@ from agentkit.export import items, parts, tables, text
 from agentkit.export.escaping import escape_html, safe_text
 from agentkit.export.protocols import ResultLike, RunLike
 from agentkit.export.tables import Table
+from agentkit.gates.guards import Guards
 from agentkit.journal.entries import Entry
 from agentkit.tools.tool import Tool
 
@@ -76,6 +77,11 @@ def usage(usage: Usage) -> str:
     """Return a usage as a table."""
     names = ["calls", "input", "output", "cached", "reasoning", "cost"]
     return fragment(tables.to_html(Table(names, [[str(getattr(usage, name)) for name in names]])))
+
+
+def guards(guards: Guards) -> str:
+    """Return what guards a run as a table."""
+    return table("Guards", guards.rows)
 
 
 def result(result: ResultLike) -> str:

@@ -13,6 +13,7 @@ from agentkit.export import items, parts, tables, text
 from agentkit.export.escaping import markdown_block, markdown_code, markdown_inline
 from agentkit.export.protocols import ResultLike, RunLike
 from agentkit.export.tables import Table
+from agentkit.gates.guards import Guards
 from agentkit.journal.entries import Entry
 from agentkit.tools.tool import Tool
 
@@ -59,6 +60,11 @@ def usage(usage: Usage) -> str:
     """Return a usage as a table."""
     names = ["calls", "input", "output", "cached", "reasoning", "cost"]
     return _document(tables.to_markdown(Table(names, [[str(getattr(usage, name)) for name in names]])))
+
+
+def guards(guards: Guards) -> str:
+    """Return what guards a run as a table."""
+    return table("Guards", guards.rows)
 
 
 def result(result: ResultLike) -> str:

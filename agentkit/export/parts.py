@@ -12,6 +12,7 @@ from agentkit.core.steps import replace
 from agentkit.core.text import call_text
 from agentkit.export import text
 from agentkit.export.protocols import RunLike
+from agentkit.gates.effects import still_performed
 from agentkit.journal.entries import Entry
 
 HEAD, TAIL = 40, 60
@@ -69,6 +70,8 @@ def _mark(entry: Entry) -> str:
     reason = f": {entry.reason}" if entry.reason else ""
     if entry.original:
         return f"edited by {entry.author}{reason}"
+    if entry.repeats:
+        return entry.reason
     if entry.author in ("human", "gate") and entry.kind in ("think", "act"):
         return f"entered by {'hand' if entry.author == 'human' else 'a gate'}{reason}"
     return ""
@@ -151,6 +154,8 @@ def outlook(run: RunLike) -> Iterator[tuple[str, str]]:
             yield "Waiting", verdict.why
         if run.hold and not run.waiting:
             yield "Paused", run.hold
+        if not run.waiting and (sentence := still_performed(run.state)):
+            yield "Note", sentence
         for pending in run.pending:
             yield "Next", text.pending_text(pending, run)
 

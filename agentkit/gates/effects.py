@@ -49,11 +49,19 @@ def repeated(pending: Pending, state: State) -> Verdict | None:
 
 
 def repeated_call(pending: Pending, state: State) -> PastCall | None:
-    """Return the call that a pending one would repeat: the newest with a result that fits, or else the newest."""
+    """Return the call that a pending one would repeat: one with a result that fits, or else the newest.
+
+    Of several with results, the one at the same position of the tree comes first, so that each of two equal calls in a
+    batch gets its own result; then the newest.
+    """
     assert type(pending.step) is Act
-    call = pending.step.call
-    known = list(_candidates(pending, call, state))
-    ranked = sorted(known, key=lambda past: (past.is_same(call), past.result_for(call) is not None, past.begun.id))
+    call, here = pending.step.call, state.trace.place(pending)
+
+    def rank(past: PastCall) -> tuple[bool, bool, bool, int]:
+        has_result = past.result_for(call) is not None
+        return past.is_same(call), has_result, has_result and past.place[1:] == here, past.begun.id
+
+    ranked = sorted(_candidates(pending, call, state), key=rank)
     return ranked[-1] if ranked else None
 
 

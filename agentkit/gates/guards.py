@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
+from agentkit.core.display import Displayed
 from agentkit.core.messages import Call
+from agentkit.core.secrets import mask
+from agentkit.core.text import one_line
 from agentkit.errors import UsageError
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.limits import NAMES, Budget
+from agentkit.inert import inert_lines
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.tools.tool import Repeat
 
@@ -50,6 +54,13 @@ class Approval:
             return True
         return self.function is not None and bool(self.function(call))
 
+    @property
+    def text(self) -> str:
+        """The calls that need approval, in words; "" if none do."""
+        tools = ["every call"] if self.everything else sorted(self.tools)
+        missing = "" if self.function else ", which is not available"
+        return ", ".join([*tools, f"calls for which {self.name} is true{missing}"] if self.name else tools)
+
     def tightened_by(self, other: Approval) -> Approval:
         """Return the approvals that are needed if both apply; a function counts for a recorded one of the same name."""
         decides = other if other.function and self.name in ("", other.name) else self
@@ -73,8 +84,8 @@ class Approval:
         raise UsageError(f"the recorded approvals cannot be read: {data!r:.100}")
 
 
-@dataclass(slots=True)
-class Guards:
+@dataclass(slots=True, repr=False)
+class Guards(Displayed):
     """The guards of a run.
 
     `approve` says which calls a person must approve, `remembered` which tools a person has always allowed (true) or
@@ -144,6 +155,27 @@ class Guards:
             else:
                 raise UsageError(f'only "approve" and "breakpoints" can be waived, not {name!r}')
         return guards
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The name and the text of each guard."""
+        policies = {**self.repeat, "": self.repeat.get("", "ask")}
+        breakpoints = [point.text + ("" if point.enabled else " (disabled)") for point in self.breakpoints]
+        texts = {
+            "approve": [self.approve.text],
+            "budget": [f"{name}={value}" for name, value in _budget_to_json(self.budget).items()],
+            "repeat": [f"{name or 'all other tools'}: {policies[name]}" for name in sorted(policies, reverse=True)],
+            "remembered": [
+                f"{name}: always {'allowed' if is_allowed else 'rejected'}"
+                for name, is_allowed in self.remembered.items()
+            ],
+            "breakpoints": breakpoints,
+        }
+        return [[name, mask(", ".join(filter(None, parts)) or "none")] for name, parts in texts.items()]
+
+    @inert_lines
+    def __repr__(self) -> str:
+        return "Guards\n" + "\n".join(f"  {name:<11}  {one_line(text)}" for name, text in self.rows)
 
     def to_json(self) -> Json:
         """Return the guards as JSON data, without those that are not set."""

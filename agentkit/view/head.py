@@ -75,6 +75,8 @@ def _forecast(run: Run, status: str) -> str:
     """Return the answer of a finished run if its last entry does not show it; otherwise, what is to be expected."""
     if status == "done":
         return _answer_outside_trace(run)
+    if status == "readonly" or run.waiting:  # nobody can continue it; or what it waits for says it
+        return ""
     return run.forecast if _has_not_begun(run) else still_performed(run.state)
 
 

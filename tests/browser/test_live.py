@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,36 @@ def test_an_irreversible_call_waits_for_approval(shop: View) -> None:
     shop.press("Step")
     shop.until("len(run) > 2")
     assert "two teas" in shop.ask("str(run[2].result.text)")
+
+
+def test_a_repeated_call_offers_the_earlier_result_first_and_calls_again_only_after_a_second_click(shop: View) -> None:
+    shop.do("run.guard(approve=None); run.edit(text='', calls=[Call('order', {'item': 'tea'}, 'o')])")
+    shop.press("Step")
+    expect(shop.card(2)).to_contain_text("ordered tea")
+    shop.press("Undo")
+    expect(shop.root.locator(".ak-notices")).to_contain_text("Not undone: order(item='tea'); the run asks")
+    shop.press("Step")
+    shop.status("waiting for you")
+    form = shop.root.get_by_label("Approval")
+    expect(form).to_contain_text("order(item='tea') was performed at")
+    expect(form.locator(".ak-earlier-result")).to_contain_text("ordered tea")
+    expect(form.get_by_role("button", name="Use the earlier result", exact=True)).to_be_focused()
+    form.get_by_role("button", name="Call again…").click()
+    assert shop.ask("(len(run), run.state.spent.tool_calls, run.status)") == (2, 1, "waiting")
+    shop.page.keyboard.press("Escape")
+    form.get_by_role("button", name="Use the earlier result", exact=True).focus()
+    shop.page.keyboard.press("Control+Enter")
+    shop.status("paused")
+    expect(shop.card(2)).to_contain_text("Not performed again: order(item='tea') was performed at")
+    assert shop.ask("(len(run), run.state.spent.tool_calls, run[2].result.text)") == (3, 1, "ordered tea")
+
+
+def test_the_buttons_that_go_back_say_that_calls_are_not_undone(shop: View) -> None:
+    shop.press("Step")
+    shop.card(1).hover()
+    buttons = [shop.card(1).get_by_role("button", name=name) for name in ("Retry", "Rewind", "Fork")]
+    for button in [*buttons, shop.root.get_by_role("button", name="Undo", exact=True)]:
+        expect(button).to_have_attribute("title", re.compile("What tools have done is not undone"))
 
 
 def test_shortcuts_work_in_the_view_and_do_not_reach_the_notebook(shop: View) -> None:

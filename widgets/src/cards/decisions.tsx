@@ -12,6 +12,9 @@ import { type Draft, readDraft } from "./argumentFields";
 import { Arguments } from "./arguments";
 import { ArgumentsForm } from "./argumentsForm";
 
+/** Selects the button that uses an earlier result: the decision about a repeated call that changes nothing. */
+export const DEFAULT_DECISION = ".ak-earlier-result ~ .ak-buttons .ak-primary";
+
 interface DecisionProps {
   store: Store;
   step: PendingStep;
@@ -172,7 +175,7 @@ function adviceOn({ past, call, effect }: PendingStep): string {
 function takeFocus(part: HTMLElement): void {
   const { activeElement } = part.getRootNode() as Document | ShadowRoot;
   if (!activeElement?.closest(".ak-root")?.contains(part) || activeElement.closest("form")) return;
-  part.closest("form")?.querySelector<HTMLElement>(".ak-primary")?.focus({ preventScroll: true });
+  part.closest("form")?.querySelector<HTMLElement>(DEFAULT_DECISION)?.focus({ preventScroll: true });
 }
 
 /** A question of the engine, with its choices or a field for the answer. */

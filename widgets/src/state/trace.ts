@@ -90,11 +90,14 @@ function asksFor(thought: ThinkEntry, { call }: ActEntry): boolean {
   return thought.calls.some(({ name, id }) => name === call.name && id === call.id);
 }
 
-/** Return the position of the first human edit, or -1. Where no card is loaded, the map tells. */
+/**
+ * Return the position of the first human edit, or -1. Where no card is loaded, the map tells. That a person chose an
+ * earlier result is not an edit.
+ */
 export function firstEdit(trace: Trace): number {
   const inMap = trace.map.search(/[A-Z]/);
   const inCards = trace.cards.findIndex(
-    (card) => card?.author === "human" && (card.kind === "think" || card.kind === "act"),
+    (card) => card?.author === "human" && !card.repeats && (card.kind === "think" || card.kind === "act"),
   );
   return inMap < 0 || inCards < 0 ? Math.max(inMap, inCards) : Math.min(inMap, inCards);
 }

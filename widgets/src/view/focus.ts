@@ -2,6 +2,7 @@
 
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
+import { DEFAULT_DECISION } from "../cards/decisions";
 import type { Store } from "../state/store";
 
 type Root = RefObject<HTMLElement | null>;
@@ -30,7 +31,9 @@ export function useKeptFocus(root: Root): void {
       if (!focused || view.contains(focused)) return;
       focused = null;
       const { activeElement } = view.getRootNode() as Document | ShadowRoot;
-      if (!activeElement || activeElement === document.body) view.focus({ preventScroll: true });
+      if (activeElement && activeElement !== document.body) return;
+      const target = view.querySelector<HTMLElement>(DEFAULT_DECISION) ?? view;
+      target.focus({ preventScroll: true });
     });
     observer.observe(view, { childList: true, subtree: true });
     view.addEventListener("focusin", onFocusIn);
