@@ -16,6 +16,7 @@ from typing import Any
 from agentkit import Act, Agent, Call, Reply, Run, load, tool
 from agentkit.core.messages import canonical
 from agentkit.errors import AgentkitError
+from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities, Request
 
 ENGINES = ("react", "plan_and_execute", "reflexion", "dag")
@@ -40,8 +41,9 @@ class World:
         self.out = threading.Event()
         self.tool = tool(effect="irreversible", name="pay", description="Pay.", timeout=None)(self.pay)
 
-    def agent(self, engine: str, seed: str, journal: Any = "memory") -> Agent:
+    def agent(self, engine: str, seed: str, journal: Any = None) -> Agent:
         """Return an agent that pays in this world."""
+        journal = journal or MemoryJournal()
         return Agent(Whim(seed), [self.tool], engine=engine, journal=journal, budget={"max_model_calls": 60})
 
     def on_line(self, run: Run, own: Any = None) -> set[int]:

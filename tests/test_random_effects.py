@@ -25,6 +25,7 @@ def play(engine: str, seed: int) -> tuple[World, list[str]]:
     return world, history
 
 
+@pytest.mark.timeout(0)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_effect_is_the_first_or_was_approved(engine: str) -> None:
     payments = 0
