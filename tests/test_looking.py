@@ -230,7 +230,7 @@ def test_a_run_that_waits_says_what_for_and_how_to_decide() -> None:
     run.close()
     code, out, err = command("resume", run.id)
     assert code == 1 and out.startswith("Run waiting: 1 step") and "calculate needs your approval" in err
-    assert f"agentkit resume {run.id} with --approve, --reject COMMENT or --respond TEXT" in err
+    assert f"agentkit resume {run.id} with one of --approve, --reject, --respond" in err
     code, out, _ = command("resume", run.id, "--approve")
     assert code == 0 and "144" in out
 
