@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import json
 import logging
@@ -215,31 +216,41 @@ def test_the_error_of_a_host_is_inert_for_whoever_prints_it() -> None:
 # -- logs, warnings and printed lines ----------------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def logged(level: int) -> Iterator[io.StringIO]:
+    """Log to a stream of text, with a plain handler."""
+    stream, before = io.StringIO(), logger.level
+    handler = logging.StreamHandler(stream)
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    try:
+        yield stream
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
 @every_text
 @pytest.mark.parametrize("level", [logging.DEBUG, logging.INFO])
-def test_each_record_of_the_log_is_one_inert_line(text: str, level: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    handler = logging.StreamHandler(stream)
-    monkeypatch.setattr(logger, "handlers", [handler])
-    monkeypatch.setattr(logger, "level", level)
-    for moment in moments(text):
-        if moment.status == "paused":
-            attach(moment)
-    logger.warning("%s and %s", text, [text])
-    logger.getChild("part").warning(for_terminal(text))
+def test_each_record_of_the_log_is_one_inert_line(text: str, level: int) -> None:
+    with logged(level) as stream:
+        for moment in moments(text):
+            if moment.status == "paused":
+                attach(moment)
+        logger.warning("%s and %s", text, [text])
+        logger.getChild("part").warning(for_terminal(text))
     shown = stream.getvalue()
     assert "🔧" in shown and "❌" in shown
     assert not raw_characters(shown) and not forged_lines(shown)
 
 
-def test_a_logged_traceback_is_inert(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(logger, "handlers", [logging.StreamHandler(stream)])
-    for text in TEXTS:
-        try:
-            raise ValueError(text)
-        except ValueError:
-            logger.exception("it failed: %s", text)
+def test_a_logged_traceback_is_inert() -> None:
+    with logged(logging.ERROR) as stream:
+        for text in TEXTS:
+            try:
+                raise ValueError(text)
+            except ValueError:
+                logger.exception("it failed: %s", text)
     assert "Traceback" in stream.getvalue() and not raw_characters(stream.getvalue())
 
 

@@ -412,18 +412,27 @@ for _number, _key in enumerate(KEYS):
         _HINTS.setdefault(next((rare for rare in _RARE if rare in _hint), ""), []).append((_hint, _number))
 _UNHINTED = tuple(number for number, key in enumerate(KEYS) if not key.hints)
 _SHORTEST = 19
+_LONG_WORD = re.compile(rf"\S{{{_SHORTEST},}}+")
+_LONG = 10_000
 
 
 def _search_for_keys(text: str) -> _Search | None:
     if len(text) < _SHORTEST:
         return None
-    words = " ".join([word for word in text.split() if len(word) >= _SHORTEST])
+    words = " ".join(_long_words(text))
     if not words:
         return None
     found = {number for rare, hints in _HINTS.items() if rare in words for hint, number in hints if hint in words}
     if _DISCORD.search(words):
         found.update(_UNHINTED)
     return _search_for_any(sorted(found)) if found else None
+
+
+def _long_words(text: str) -> list[str]:
+    """Return the words that are long enough for a key. Splitting is faster, but takes much memory for a long text."""
+    if len(text) > _LONG:
+        return _LONG_WORD.findall(text)
+    return [word for word in text.split() if len(word) >= _SHORTEST]
 
 
 def _search_for_any(numbers: list[int]) -> _Search:
