@@ -26,6 +26,8 @@ from agentkit.errors import (
     Unknown,
     UsageError,
 )
+from agentkit.gates.approval import approval
+from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.effects import still_performed
@@ -746,7 +748,7 @@ class Run(Displayed):
                 return
             if past is not None:
                 self._set_policy(now, "allow", author, remember=remember)
-            elif remember:
+            if remember and (past is None or ask_gates([approval], now, state) is not None):
                 self._remember(now, True, author)
             for same in self.trace.pending:
                 if (same.path, same.index) == (now.path, now.index):
@@ -948,7 +950,8 @@ class Run(Displayed):
         """Record a result for a pending step instead of performing it; with `past`, that of an earlier call."""
 
         def answer() -> Entry:
-            if self._repeated(pending) is not None:
+            repeated = self._repeated(pending)
+            if repeated is not None and repeated.is_same(pending.step.call):  # type: ignore[union-attr]
                 self._set_policy(pending, "reuse", author)
             return self.control.scheduler.answer(pending, result, author=author, reason=reason, past=past)
 
