@@ -125,6 +125,35 @@ def test_a_decision_applies_to_the_step_that_was_shown_and_not_to_one_that_repla
             viewed.execute("approve", which=outdated)
 
 
+def test_a_repeated_call_shows_the_earlier_result_and_is_answered_with_it(view: View) -> None:
+    viewed = view(paused(calling("buy", item="tea"), "done", "again", tools=[buy]))
+    viewed.settle("play")
+    viewed.until(lambda: viewed.screen.head["status"] == "done")
+    viewed.execute("rewind", entry=viewed.run.entries[1].id)
+    viewed.until(lambda: "Not undone: buy(item='tea')" in viewed.screen.head["forecast"])
+    viewed.settle("play")
+    (step,) = viewed.screen.head["pending"]
+    assert step["past"] == {"result": "bought tea", "may_have_run": False} and viewed.screen.head["forecast"] == ""
+    viewed.execute("reuse", which=step["which"])
+    viewed.until(lambda: len(viewed.screen.cards) == 3)
+    card = viewed.screen.cards[2]
+    assert (card["text"], card["repeats"]) == ("bought tea", True)
+    assert card["reason"].startswith("not performed again: buy(item='tea') was performed at")
+
+
+def test_a_decision_about_a_repeated_call_does_not_apply_to_a_question_about_another_call(view: View) -> None:
+    viewed = view(paused(calling("buy", item="tea"), "done", tools=[buy], approve=True))
+    viewed.settle("play")
+    approval = viewed.screen.head["pending"][0]["which"]
+    viewed.run.approve()
+    viewed.run.drive()
+    viewed.run.rewind(1)
+    viewed.settle("play")
+    assert viewed.screen.head["pending"][0]["past"]
+    with pytest.raises(LookupError, match="no longer waiting"):
+        viewed.execute("approve", which=approval)
+
+
 def asking(task: Any) -> Any:
     chat = Chat.of(task)
     colour = yield Ask("Which colour?", choices=("red", "blue"))
