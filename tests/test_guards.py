@@ -207,6 +207,7 @@ def test_a_function_that_decides_about_approvals_holds_the_run_until_it_is_given
     run.drive()
     opened = again(run, folder)
     assert opened.status == "readonly" and "is_expensive" in opened.read_only
+    assert opened.read_only.endswith("resume it with an agent that has what is missing, or waive approve")
     with pytest.raises(ReadOnly, match="is_expensive"):
         opened.drive()
     place = folder / "elsewhere" if "loaded" in again.__name__ else folder

@@ -509,7 +509,7 @@ def _damaged(damage: str) -> str:
 
 
 def _missing_guard(text: str) -> Missing:
-    return Missing("approve" if text.startswith("approve=") else "waive", text)
+    return Missing("approve" if text.startswith("approve=") else "breakpoints", text)
 
 
 def runs(journal: Any = "sqlite") -> list[Any]:

@@ -53,6 +53,9 @@ from agentkit.trace.trace import Trace
 
 Path = str | os.PathLike[str]
 
+WAIVABLE = ("approve", "breakpoints")
+"""The guards that `resume` can do without if they cannot be restored."""
+
 SETTLE_TIMEOUT = 0.5
 """How long a wait whose time is up waits for the run to rest, in seconds; a listener that blocks may prevent that."""
 
@@ -60,7 +63,7 @@ SETTLE_TIMEOUT = 0.5
 class Missing(NamedTuple):
     """Something that a recorded run needs and that was not available when it was opened.
 
-    `option` is the argument of `Agent` that would bring it.
+    `option` is the argument of `Agent` that would bring it, or "breakpoints".
     """
 
     option: str
@@ -517,7 +520,10 @@ class Run(Displayed):
         """Why nothing about this run can be changed; "" if it can."""
         if self.missing:
             missing = ", ".join(map(str, self.missing))
-            return f"it was opened without {missing}; resume it with an agent that has what is missing, or fork it"
+            options = {part.option for part in self.missing}
+            waivable = [name for name in WAIVABLE if name in options]
+            otherwise = f"waive {' and '.join(waivable)}" if waivable else "fork it"
+            return f"it was opened without {missing}; resume it with an agent that has what is missing, or {otherwise}"
         return self.control.sealed
 
     def close(self) -> None:

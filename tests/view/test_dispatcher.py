@@ -139,6 +139,9 @@ def test_a_repeated_call_shows_the_earlier_result_and_is_answered_with_it(view: 
     card = viewed.screen.cards[2]
     assert (card["text"], card["repeats"]) == ("bought tea", True)
     assert card["reason"].startswith("not performed again: buy(item='tea') was performed at")
+    viewed.execute("edit", entry=card["id"], change={"text": "sold out"})
+    viewed.until(lambda: viewed.screen.cards[2]["text"] == "sold out")
+    assert not viewed.screen.cards[2]["repeats"]
 
 
 def test_a_decision_about_a_repeated_call_does_not_apply_to_a_question_about_another_call(view: View) -> None:
