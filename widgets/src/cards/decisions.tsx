@@ -175,7 +175,9 @@ function adviceOn({ past, call, effect }: PendingStep): string {
 function takeFocus(part: HTMLElement): void {
   const { activeElement } = part.getRootNode() as Document | ShadowRoot;
   if (!activeElement?.closest(".ak-root")?.contains(part) || activeElement.closest("form")) return;
-  part.closest("form")?.querySelector<HTMLElement>(DEFAULT_DECISION)?.focus({ preventScroll: true });
+  const button = part.closest("form")?.querySelector<HTMLElement>(DEFAULT_DECISION);
+  button?.focus({ preventScroll: true });
+  button?.scrollIntoView({ block: "nearest" });
 }
 
 /** A question of the engine, with its choices or a field for the answer. */
