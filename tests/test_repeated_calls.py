@@ -337,6 +337,22 @@ def test_approving_a_repeated_call_with_remember_covers_its_approval_too() -> No
     assert (run.guards.repeat, run.guards.remembered) == ({"pay": "allow"}, {"pay": True})
 
 
+@pytest.mark.parametrize(
+    "leave",
+    [lambda run: run.undo().redo(), lambda run: run.rewind(0).rewind(run.branches()[1][1])],
+    ids=["undo and redo", "rewind"],
+)
+def test_an_approval_is_withdrawn_when_the_run_leaves_the_call(leave: Callable[[Run], Any]) -> None:
+    run = done(call("pay", amount=50), "paid", "again")
+    run.rewind(1)
+    run.drive()
+    run.approve()
+    leave(run)
+    assert run.pending[0].step.kind == "act"
+    run.drive()
+    assert (run.status, DONE) == ("waiting", ["pay 50"])
+
+
 def test_each_of_two_equal_calls_of_a_batch_is_answered_with_its_own_result() -> None:
     both = Reply("I pay twice.", tuple(Call("pay", {"amount": 1}, f"c{n}") for n in range(2)))
     run = done(both, "paid", "again")

@@ -968,6 +968,7 @@ class Run(Displayed):
         def do() -> Any:
             result = change()
             self.control.scheduler.forget_hold()
+            self.state.withdraw()
             self.tell_difference()
             return result
 
