@@ -157,6 +157,16 @@ def test_a_decision_about_a_repeated_call_does_not_apply_to_a_question_about_ano
         viewed.execute("approve", which=approval)
 
 
+def test_each_approval_of_several_waiting_calls_is_shown(view: View) -> None:
+    items = [Call("buy", {"item": item}, item) for item in ("tea", "gold", "salt")]
+    viewed = view(paused(Reply("All.", tuple(items)), "done", tools=[buy], approve=True))
+    viewed.settle("play")
+    for left in (2, 1, 0):
+        waiting = [step["which"] for step in viewed.screen.head["pending"] if "which" in step]
+        viewed.execute("approve", which=waiting[0])
+        viewed.until(lambda left=left: sum("which" in step for step in viewed.screen.head["pending"]) == left)
+
+
 def asking(task: Any) -> Any:
     chat = Chat.of(task)
     colour = yield Ask("Which colour?", choices=("red", "blue"))
