@@ -207,6 +207,7 @@ def test_a_function_that_decides_about_approvals_holds_the_run_until_it_is_given
     run.drive()
     opened = again(run, folder)
     assert opened.status == "readonly" and "is_expensive" in opened.read_only
+    assert opened.read_only.endswith("resume it with an agent that has what is missing, or waive approve")
     with pytest.raises(ReadOnly, match="is_expensive"):
         opened.drive()
     place = folder / "elsewhere" if "loaded" in again.__name__ else folder
@@ -291,3 +292,22 @@ def test_an_extension_of_a_budget_counts_neither_for_a_stricter_one_nor_from_a_f
     stricter = agent(folder, *paying(3, 4), budget={"max_model_calls": 1, "ask": True}).resume(run.id)
     stricter.drive()
     assert stricter.status == "waiting" and PAID == [1, 2, 3, 3]
+
+
+def test_guards_show_themselves_as_a_table(tmp_path: Path) -> None:
+    def is_large(call: Call) -> bool:
+        return bool(call.arguments["amount"] > 10)
+
+    guarded = agent(tmp_path, approve=is_large, budget={"max_tool_calls": 5}, repeat={"pay": "allow"})
+    run = guarded.start("Pay.", paused=True)
+    run.enable(run.break_at(tool="pay"), False)
+    assert repr(run.guards).splitlines() == [
+        "Guards",
+        "  approve      calls for which test_guards_show_themselves_as_a_table.<locals>.is_large is true",
+        "  budget       max_tool_calls=5",
+        "  repeat       pay: allow, all other tools: ask",
+        "  remembered   none",
+        "  breakpoints  tool pay (disabled)",
+    ]
+    assert "<td" in (run.guards._repr_html_() or "") and "| budget |" in (run.guards._repr_markdown_() or "")
+    assert "is true, which is not available" in repr(Guards.from_json(run.guards.to_json()))

@@ -293,6 +293,93 @@ def test_a_person_is_asked_once_about_a_call_that_needs_approval_and_would_be_re
     assert run.drive().answer == "again" and DONE == ["pay 50"] * 2
 
 
+def test_a_tool_that_is_always_rejected_is_not_asked_about_again() -> None:
+    run = done(call("pay", amount=50), "paid", *["again"] * 2)
+    run.rewind(1)
+    run.drive()
+    run.reject("Never.", remember=True)
+    assert run.drive().answer == "again"
+    run.rewind(1)
+    assert run.forecast == "Not undone: pay(amount=50); pay is always rejected in this run."
+    assert run.drive().answer == "again" and DONE == ["pay 50"]
+    assert not run[2].result.ok and run[2].author == "gate"
+
+
+def test_a_tool_without_a_declared_effect_that_is_always_rejected_does_not_return_its_earlier_result() -> None:
+    run = done(call("write", text="a"), "first", *["again"] * 2)
+    run.rewind(1)
+    run.drive()
+    run.reject("Never.", remember=True)
+    run.drive()
+    run.rewind(1)
+    assert run.drive().answer == "again" and not run[2].result.ok and DONE == ["write a"]
+
+
+def test_a_call_that_was_rejected_is_asked_about_when_the_model_makes_it_again() -> None:
+    run = done(call("write", text="a"), "first", call("write", text="b"), call("write", text="b"), "end")
+    run.rewind(0)
+    run.drive()
+    run.reject("Not this.")
+    run.drive()
+    assert (run.status, DONE) == ("waiting", ["write a"])
+
+
+def test_approving_a_repeated_call_with_remember_covers_its_approval_too() -> None:
+    run = done(call("pay", amount=50), "paid", *["again"] * 2, approve=["pay"])
+    run.approve()
+    run.drive()
+    run.rewind(1)
+    run.drive()
+    run.approve(remember=True)
+    assert run.drive().answer == "again"
+    run.rewind(1)
+    assert run.drive().answer == "again" and DONE == ["pay 50"] * 3
+    assert (run.guards.repeat, run.guards.remembered) == ({"pay": "allow"}, {"pay": True})
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [lambda run: run.undo().redo(), lambda run: run.rewind(0).rewind(run.branches()[1][1])],
+    ids=["undo and redo", "rewind"],
+)
+def test_an_approval_is_withdrawn_when_the_run_leaves_the_call(leave: Callable[[Run], Any]) -> None:
+    run = done(call("pay", amount=50), "paid", "again")
+    run.rewind(1)
+    run.drive()
+    run.approve()
+    leave(run)
+    assert run.pending[0].step.kind == "act"
+    run.drive()
+    assert (run.status, DONE) == ("waiting", ["pay 50"])
+
+
+def test_each_of_two_equal_calls_of_a_batch_is_answered_with_its_own_result() -> None:
+    both = Reply("I pay twice.", tuple(Call("pay", {"amount": 1}, f"c{n}") for n in range(2)))
+    run = done(both, "paid", "again")
+    made = [past.begun.id for past in run.trace.tree.ledger.calls]
+    run.rewind(1)
+    run.drive()
+    run.reuse(1)
+    run.reuse(0)
+    assert [entry.repeats for entry in run.entries[2:]] == made and run.forecast == ""
+    assert run.drive().answer == "again" and DONE == ["pay 1", "pay 1"]
+
+
+def test_a_result_that_was_used_again_says_so_in_every_export() -> None:
+    run = done(call("pay", amount=50), "paid", "again")
+    run.rewind(1)
+    assert (
+        "Not undone: pay(amount=50)" in run.to_html() and "the run asks before it calls pay again" in run.to_markdown()
+    )
+    run.drive()
+    assert "it would be called again" in run.to_html() and "it would be called again" in run.to_markdown()
+    run.reuse()
+    run.drive()
+    texts = run.to_html(), run.to_markdown(), str(run.to_notebook()), str(run.to_json())
+    assert all("not performed again: pay(amount" in text for text in texts)
+    assert not any("entered by" in text for text in texts)
+
+
 def test_a_breakpoint_that_was_passed_does_not_pass_a_repeated_call() -> None:
     run = start(call("pay", amount=50), "first", "in the fork", "end")
     run.break_at(tool="pay")

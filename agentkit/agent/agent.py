@@ -18,7 +18,7 @@ from agentkit.core.messages import Chat, message_to_json, system
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
-from agentkit.gates.approval import approval
+from agentkit.gates.approval import approval, rejection
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.effects import repeated
@@ -244,7 +244,7 @@ class Agent(Displayed):
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
         guards = (guards or self.guards).copy()
         budget = BudgetGate(guards.budget)
-        gates = (question, repeated, budget, approval, *answer.gates(spec))
+        gates = (question, rejection, repeated, budget, approval, *answer.gates(spec))
         state = State(trace, self._performed, gates, self.options.get("settings") or {}, guards)
         dialect = dialects.get(spec["dialect"]) if spec.get("dialect") else None
         performer = Performer(self.model, self._performed, dialect, self.roles, self.options.get("settings"))
@@ -509,7 +509,7 @@ def _damaged(damage: str) -> str:
 
 
 def _missing_guard(text: str) -> Missing:
-    return Missing("approve" if text.startswith("approve=") else "waive", text)
+    return Missing("approve" if text.startswith("approve=") else "breakpoints", text)
 
 
 def runs(journal: Any = "sqlite") -> list[Any]:

@@ -10,13 +10,20 @@ from agentkit.tools import observations
 
 
 @gate(Act)
+def rejection(pending: Pending, state: State) -> Verdict | None:
+    """Reject a call if a person has always rejected its tool; nobody is then asked whether to repeat it."""
+    assert type(pending.step) is Act
+    call = pending.step.call
+    if state.guards.remembered.get(call.name) is False:
+        return Verdict("answer", f"{call.name} is always rejected in this run", observations.rejected(call))
+    return None
+
+
+@gate(Act)
 def approval(pending: Pending, state: State) -> Verdict | None:
-    """Ask a person before a call that needs approval; reject it if the person has always rejected its tool."""
+    """Ask a person before a call that needs approval, unless the person has always allowed its tool."""
     assert type(pending.step) is Act
     call, guards = pending.step.call, state.guards
-    answer = guards.remembered.get(call.name)
-    if answer is False:
-        return Verdict("answer", f"{call.name} is always rejected in this run", observations.rejected(call))
-    if answer is None and guards.approve.is_needed(call):
+    if not guards.remembered.get(call.name) and guards.approve.is_needed(call):
         return Verdict("ask", f"{call.name} needs your approval")
     return None

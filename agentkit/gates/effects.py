@@ -82,6 +82,8 @@ def still_performed(state: State) -> str:
         shown = ", ".join(past.short_text for past in calls[-_SHOWN:])
         more = f" and {len(calls) - _SHOWN} more" if len(calls) > _SHOWN else ""
         then = "their results are used again" if policy == "reuse" else f"the run asks before it calls {name} again"
+        if state.guards.remembered.get(name) is False:
+            then = f"{name} is always rejected in this run"
         sentences.append(f"Not undone: {shown}{more}; {then}.")
     return " ".join(sentences)
 

@@ -211,6 +211,12 @@ class State:
         if self.decisions:
             self.decisions.pop(self.trace.place(pending), None)
 
+    def withdraw(self) -> None:
+        """Drop the decisions about steps that are not pending: who leaves a step takes back the approval of it."""
+        if self.decisions:
+            pending = {self.trace.place(pending) for pending in self.trace.pending}
+            self.decisions = {place: known for place, known in self.decisions.items() if place in pending}
+
     def ask_again(self) -> None:
         """Drop all verdicts that wait for a person, so that the gates are asked again."""
         self.decisions = {

@@ -26,6 +26,8 @@ from agentkit.errors import (
     Unknown,
     UsageError,
 )
+from agentkit.gates.approval import approval
+from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.effects import still_performed
@@ -51,6 +53,9 @@ from agentkit.trace.trace import Trace
 
 Path = str | os.PathLike[str]
 
+WAIVABLE = ("approve", "breakpoints")
+"""The guards that `resume` can do without if they cannot be restored."""
+
 SETTLE_TIMEOUT = 0.5
 """How long a wait whose time is up waits for the run to rest, in seconds; a listener that blocks may prevent that."""
 
@@ -58,7 +63,7 @@ SETTLE_TIMEOUT = 0.5
 class Missing(NamedTuple):
     """Something that a recorded run needs and that was not available when it was opened.
 
-    `option` is the argument of `Agent` that would bring it.
+    `option` is the argument of `Agent` that would bring it, or "breakpoints".
     """
 
     option: str
@@ -515,7 +520,10 @@ class Run(Displayed):
         """Why nothing about this run can be changed; "" if it can."""
         if self.missing:
             missing = ", ".join(map(str, self.missing))
-            return f"it was opened without {missing}; resume it with an agent that has what is missing, or fork it"
+            options = {part.option for part in self.missing}
+            waivable = [name for name in WAIVABLE if name in options]
+            otherwise = f"waive {' and '.join(waivable)}" if waivable else "fork it"
+            return f"it was opened without {missing}; resume it with an agent that has what is missing, or {otherwise}"
         return self.control.sealed
 
     def close(self) -> None:
@@ -746,7 +754,7 @@ class Run(Displayed):
                 return
             if past is not None:
                 self._set_policy(now, "allow", author, remember=remember)
-            elif remember:
+            if remember and (past is None or ask_gates([approval], now, state) is not None):
                 self._remember(now, True, author)
             for same in self.trace.pending:
                 if (same.path, same.index) == (now.path, now.index):
@@ -948,7 +956,8 @@ class Run(Displayed):
         """Record a result for a pending step instead of performing it; with `past`, that of an earlier call."""
 
         def answer() -> Entry:
-            if self._repeated(pending) is not None:
+            repeated = self._repeated(pending)
+            if repeated is not None and repeated.is_same(pending.step.call):  # type: ignore[union-attr]
                 self._set_policy(pending, "reuse", author)
             return self.control.scheduler.answer(pending, result, author=author, reason=reason, past=past)
 
@@ -959,6 +968,7 @@ class Run(Displayed):
         def do() -> Any:
             result = change()
             self.control.scheduler.forget_hold()
+            self.state.withdraw()
             self.tell_difference()
             return result
 

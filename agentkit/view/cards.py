@@ -79,7 +79,7 @@ def _common(entry: Entry, number: int) -> Data:
         "author": entry.author,
         "original": entry.original,
         "reason": entry.reason,
-        "repeats": entry.repeats > 0,
+        "repeats": entry.repeats > 0 and not entry.original,
         "seconds": round(max(0.0, entry.ended - entry.started), 6),
     }
 

@@ -105,7 +105,8 @@ def state_key(run: Run) -> tuple[Any, ...]:
     """Return a value that changes whenever there is something new to show; cheap enough to be computed all the time."""
     state, trace = run.state, run.trace
     breakpoints = tuple((point.number, point.hits, point.enabled) for point in list(state.breakpoints))
-    spent, decisions = state.spent, len(state.decisions)
+    spent = state.spent
+    decisions = tuple((place, known.is_allowed, known.verdict) for place, known in list(state.decisions.items()))
     return (
         status_of(run),
         trace.latest,

@@ -125,6 +125,48 @@ def test_a_decision_applies_to_the_step_that_was_shown_and_not_to_one_that_repla
             viewed.execute("approve", which=outdated)
 
 
+def test_a_repeated_call_shows_the_earlier_result_and_is_answered_with_it(view: View) -> None:
+    viewed = view(paused(calling("buy", item="tea"), "done", "again", tools=[buy]))
+    viewed.settle("play")
+    viewed.until(lambda: viewed.screen.head["status"] == "done")
+    viewed.execute("rewind", entry=viewed.run.entries[1].id)
+    viewed.until(lambda: "Not undone: buy(item='tea')" in viewed.screen.head["forecast"])
+    viewed.settle("play")
+    (step,) = viewed.screen.head["pending"]
+    assert step["past"] == {"result": "bought tea", "may_have_run": False} and viewed.screen.head["forecast"] == ""
+    viewed.execute("reuse", which=step["which"])
+    viewed.until(lambda: len(viewed.screen.cards) == 3)
+    card = viewed.screen.cards[2]
+    assert (card["text"], card["repeats"]) == ("bought tea", True)
+    assert card["reason"].startswith("not performed again: buy(item='tea') was performed at")
+    viewed.execute("edit", entry=card["id"], change={"text": "sold out"})
+    viewed.until(lambda: viewed.screen.cards[2]["text"] == "sold out")
+    assert not viewed.screen.cards[2]["repeats"]
+
+
+def test_a_decision_about_a_repeated_call_does_not_apply_to_a_question_about_another_call(view: View) -> None:
+    viewed = view(paused(calling("buy", item="tea"), "done", tools=[buy], approve=True))
+    viewed.settle("play")
+    approval = viewed.screen.head["pending"][0]["which"]
+    viewed.run.approve()
+    viewed.run.drive()
+    viewed.run.rewind(1)
+    viewed.settle("play")
+    assert viewed.screen.head["pending"][0]["past"]
+    with pytest.raises(LookupError, match="no longer waiting"):
+        viewed.execute("approve", which=approval)
+
+
+def test_each_approval_of_several_waiting_calls_is_shown(view: View) -> None:
+    items = [Call("buy", {"item": item}, item) for item in ("tea", "gold", "salt")]
+    viewed = view(paused(Reply("All.", tuple(items)), "done", tools=[buy], approve=True))
+    viewed.settle("play")
+    for left in (2, 1, 0):
+        waiting = [step["which"] for step in viewed.screen.head["pending"] if "which" in step]
+        viewed.execute("approve", which=waiting[0])
+        viewed.until(lambda left=left: sum("which" in step for step in viewed.screen.head["pending"]) == left)
+
+
 def asking(task: Any) -> Any:
     chat = Chat.of(task)
     colour = yield Ask("Which colour?", choices=("red", "blue"))

@@ -236,14 +236,14 @@ const VARIATIONS: { [name: string]: () => Recording } = {
     variation("paused", { status: "running", pending: [thinking()] }, () => ({ streaming: [streaming] })),
   pausing: () => variation("running", { status: "pausing" }),
   stopping: () => variation("running", { status: "stopping" }),
-  stopped: () => variation("paused", { status: "stopped" }),
+  stopped: () => variation("paused", { status: "stopped", forecast }),
   held: () =>
     variation("paused", {
       hold: "breakpoint on tool weather",
       breakpoints: [{ id: 0, kind: "tool", value: "weather", enabled: true, hits: 2 }],
     }),
   question: () => variation("paused", { status: "waiting", pending: [question] }),
-  repeated: () => variation("paused", { status: "waiting", pending: [repeated], forecast }),
+  repeated: () => variation("paused", { status: "waiting", pending: [repeated] }),
   uncertain: () =>
     variation("paused", {
       status: "waiting",

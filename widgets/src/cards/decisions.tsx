@@ -161,7 +161,7 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
 function adviceOn({ past, call, effect }: PendingStep): string {
   const undeclared =
     effect === "undeclared"
-      ? ` You are asked once per run about ${call?.name}. If it may always be called again, declare that: @tool(effect="idempotent").`
+      ? ` If you call ${call?.name} again, this run asks no more about it. If it is always safe to repeat, declare that: @tool(effect="idempotent").`
       : "";
   if (past?.may_have_run) return `Check whether it had an effect before you call it again.${undeclared}`;
   const advice =
@@ -175,7 +175,9 @@ function adviceOn({ past, call, effect }: PendingStep): string {
 function takeFocus(part: HTMLElement): void {
   const { activeElement } = part.getRootNode() as Document | ShadowRoot;
   if (!activeElement?.closest(".ak-root")?.contains(part) || activeElement.closest("form")) return;
-  part.closest("form")?.querySelector<HTMLElement>(DEFAULT_DECISION)?.focus({ preventScroll: true });
+  const button = part.closest("form")?.querySelector<HTMLElement>(DEFAULT_DECISION);
+  button?.focus({ preventScroll: true });
+  button?.scrollIntoView({ block: "nearest" });
 }
 
 /** A question of the engine, with its choices or a field for the answer. */

@@ -135,8 +135,10 @@ function Actions({ store, view, step }: StepProps): JSX.Element | null {
 
 function Effect({ effect }: { effect: string }): JSX.Element {
   const suffix = /^[a-z]+$/.test(effect) ? effect : "other";
+  const title =
+    effect === "undeclared" ? "The tool does not declare its side effects" : "Side effects that the tool declares";
   return (
-    <span class={`ak-tag ak-effect-${suffix}`} title="Side effects that the tool declares">
+    <span class={`ak-tag ak-effect-${suffix}`} title={title}>
       {effect}
     </span>
   );

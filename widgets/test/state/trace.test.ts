@@ -31,6 +31,8 @@ test("the first edit is found in the map where no cards are loaded, and by the a
   expect(firstEdit(trace)).toBe(2);
   trace.reset(0, 2, [cards[0] as Card, { ...thought, author: "human" }], "bt");
   expect(firstEdit(trace)).toBe(1);
+  trace.reset(0, 2, [cards[0] as Card, { ...act, author: "human", repeats: true }], "ba");
+  expect(firstEdit(trace)).toBe(-1); // the result of an earlier call is not an edit
   trace.reset(0, 2, cards.slice(0, 2), "bt");
   expect(firstEdit(trace)).toBe(-1); // the task is written by a human, but is not an edit
 });
