@@ -581,3 +581,40 @@ def test_forks_that_reach_a_call_at_the_same_moment_make_it_once() -> None:
         run.wait()
         fork.wait()
         assert DONE == ["pay 5"] and sorted([run.status, fork.status]) == ["done", "waiting"]
+
+
+def test_a_call_that_is_being_made_again_does_not_hide_the_earlier_one_at_its_place() -> None:
+    out, back = threading.Event(), threading.Event()
+
+    @tool(effect="irreversible", timeout=None)
+    def wire(amount: int) -> str:
+        """Wire an amount."""
+        DONE.append("wire")
+        if len(DONE) == 3:
+            out.set()
+            assert back.wait(30)
+        return "wired"
+
+    def model(request: Any) -> Reply:
+        if request.role == "plan":
+            return Reply('[{"id": 1, "task": "once"}, {"id": 2, "task": "twice"}]')
+        wired = sum(message.role == "tool" for message in request.chat)
+        is_twice = any("twice" in message.text for message in request.chat if message.role == "user")
+        return call("wire", amount=5) if wired < 1 + is_twice else Reply("done")
+
+    run = Agent(model, [wire], journal="memory", engine="dag", dialect="native").start("q", paused=True)
+    next(run)
+    run.step_over()
+    run.step_over()
+    assert DONE == ["wire"] * 2
+    once = next(entry for entry in run.entries if entry.kind == "think" and "[1.0]" in entry.path)
+    run.edit(once, text="I wire.")
+    run.approve([pending.step.kind for pending in run.pending].index("act"))
+    run.play()
+    assert out.wait(30)
+    while not run.waiting:
+        assert len(DONE) == 3
+    assert "was performed at" in why(run)
+    back.set()
+    run.wait()
+    assert DONE == ["wire"] * 3 and run.status == "waiting"

@@ -72,7 +72,7 @@ def still_performed(state: State) -> str:
     """
     trace, ledger, left = state.trace, state.trace.tree.ledger, dict[str, list[PastCall]]()
     for past in ledger.apart_from(trace.line):
-        if not ledger.is_on(past, trace.line) and not state.is_in_flight(past.place):
+        if not ledger.is_on(past, trace.line) and not state.is_in_flight(past):
             left.setdefault(past.name, []).append(past)
     sentences = []
     for name, calls in left.items():
@@ -99,7 +99,7 @@ def _candidates(pending: Pending, call: Call, state: State) -> Iterator[PastCall
     trace, ledger = state.trace, state.trace.tree.ledger
     here = trace.run, *trace.place(pending)
     for past in ledger.apart_from(trace.line):
-        if past.name != call.name or state.is_in_flight(past.place):
+        if past.name != call.name or state.is_in_flight(past):
             continue
         is_here = past.place == here
         is_own = ledger.is_on(past, trace.line) or (not past.entries and _is_pending(past, state))

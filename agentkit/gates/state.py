@@ -16,7 +16,7 @@ from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import KINDS, Pending
 from agentkit.tools.toolset import ToolSet
-from agentkit.trace.ledger import Ledger
+from agentkit.trace.ledger import Ledger, PastCall
 from agentkit.trace.trace import Trace
 
 
@@ -135,9 +135,11 @@ class State:
         tool = self.tools.find(pending.step.call.name)
         return "pure" if tool is None or pending.step.call.problem else tool.effect
 
-    def is_in_flight(self, place: tuple[str, int, str, int]) -> bool:
-        """Return whether the step at a place of this run's tree is being performed."""
-        return any((self.trace.run, *flight.place) == place for flight in self.in_flight.values())
+    def is_in_flight(self, past: PastCall) -> bool:
+        """Return whether this run is making a call at the moment; an earlier call at the same place does not count."""
+        if not self.trace.tree.ledger.is_open(past):
+            return False
+        return any((self.trace.run, *flight.place) == past.place for flight in self.in_flight.values())
 
     def policy(self, name: str) -> str:
         """Return what happens before a repeated call of a tool: what the run says about it, or the tool, or the run."""

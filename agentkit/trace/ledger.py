@@ -156,6 +156,10 @@ class Ledger:
         """Return whether a call was made in this tree, and not in another one."""
         return self._by_row.get(past.begun.id) is past
 
+    def is_open(self, past: PastCall) -> bool:
+        """Return whether a call is the last one that began at its place, and has no result yet."""
+        return self._open.get(past.place) is past
+
     def is_on(self, past: PastCall, line: Line) -> bool:
         """Return whether a call, or an entry that repeats its result, is on a line."""
         return any(self._slot(entry.id) in line.slots for entry in past.entries)
