@@ -603,9 +603,8 @@ def test_a_call_that_is_being_made_again_does_not_hide_the_earlier_one_at_its_pl
         return call("wire", amount=5) if wired < 1 + is_twice else Reply("done")
 
     run = Agent(model, [wire], journal="memory", engine="dag", dialect="native").start("q", paused=True)
-    next(run)
-    run.step_over()
-    run.step_over()
+    for _ in range(6):  # the plan, the first step of it to its end, and a thought and a call of the second
+        next(run)
     assert DONE == ["wire"] * 2
     once = next(entry for entry in run.entries if entry.kind == "think" and "[1.0]" in entry.path)
     run.edit(once, text="I wire.")
