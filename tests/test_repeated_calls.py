@@ -597,9 +597,10 @@ def test_a_call_that_is_being_made_again_does_not_hide_the_earlier_one_at_its_pl
 
     def model(request: Any) -> Reply:
         if request.role == "plan":
-            return Reply('[{"id": 1, "task": "once"}, {"id": 2, "task": "twice"}]')
+            return Reply('[{"id": 1, "task": "wire once"}, {"id": 2, "task": "wire twice"}]')
         wired = sum(message.role == "tool" for message in request.chat)
-        is_twice = any("twice" in message.text for message in request.chat if message.role == "user")
+        task = next(message.text for message in reversed(request.chat) if message.role == "user")
+        is_twice = task.rfind("twice") > task.rfind("once")
         return call("wire", amount=5) if wired < 1 + is_twice else Reply("done")
 
     run = Agent(model, [wire], journal="memory", engine="dag", dialect="native").start("q", paused=True)
