@@ -618,3 +618,18 @@ def test_a_call_that_is_being_made_again_does_not_hide_the_earlier_one_at_its_pl
     back.set()
     run.wait()
     assert DONE == ["wire"] * 3 and run.status == "waiting"
+
+
+def test_a_yes_counts_only_for_the_repetition_that_was_asked_about() -> None:
+    run = done(call("pay", amount=5), "paid", "once more", "again")
+    run.rewind(1)
+    run.drive()
+    run.approve()
+    fork = run.fork()
+    fork.drive()
+    fork.approve()
+    assert fork.drive().answer == "once more" and DONE == ["pay 5"] * 2
+    run.drive()
+    assert run.status == "waiting" and f"in run {fork.id}" in why(run) and DONE == ["pay 5"] * 2
+    run.approve()
+    assert run.drive().answer == "again" and DONE == ["pay 5"] * 3

@@ -399,7 +399,7 @@ class Agent(Displayed):
             dialect = recorded.last_dialect(spec, rows, known.run)
             run.performer.dialect = dialects.get(dialect) if dialect else None
         else:
-            run.missing = (*restored.missing, *map(_missing_guard, guards.missing))
+            run.missing = (*restored.missing, *(Missing(option, text) for option, text in guards.missing))
             run.state.unrecorded = guards.differences(before)
             run.trace.opened_with = {**given, "author": "human"} if given else {}
         self._bring_back(run, rows, strict=strict)
@@ -506,10 +506,6 @@ def _loss(rows: list[Row]) -> str:
 
 def _damaged(damage: str) -> str:
     return f"its journal is damaged ({damage}); agent.load(run.to_json()) opens a copy of its intact part"
-
-
-def _missing_guard(text: str) -> Missing:
-    return Missing("approve" if text.startswith("approve=") else "breakpoints", text)
 
 
 def runs(journal: Any = "sqlite") -> list[Any]:

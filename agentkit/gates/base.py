@@ -31,7 +31,7 @@ def _has_passed(verdict: Verdict, pending: Pending, state: State) -> bool:
     """Return whether a person has approved the step that a gate asks about; that does not extend a budget."""
     if verdict.kind == "pause":
         return state.has_paused(pending)
-    return verdict.kind == "ask" and not verdict.limit and state.is_allowed(pending)
+    return verdict.kind == "ask" and not verdict.limit and state.is_allowed(pending, verdict.past)
 
 
 def _name(pending: Pending) -> str:

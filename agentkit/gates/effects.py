@@ -33,7 +33,7 @@ def repeated(pending: Pending, state: State) -> Verdict | None:
     if policy == "allow":
         return None
     state.trace.read_news()
-    state.compared = state.trace.calls_of_others
+    state.compared = state.trace.calls_of_others  # first: what is added from here on is noticed before the call begins
     if (past := repeated_call(pending, state)) is None:
         return None
     why = past.text(state.trace.run)
@@ -54,7 +54,9 @@ def repeated_call(pending: Pending, state: State) -> PastCall | None:
     Of several with results, the one at the same position of the tree comes first, so that each of two equal calls in a
     batch gets its own result; then the newest.
     """
-    assert type(pending.step) is Act
+    if type(pending.step) is not Act:
+        return None
+    state.trace.read_news()
     call, here = pending.step.call, state.trace.place(pending)
 
     def rank(past: PastCall) -> tuple[bool, bool, bool, int]:

@@ -134,11 +134,12 @@ class Guards(Displayed):
         return tuple(option.name for option in fields(self) if mine.get(option.name) != its.get(option.name))
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """What cannot be restored: the function that decides about approvals, conditions of breakpoints."""
-        approval = [f"approve={self.approve.name}"] if self.approve.name and not self.approve.function else []
+    def missing(self) -> list[tuple[str, str]]:
+        """What cannot be restored, each with the name by which it is waived: functions of approvals and breakpoints."""
+        approval = self.approve.name if self.approve.name and not self.approve.function else ""
         lost = [point.when.text for point in self.breakpoints if isinstance(point.when, Lost)]
-        return (*approval, *(f"the breakpoint when={text}" for text in lost))
+        approvals = [("approve", f"approve={approval}")] if approval else []
+        return [*approvals, *(("breakpoints", f"the breakpoint when={text}") for text in lost)]
 
     def without(self, waived: Iterable[str]) -> Guards:
         """Return these guards without those that cannot be restored and are waived by name, "approve" or "breakpoints".

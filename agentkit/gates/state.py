@@ -61,6 +61,7 @@ class Decision:
     verdict: Verdict | None = None
     is_allowed: bool = False
     has_paused: bool = False
+    past: tuple[str, int] | None = None
 
 
 @dataclass(slots=True)
@@ -184,10 +185,10 @@ class State:
         decision = self.decisions.get(self.trace.place(pending)) if self.decisions else None
         return decision if decision is not None and decision.step == pending.step else None
 
-    def is_allowed(self, pending: Pending) -> bool:
-        """Return whether a person has approved a step."""
+    def is_allowed(self, pending: Pending, past: PastCall | None = None) -> bool:
+        """Return whether a person has approved a step, and knew that it would repeat a certain call, if it would."""
         decision = self.decision(pending)
-        return decision is not None and decision.is_allowed
+        return decision is not None and decision.is_allowed and (past is None or decision.past == past.key)
 
     def has_paused(self, pending: Pending) -> bool:
         """Return whether the run has paused before a step, or a person has approved it, so that it need not pause."""
@@ -199,9 +200,10 @@ class State:
         known = self.decision(pending) or Decision(pending.step)
         self.decisions[self.trace.place(pending)] = replace(known, verdict=verdict)
 
-    def allow(self, pending: Pending) -> None:
-        """Record that a person has approved a step."""
-        self.decisions[self.trace.place(pending)] = Decision(pending.step, is_allowed=True)
+    def allow(self, pending: Pending, past: PastCall | None = None) -> None:
+        """Record that a person has approved a step, and which earlier call it was said to repeat."""
+        key = past.key if past is not None else None
+        self.decisions[self.trace.place(pending)] = Decision(pending.step, is_allowed=True, past=key)
 
     def pass_next(self, pending: Pending) -> None:
         """Record that the run has paused before a step."""
@@ -222,7 +224,7 @@ class State:
     def ask_again(self) -> None:
         """Drop all verdicts that wait for a person, so that the gates are asked again."""
         self.decisions = {
-            place: Decision(known.step, None, known.is_allowed, known.has_paused)
+            place: replace(known, verdict=None)
             for place, known in self.decisions.items()
             if known.is_allowed or known.has_paused
         }

@@ -30,7 +30,7 @@ from agentkit.gates.approval import approval
 from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.budget import BudgetGate
-from agentkit.gates.effects import still_performed
+from agentkit.gates.effects import repeated_call, still_performed
 from agentkit.gates.guards import OPTIONS as GUARDS
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State, Status
@@ -728,8 +728,9 @@ class Run(Displayed):
     ) -> Run:
         """Approve a waiting call, with other `arguments` if given, or extend a budget that is used up.
 
-        With `remember`, the tool may always be called from now on; a call that would repeat an earlier one may then
-        always be repeated. If several steps wait, `which` is the position of one.
+        The approval covers the earlier call that this one would repeat, as it was asked about, or as of now. With
+        `remember`, the tool may always be called from now on; a call that would repeat an earlier one may then always
+        be repeated. If several steps wait, `which` is the position of one.
         """
         pending = self._waiting(which)
         if arguments is not None:
@@ -741,6 +742,7 @@ class Run(Displayed):
             if arguments is not None:
                 asked_by(self.trace, now)  # before anything is granted
             limit, past = self._budget_limit(now), self._repeated(now)
+            is_asked = any(other is now for other, _ in state.waiting)
             if limit:
                 gate = self._budget_gate()
                 assert gate is not None
@@ -758,7 +760,7 @@ class Run(Displayed):
                 self._remember(now, True, author)
             for same in self.trace.pending:
                 if (same.path, same.index) == (now.path, now.index):
-                    state.allow(same)
+                    state.allow(same, past if is_asked else repeated_call(same, state))
 
         self.control.do(allow)
         return self

@@ -55,6 +55,11 @@ class PastCall:
         return self.begun.run
 
     @property
+    def key(self) -> tuple[str, int]:
+        """The run and the row with which it began, which identify the call."""
+        return self.begun.run, self.begun.id
+
+    @property
     def place(self) -> Place:
         """The run, and the position of the call in the tree."""
         data = self.begun.data
