@@ -443,8 +443,10 @@ class Agent(Displayed):
         if run.status in ("done", "readonly") and not trace.unsaved.waiting:
             run.control.lease.drop()
 
-    def load(self, data: dict[str, Any]) -> Run:
-        """Open a run that `run.to_json()` returned, with edits and branches, and with this agent's model and tools.
+    def load(self, recording: Any) -> Run:
+        """Open an exported run with edits and branches, and with this agent's model and tools.
+
+        `recording` is the data of `run.to_json()`, a file with it, or an exported notebook (a path or its data).
 
         Raises `UsageError`, which says what is missing or damaged.
         """
@@ -453,7 +455,7 @@ class Agent(Displayed):
         journal = self.journal
         if journal is None:
             raise UsageError("an agent with journal=None cannot load a run; create the agent with a journal")
-        return self.resume(export.adopt(data, journal))
+        return self.resume(export.adopt(export.data_of(recording), journal))
 
     @inert
     def __repr__(self) -> str:

@@ -853,29 +853,37 @@ class Run(Displayed):
 
     # -- exporting -----------------------------------------------------------------------------------------------------
 
-    def to_notebook(self, path: Path | None = None) -> Any:
-        """Return the trace as a notebook whose cells replay the recording; with `path`, also write it to a file."""
+    def to_notebook(self, path: Path | None = None, *, overwrite: bool = False) -> Any:
+        """Return the trace as a notebook whose cells replay the recording; with `path`, also write it to a new file."""
         from agentkit import export
 
-        return export.to_notebook(self, path)
+        return export.to_notebook(self, path, overwrite=overwrite)
 
-    def to_markdown(self, path: Path | None = None) -> str:
-        """Return the trace as Markdown; with `path`, also write it to a file."""
+    def to_markdown(self, path: Path | None = None, *, overwrite: bool = False) -> str:
+        """Return the trace as Markdown; with `path`, also write it to a new file."""
         from agentkit import export
 
-        return export.to_markdown(self, path)
+        return export.to_markdown(self, path, overwrite=overwrite)
 
-    def to_html(self, path: Path | None = None) -> str:
-        """Return the trace as one self-contained page; with `path`, also write it to a file."""
+    def to_html(self, path: Path | None = None, *, overwrite: bool = False) -> str:
+        """Return the trace as one self-contained page; with `path`, also write it to a new file."""
         from agentkit import export
 
-        return export.to_html(self, path)
+        return export.to_html(self, path, overwrite=overwrite)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return everything that is recorded, including branches and edits, as JSON data."""
+    def to_python(self, path: Path | None = None, *, overwrite: bool = False) -> str:
+        """Return the trace as a Python script that replays the recording; with `path`, also write it to a new file."""
         from agentkit import export
 
-        return export.to_json(self)
+        return export.to_python(self, path, overwrite=overwrite)
+
+    def to_json(self, path: Path | None = None, *, overwrite: bool = False) -> dict[str, Any]:
+        """Return everything that is recorded, including branches and edits, as JSON data; with `path`, also write it
+        to a new file.
+        """
+        from agentkit import export
+
+        return export.to_json(self, path, overwrite=overwrite)
 
     def to_frame(self) -> Any:
         """Return the trace as a pandas table with one row per entry."""
