@@ -185,6 +185,8 @@ class Agent(Displayed):
             raise UsageError(
                 f"a task must be a str, a message, a chat, or a list of messages, not {task!r:.200}"
             ) from error
+        if not any(message.text.strip() for message in chat):
+            raise UsageError("the task is empty; say what the agent should do")
         if instructions := self.options.get("instructions"):
             chat = Chat.of([system(instructions), *chat])
         return {
