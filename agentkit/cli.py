@@ -19,7 +19,6 @@ from typer.core import TyperGroup
 from agentkit import export as exports
 from agentkit import journal as journals
 from agentkit.agent.agent import Agent, runs
-from agentkit.agent.log import attach
 from agentkit.config import plugins
 from agentkit.core.log import logger
 from agentkit.core.steps import Loop
@@ -127,8 +126,6 @@ def run(
     loop = Loop(engine) if max_steps is None else Loop(engine, max_iterations=max_steps)
     agent = _agent(model, tools, engine=loop, dialect=dialect)
     started = agent.start(_task_from_stdin() if task == "-" else task, paused=True)
-    if verbose:
-        attach(started)
     result = _drive(started)
     if result.error:
         raise _fail(error_line(result.error), f"nothing is lost: agentkit resume {started.id}")

@@ -261,6 +261,8 @@ class Agent(Displayed):
         sessions.follow(run, is_new=is_new, is_fork=parent is not None)
         if on_step := self.options.get("on_step"):
             log.on_step(run, on_step)
+        if log.is_on():
+            log.attach(run)
         if journal is not None:
             weakref.finalize(run, run.control.lease.drop).atexit = False
             _LIVE[run.id] = run

@@ -36,7 +36,7 @@ from agentkit.gates.guards import Guards
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
-from agentkit.journal.entries import Entry, Row, RunInfo
+from agentkit.journal.entries import Entry, Note, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes
 from agentkit.runtime.control import GRACE, Control, check_timeout
@@ -260,21 +260,29 @@ class Run(Displayed):
         return self.performer.sent(recorded.performed or recorded.step, recorded.dialect, recorded.model)
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Return the recorded events with a cursor above `after`, in order, and `resume_done` at the end."""
+        """Return the recorded events with a cursor above `after`, in order, and `resume_done` at the end.
+
+        Those of a fork begin with the events of its past, which belong to the run in which they happened.
+        """
         if isinstance(after, bool) or not isinstance(after, int):
             raise UsageError(f"a cursor must be an integer, such as that of an event, not {after!r:.200}")
         return self._events(after)
 
     def _events(self, after: int) -> Iterator[Event]:
-        progress, begun = Progress(), set()
-        for row in self.rows():
+        progress, begun, past = Progress(), set(), set()
+        rows = self.rows()
+        for row in rows:
+            if isinstance(row, Note) and row.run == self.id and row.kind == "head" and row.data["why"] == "fork":
+                past.update(row.data["then"])
+                break
+        for row in rows:
             progressed = list(progress.take(row))
             if not isinstance(row, Entry) and row.kind == "call":
                 begun.add((row.data["path"], row.data["index"]))
             is_begun = isinstance(row, Entry) and (row.path, row.index) in begun
-            if row.id > after and row.run == self.id:
+            if row.id > after and (row.run == self.id or (isinstance(row, Entry) and row.id in past)):
                 yield from progressed
-                yield from events_of(row, is_begun)
+                yield from events_of(row, is_begun and row.id not in past)
         yield Event("resume_done", self.id)
 
     def rows(self) -> list[Row]:

@@ -284,9 +284,11 @@ class Control:
     def _work(self, driver: Driver) -> None:
         """Drive until there is a reason to rest, or until another driver has taken over."""
         DRIVING.set(self)
-        driver.thread = threading.get_ident()
+        is_first, driver.thread = not driver.thread, threading.get_ident()
         with _Held(self):
             try:
+                if is_first:
+                    self.scheduler.listeners.tell("playing")
                 self._drive(driver)
             except KeyboardInterrupt:
                 self.trace.torn = True

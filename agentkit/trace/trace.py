@@ -204,9 +204,7 @@ class Trace(Position):
         step: Any = pending.step
         slot, path, index = place = self.place(pending)
         data = {"parent": slot, "path": path, "index": index, "name": step.call.name, "id": step.call.id}
-        data["effect"] = effect
-        if effect != "pure":
-            data["arguments"] = mask_json(step.call.arguments)
+        data["effect"], data["arguments"] = effect, mask_json(step.call.arguments)
         if step.tags or step.role != "action":
             data.update(role=step.role, tags=dict(step.tags))
         note = self.begun[place] = self.note("call", data, at=at, sync=effect != "pure")
