@@ -182,7 +182,7 @@ def test_the_events_of_a_fork_begin_with_its_past() -> None:
 
 
 def test_playing_comes_first_and_nothing_after_the_end() -> None:
-    run, events = heard([calls((1, 2)), "three"], lambda run: run.play().wait(30))
+    _, events = heard([calls((1, 2)), "three"], lambda run: run.play().wait(30))
     assert kinds(events)[:2] == ["started", "playing"] and kinds(events)[-1] == "completed"
     _, events = heard([calls((1, 2)), "three"], lambda run: (run.break_at(tool="add"), run.drive(), run.drive()))
     assert [kind for kind in kinds(events) if kind in ("playing", "paused", "completed")] == [

@@ -50,10 +50,10 @@ class Driver:
     """A driver of a run: a thread that plays it, or a caller that takes one step.
 
     `playing` is a future that is done when the run rests again; None if the driver takes one step. `calling` is the
-    call that its `thread` is making.
+    call that its `thread` is making, and `replaces` tells whether it goes on for a driver that is stuck in a call.
     """
 
-    __slots__ = ("calling", "context", "may_start", "playing", "thread", "until")
+    __slots__ = ("calling", "context", "may_start", "playing", "replaces", "thread", "until")
 
     def __init__(self, until: Until, may_start: MayStart, playing: Future[None] | None = None) -> None:
         self.until = until
@@ -62,6 +62,7 @@ class Driver:
         self.context = contextvars.copy_context()
         self.calling: InFlight | None = None
         self.thread = 0
+        self.replaces = False
 
 
 class Control:
@@ -284,10 +285,10 @@ class Control:
     def _work(self, driver: Driver) -> None:
         """Drive until there is a reason to rest, or until another driver has taken over."""
         DRIVING.set(self)
-        is_first, driver.thread = not driver.thread, threading.get_ident()
+        driver.thread = threading.get_ident()
         with _Held(self):
             try:
-                if is_first:
+                if not driver.replaces:
                     self.scheduler.listeners.tell("playing")
                 self._drive(driver)
             except KeyboardInterrupt:
@@ -424,7 +425,7 @@ class Control:
         """Continue in a new thread, because the old one is in the middle of a call."""
         assert driver.playing is not None
         self._driver = Driver(driver.until, driver.may_start, driver.playing)
-        self._driver.context = driver.context
+        self._driver.context, self._driver.replaces = driver.context, True
         self._start_thread(self._driver)
 
     # -- the inbox -----------------------------------------------------------------------------------------------------
