@@ -31,6 +31,7 @@ from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
 from agentkit.run import answer
+from agentkit.run.messages import opening
 from agentkit.run.run import Missing, Result, Run
 from agentkit.runtime.control import Control, check_timeout
 from agentkit.runtime.performer import Performer, name_of
@@ -76,6 +77,8 @@ class Agent(Displayed):
         tool_specs = self.given_tools = [builtin.box(tool) if isinstance(tool, str) else tool for tool in tool_specs]
         self.tools = arounds.offered_tools(ToolSet.of(tool_specs), options, tool_specs)
         self.dialect = dialects.get(options["dialect"]) if options.get("dialect") else None  # type: ignore[arg-type]
+        for role in options.get("roles") or {}:
+            registry.check_role(role)
         self.roles = {role: resolve.find(other) for role, other in (options.get("roles") or {}).items()}
         self.arounds = arounds.stack(self.tools, options)
         self._performed = arounds.performed_tools(self.tools, options)
@@ -283,7 +286,7 @@ class Agent(Displayed):
 
     def _maker(self, spec: dict[str, Any]) -> Callable[[Chat | None], Any]:
         """Return a function that starts the engine, on the task of a run or on another chat."""
-        task = sessions.opening(spec)
+        task = opening(spec)
         registry.check_recorded(self.engine, spec)
         options = registry.build(self.engine, spec["options"], self.given_loops)
         if "tools" in registry.parameters(self.engine):

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
+from agentkit.core.messages import Message
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act
 from agentkit.core.text import call_text, error_line
 from agentkit.core.usage import Usage
+from agentkit.engines.registry import check_role
 from agentkit.errors import (
     Ended,
     Fenced,
@@ -39,6 +41,7 @@ from agentkit.inert import inert, inert_lines
 from agentkit.journal.entries import Entry, Note, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes
+from agentkit.run.messages import messages_of
 from agentkit.runtime.control import GRACE, Control, check_timeout
 from agentkit.runtime.performer import Performer
 from agentkit.stepper.frames import FrameInfo, next_yield
@@ -149,6 +152,14 @@ class Run(Displayed):
     def entries(self) -> list[Entry]:
         """The entries of the trace: entry 0 is the task, followed by one entry for each performed step."""
         return list(self.control.read(lambda: self.trace.line.entries))
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages of the trace in its order: the task, what models replied, what tools returned, injections.
+
+        What exactly was sent to a model is in `request(entry)`: an engine may show it only some of them.
+        """
+        return list(messages_of(self.entries))
 
     @property
     def pending(self) -> list[Pending]:
@@ -667,9 +678,14 @@ class Run(Displayed):
         """Set a breakpoint: `tool=`, `role=`, `line=`, `error=True`, `repeat=True` or `when=predicate`.
 
         If the same breakpoint exists already, it is enabled. A breakpoint on a line moves to the next line at which the
-        engine can be paused.
+        engine can be paused. Raises `Unknown` for a tool that the run does not have.
         """
         breakpoint = Breakpoint.of(condition)
+        tools = self.performer.tools
+        if breakpoint.tool is not None and not self.read_only and tools.find(breakpoint.tool) is None:
+            raise Unknown("tool", breakpoint.tool, tools.names)  # a mistyped name would never match a call
+        if breakpoint.role is not None:
+            check_role(breakpoint.role)
         if breakpoint.line is not None:
             frames, file = self.where(), breakpoint.file
             files = [frame.file for frame in frames if (frame.file.endswith(file) if file else not frame.around)]
