@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import agentkit
-from agentkit import Act, Agent, All, Answer, Call, Chat, Loop, Reply, Run, tool
+from agentkit import Act, Agent, All, Answer, Call, Chat, Loop, Reply, Run, Think, tool
 from agentkit.core.steps import Engine, Part
 from agentkit.engines import react as module
 from agentkit.engines.registry import ROLES
@@ -228,14 +228,20 @@ def test_where_shows_function_line_source_and_locals_of_the_engine() -> None:
     assert place.locals["iterations"] == 1 and place.file == module.__file__
 
 
+def own_engine(task: Any) -> Engine:
+    yield Think(Chat.of(task), role="evalute")
+    return Answer("done", Chat.of(task))
+
+
 def test_a_mistyped_tool_is_refused_and_a_mistyped_role_is_told() -> None:
     run = begin("done")
     with pytest.raises(Unknown, match="unknown tool 'lok'; did you mean 'look'"):
         run.break_at(tool="lok")
-    with pytest.warns(RuntimeWarning, match="has the role 'evalute'; did you mean 'evaluate'"):
+    with pytest.warns(RuntimeWarning, match="no thought of react has the role 'evalute'; did you mean 'evaluate'"):
         run.break_at(role="evalute")
     run.break_at(role="my_own_role")
-    with pytest.warns(RuntimeWarning, match="has the role 'evalute'; did you mean 'evaluate'"):
+    Agent("echo", engine=own_engine, roles={"evalute": "echo"}, journal="memory")
+    with pytest.warns(RuntimeWarning, match="no thought of react has the role 'evalute'; did you mean 'evaluate'"):
         Agent("echo", roles={"evalute": "echo", "fast": "echo"}, journal="memory")
 
 

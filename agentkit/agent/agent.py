@@ -78,7 +78,7 @@ class Agent(Displayed):
         self.tools = arounds.offered_tools(ToolSet.of(tool_specs), options, tool_specs)
         self.dialect = dialects.get(options["dialect"]) if options.get("dialect") else None  # type: ignore[arg-type]
         for role in options.get("roles") or {}:
-            registry.check_role(role)
+            registry.check_role(role, self.engine_name)
         self.roles = {role: resolve.find(other) for role, other in (options.get("roles") or {}).items()}
         self.arounds = arounds.stack(self.tools, options)
         self._performed = arounds.performed_tools(self.tools, options)

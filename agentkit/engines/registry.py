@@ -123,10 +123,10 @@ def registered(name: str) -> Engine | None:
     return plugin if callable(plugin) else None
 
 
-def check_role(role: str) -> None:
-    """Warn about a role that looks like a misspelled one. It is not refused, because engines may have their own."""
-    if role not in ROLES and (meant := nearest(role, ROLES)):
-        text = f"no engine of agentkit has the role {role!r}; did you mean {meant!r}?"
+def check_role(role: str, path: str) -> None:
+    """Warn about a role that looks misspelled, for the import path of an engine: those of others may have any role."""
+    if path in BUILT_IN and role not in ROLES and (meant := nearest(role, ROLES)):
+        text = f"no thought of {path.rpartition(':')[2]} has the role {role!r}; did you mean {meant!r}?"
         warnings.warn(for_terminal(text), RuntimeWarning, stacklevel=3)
 
 

@@ -685,7 +685,7 @@ class Run(Displayed):
         if breakpoint.tool is not None and not self.read_only and tools.find(breakpoint.tool) is None:
             raise Unknown("tool", breakpoint.tool, tools.names)  # a mistyped name would never match a call
         if breakpoint.role is not None:
-            check_role(breakpoint.role)
+            check_role(breakpoint.role, self.task["engine"])
         if breakpoint.line is not None:
             frames, file = self.where(), breakpoint.file
             files = [frame.file for frame in frames if (frame.file.endswith(file) if file else not frame.around)]
