@@ -464,6 +464,9 @@ class Agent(Displayed):
             raise UsageError("an agent with journal=None cannot load a run; create the agent with a journal")
         return self.resume(export.adopt(export.data_of(recording), journal))
 
+    def __next__(self) -> Any:
+        raise UsageError("an agent has no steps; its runs have: run = agent.start(task, paused=True), then next(run)")
+
     @inert
     def __repr__(self) -> str:
         tools = ", ".join(tool.name for tool in self.tools.tools)

@@ -180,4 +180,9 @@ def _thought(entry: Entry, step: Any) -> str:
 
 
 def _line(text: Any) -> str:
-    return one_line(text, hide=mask)
+    return one_line(text, hide=_masked)
+
+
+def _masked(text: str) -> str:
+    """Return a text without secrets, in which the end of a line is visible."""
+    return " ⏎ ".join(line for line in mask(text).split("\n") if line.strip())

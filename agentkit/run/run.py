@@ -1068,6 +1068,13 @@ class Result(Displayed):
 
         return result_text(self)
 
+    def __await__(self) -> Generator[Any, None, Result]:
+        """Return the result itself: it is complete. To wait for a run without blocking the event loop, await the run:
+        `await agent.start(task)`.
+        """
+        yield from ()
+        return self
+
     def _repr_html_(self) -> str:
         from agentkit.export import html
 

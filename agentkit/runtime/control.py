@@ -138,7 +138,8 @@ class Control:
     def step(self) -> Entry | None:
         """Perform one step in the caller's thread, without time limits: a debugger may stay in the tool for an hour.
 
-        Returns its entry; None if no step may start, or if the step failed, was stopped, or could not be saved.
+        Returns its entry; None if no step may start, or if the step failed, was stopped, or could not be saved. If a
+        tool raises and a person is typing, `%debug` and `pdb.pm()` open the frame that raised.
         """
         driver = Driver(str, list)
         with interrupts.deferred():
@@ -174,6 +175,10 @@ class Control:
         self._release()
         try:
             outcome = scheduler.performer.perform(flight, scheduler.listeners)
+            if flight.raised is not None and hasattr(sys, "ps1"):  # a person types in Python or IPython
+                error = flight.raised
+                last = {"exc": error, "type": type(error), "value": error, "traceback": error.__traceback__}
+                vars(sys).update({f"last_{name}": value for name, value in last.items()})
         except BaseException:
             self._take()
             if not flight.given_up:
