@@ -134,10 +134,14 @@ def test_every_declared_kind_of_event_occurs() -> None:
 @pytest.mark.parametrize("journal", ["memory", "sqlite"])
 @pytest.mark.parametrize("effect", ["pure", "irreversible"])
 def test_a_call_and_its_result_have_the_arguments_with_which_the_tool_ran(effect: Any, journal: str) -> None:
-    ran: list[str] = []
-    pay = tool(name="pay", effect=effect)(lambda amount: ran.append(amount))
+    ran: list[int] = []
+
+    @tool(effect=effect)
+    def pay(amount: int, password: str = "") -> None:
+        ran.append(amount)
+
     events: list[Event] = []
-    reply = Reply("", (Call("pay", {"amount": 90, "password": "hunter2222"}, "c"),))
+    reply = Reply("", (Call("pay", {"amount": 90}, "c"),))
     model = Scripted([reply, "paid"], abilities=Abilities(tools=True))
     run = Agent(model, [pay], journal=journal, approve=True, on_event=events.append).start("q", paused=True)
     run.drive()

@@ -21,8 +21,9 @@ class Scripted:
     """A model that follows a script, for tests, lessons and documentation.
 
     `raw_requests` are the requests that were made, `requests` the same as they would be sent. Without `abilities`, it
-    has native tool calls if a reply in the list has calls. `usage` is reported for replies without one. With `chunks`, replies are streamed in pieces of that many characters. Several threads may call
-    it; the script is followed in the order of the calls. Raises `NotRecorded` at the end of the script.
+    has native tool calls if a reply in the list has calls. `usage` is reported for replies without one. With `chunks`,
+    replies are streamed in pieces of that many characters. Several threads may call it; the script is followed in the
+    order of the calls. Raises `NotRecorded` at the end of the script.
     """
 
     def __init__(

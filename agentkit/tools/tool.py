@@ -140,6 +140,21 @@ class Tool(Displayed):
         return True
 
     @property
+    def is_unbound(self) -> bool:
+        """Whether the tool is a method of a class whose object is missing."""
+        signature = self._signature
+        return signature is not None and signature.is_method and "self" not in signature.hints
+
+    @property
+    def untyped(self) -> tuple[str, ...]:
+        """The names of the required parameters without a type, which take anything."""
+        if self._signature is None:
+            return ()
+        known = {*self._signature.hints, *self._signature.unresolved}
+        required = [p.name for p in self._signature.parameters if p.default is p.empty]
+        return tuple(name for name in required if name not in known)
+
+    @property
     def interface(self) -> Interface:
         """The schemas and the validator of the arguments, made when they are first needed."""
         if self._interface is None:

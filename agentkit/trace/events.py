@@ -13,6 +13,7 @@ from typing import Any
 from agentkit.core.messages import Message, Reply, call_to_json
 from agentkit.core.secrets import mask_json
 from agentkit.journal.entries import Entry, Note, Row
+from agentkit.tools.serialize import to_json
 
 KINDS = {
     "started": "task, engine, model",
@@ -157,7 +158,8 @@ def _concluding(entry: Entry) -> tuple[str, dict[str, Any]]:
 def place(located: Any) -> dict[str, Any]:
     """Return the position of an entry or a pending step, and its role and tags."""
     step = located.step
-    labels = {"role": step.role, "tags": dict(step.tags)} if step else {"role": "", "tags": {}}
+    tags = to_json(step.tags) if step and step.tags else {}  # an engine may put any value there
+    labels = {"role": step.role if step else "", "tags": tags}
     return {"path": located.path, "index": located.index, **labels}
 
 
