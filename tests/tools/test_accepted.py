@@ -104,3 +104,16 @@ def test_tags_of_any_type_are_json_in_events() -> None:
         data = [json.loads(json.dumps(event.to_dict(), allow_nan=False)) for event in events]
         tags = next(event["tags"] for event in data if event["kind"] == "thought")
         assert tags == {"seen": [1], "on": "2026-01-02"}
+
+
+def test_a_parameter_that_is_no_json_is_refused_before_the_run_and_the_error_says_how_to_do_it() -> None:
+    class Frame: ...
+
+    def count(frame: Frame) -> int:
+        return 0
+
+    with pytest.raises(
+        UsageError, match=r"a model cannot write as JSON .*Frame.* use a variable of the code around it"
+    ) as e:
+        Agent("echo", [count], journal=None).start("q", paused=True)
+    assert "arbitrary_types" not in str(e.value)
