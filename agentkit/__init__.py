@@ -12,6 +12,7 @@ from agentkit.agent.recordings import load, look
 from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Loop, Think
 from agentkit.core.usage import Usage
+from agentkit.engines.recommend import recommend
 from agentkit.engines.structured import structured
 from agentkit.gates.limits import Budget
 from agentkit.gates.state import Status
@@ -44,6 +45,7 @@ __all__ = [
     "compare",
     "load",
     "look",
+    "recommend",
     "runs",
     "structured",
     "tool",

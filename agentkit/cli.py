@@ -1,4 +1,4 @@
-"""The command line: `agentkit run`, `runs`, `models`, `replay`, `export`, `resume`, `fork`, `delete`, `backup`, …"""
+"""The command line: `agentkit run`, `runs`, `models`, `engines`, `tools`, `replay`, `export`, `resume`, `fork`, …"""
 
 from __future__ import annotations
 
@@ -9,25 +9,31 @@ import shutil
 import sqlite3
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
 
+from agentkit import export as exports
 from agentkit import journal as journals
 from agentkit.agent.agent import Agent, runs
-from agentkit.agent.log import attach
+from agentkit.config import plugins
 from agentkit.core.log import logger
 from agentkit.core.steps import Loop
 from agentkit.core.text import error_line
-from agentkit.errors import AgentkitError, UsageError
+from agentkit.engines import recommend, registry
+from agentkit.errors import AgentkitError, Unknown, UsageError
+from agentkit.export import files
 from agentkit.export.tables import Table, to_text
 from agentkit.inert import for_terminal
 from agentkit.journal import open_journal
 from agentkit.models import resolve
-from agentkit.run.run import Run, choices
+from agentkit.run.run import Result, Run, choices
 from agentkit.tools import builtin
+from agentkit.tools.builtin import NO_TOOLS
+from agentkit.tools.toolset import ToolSet
 
 
 class Commands(TyperGroup):
@@ -47,27 +53,69 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
-    add_completion=False,
     no_args_is_help=True,
     help="Step, watch and replay agent loops.",
+    epilog=(
+        "The exit code is 0 if the command did what it should; 1 if it failed, if something is damaged, or if a run "
+        "waits for a person; 2 if the command was not understood; 130 after Ctrl-C."
+    ),
     context_settings={"color": True, "max_content_width": 120},  # color: typer removes no escapes, they are shown
     rich_markup_mode=None,  # rich would take texts of models for markup
     pretty_exceptions_enable=False,
 )
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="the id of the run, or the beginning of it")]
-Model = Annotated[str | None, typer.Option("--model", "-m", help="another model, as `models` lists them")]
-OtherTools = Annotated[str | None, typer.Option("--tools", "-t", help="other toolboxes, separated by commas")]
+
+def _models(incomplete: str) -> list[str]:
+    return [name for name in (*resolve.KNOWN, *plugins("models"), *resolve.PREFIXES) if name.startswith(incomplete)]
+
+
+def _engines(incomplete: str) -> list[str]:
+    return [name for name in (*registry.ENGINES, *plugins("engines")) if name.startswith(incomplete)]
+
+
+def _toolboxes(incomplete: str) -> list[str]:
+    before, comma, last = incomplete.rpartition(",")
+    names = [*builtin.BOXES, *plugins("toolboxes"), *([] if comma else [NO_TOOLS])]
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+
+def _runs(incomplete: str) -> list[str]:
+    return [info.run for info in runs() if info.run.startswith(incomplete)]
+
+
+ID_HELP = "the id of the run, or the beginning of it"
+Id = Annotated[str, typer.Argument(metavar="ID", help=ID_HELP, autocompletion=_runs)]
+Model = Annotated[
+    str | None, typer.Option("--model", "-m", help="another model, as `models` lists them", autocompletion=_models)
+]
+OtherTools = Annotated[
+    str | None,
+    typer.Option("--tools", "-t", help="other toolboxes, separated by commas", autocompletion=_toolboxes),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON, for other programs")]
 
 
 @app.command()
 def run(
-    task: Annotated[str, typer.Argument(help="the task for the agent")],
-    model: Annotated[str | None, typer.Option("--model", "-m", help="a model, as `models` lists them")] = None,
-    engine: Annotated[str, typer.Option("--engine", "-e", help="an engine, or module:function")] = "react",
-    tools: Annotated[str, typer.Option("--tools", "-t", help="toolboxes, separated by commas")] = ",".join(
-        builtin.BOXES
-    ),
+    task: Annotated[str, typer.Argument(help="the task for the agent; - reads it from the standard input")],
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="a model, as `models` lists them", autocompletion=_models)
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine", "-e", help="an engine, as `engines` lists them, or module:function", autocompletion=_engines
+        ),
+    ] = "react",
+    tools: Annotated[
+        str,
+        typer.Option(
+            "--tools",
+            "-t",
+            help="toolboxes, as `tools` lists them, separated by commas; or none",
+            autocompletion=_toolboxes,
+        ),
+    ] = ",".join(builtin.BOXES),
     max_steps: Annotated[int | None, typer.Option("--max-steps", "-n", help="the maximum number of iterations")] = None,
     dialect: Annotated[str | None, typer.Option(help="how the model calls tools: text, json or native")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print each step")] = False,
@@ -77,10 +125,8 @@ def run(
         _log_to_stderr()
     loop = Loop(engine) if max_steps is None else Loop(engine, max_iterations=max_steps)
     agent = _agent(model, tools, engine=loop, dialect=dialect)
-    started = agent.start(task, paused=True)
-    if verbose:
-        attach(started)
-    result = started.drive()
+    started = agent.start(_task_from_stdin() if task == "-" else task, paused=True)
+    result = _drive(started)
     if result.error:
         raise _fail(error_line(result.error), f"nothing is lost: agentkit resume {started.id}")
     typer.echo(result.answer)
@@ -88,24 +134,85 @@ def run(
         raise _fail(started.waiting[0][1].why, f"agentkit resume {started.id}")
 
 
+def _task_from_stdin() -> str:
+    try:
+        return typer.get_binary_stream("stdin").read().decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the task from the standard input must be UTF-8 text: {error}") from None
+
+
+def _drive(run: Run) -> Result:
+    """Drive a run. After Ctrl-C, say how to go on; the exit code is then 130, as a shell expects."""
+    try:
+        return run.drive()
+    except KeyboardInterrupt:
+        raise _fail(f"interrupted; nothing is lost: agentkit resume {run.id}", code=130) from None
+
+
 @app.command("runs")
-def list_runs() -> None:
+def list_runs(as_json: AsJson = False) -> None:
     """List the recorded runs, newest first."""
-    rows = [
-        [info.run, info.status, str(info.rows), info.engine.rpartition(":")[2], info.model, info.task[:60]]
-        for info in runs()
-    ]
-    _print_table(Table(["run", "status", "rows", "engine", "model", "task"], rows))
+    records = [asdict(info) for info in runs()]
+    columns = ["run", "status", "rows", "engine", "model", "task"]
+    _print_list(
+        records if as_json else [{**each, "engine": _short(each["engine"])} for each in records], columns, as_json
+    )
+
+
+def _short(engine: str) -> str:
+    return engine.rpartition(":")[2]
 
 
 @app.command()
-def models() -> None:
+def models(as_json: AsJson = False) -> None:
     """List the available models, and say which one is used by default and why."""
     default, available = resolve.choose(), resolve.list_all()
     if default.name not in available:
         available = {default.name: default.why, **available}
-    rows = [["*" if name == default.name else "", name, about] for name, about in available.items()]
-    _print_table(Table(["", "model", "description"], rows, f"* {default.name} is used without -m: {default.why}"))
+    records = [
+        {"": "*" if name == default.name else "", "model": name, "description": about, "default": name == default.name}
+        for name, about in available.items()
+    ]
+    note = f"* {default.name} is used without -m: {default.why}"
+    _print_list(records, ["", "model", "description"], as_json, note)
+
+
+@app.command()
+def engines(as_json: AsJson = False) -> None:
+    """List the engines, and the tasks that they fit."""
+    fits = {choice.engine: choice for choice in recommend.TABLE}
+    records = []
+    for name in (*registry.ENGINES, *plugins("engines")):
+        choice, about = fits.get(name), _first_line(registry.load_engine(name).__doc__)
+        task, why, cost = (choice.task, choice.why, choice.cost) if choice else ("", about, "")
+        records.append({"engine": name, "task": task, "why": why, "cost": cost, "description": about})
+    note = "-e also takes module:function, a generator function of your own"
+    _print_list(records, ["engine", "task", "why", "cost"], as_json, note)
+
+
+def _first_line(docstring: str | None) -> str:
+    return (docstring or "").strip().partition("\n")[0]
+
+
+@app.command()
+def tools(as_json: AsJson = False) -> None:
+    """List the toolboxes that -t can name, and their tools."""
+    from agentkit.tools.json_schema import describe_parameters
+
+    records = [
+        {
+            "toolbox": name,
+            "tool": tool.name,
+            "arguments": describe_parameters(tool.parameters),
+            "effect": tool.effect,
+            "description": _first_line(tool.description),
+            "schema": tool.parameters,
+        }
+        for name in (*builtin.BOXES, *plugins("toolboxes"))
+        for tool in ToolSet.of([builtin.box(name)])
+    ]
+    note = f"a run is offered {', '.join(builtin.BOXES)} without -t, and no tools with -t {NO_TOOLS}"
+    _print_list(records, ["toolbox", "tool", "effect", "description", "arguments"], as_json, note)
 
 
 @app.command()
@@ -115,10 +222,43 @@ def replay(id: Id) -> None:
 
 
 @app.command()
-def export(id: Id) -> None:
-    """Print everything that was recorded of a run as JSON, one event per line. Nothing is written."""
-    for event in _look(id).events():
-        typer.echo(json.dumps(event.to_dict(), default=str))
+def export(
+    id: Id,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", help=f"{', '.join(files.FORMATS)}, or events: one per line, as JSON"),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="a new file; its ending sets the format")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="overwrite the file")] = False,
+) -> None:
+    """Print a run in a format, by default its events, or write it to a file. The run itself is only read."""
+    known = (*files.FORMATS, EVENTS)
+    if to is not None and to not in known:
+        raise Unknown("format", to, known)
+    if output is None:
+        _print_export(_look(id), to or EVENTS)
+        return
+    if to == EVENTS:
+        raise UsageError(f"events are only printed; to write them to a file, use: agentkit export {id} > FILE")
+    if output.is_file() and not force:
+        raise UsageError(f"{str(output)!r} already exists; --force overwrites it")
+    write = getattr(exports, f"to_{to or files.format_of(output)}")
+    write(_look(id), output, overwrite=force)
+
+
+EVENTS = "events"
+
+
+def _print_export(run: Run, format: str) -> None:
+    """Print a run. JSON is in ASCII, so that nothing in it is replaced by an escape that is not JSON."""
+    if format == EVENTS:
+        for event in run.events():
+            typer.echo(json.dumps(event.to_dict(), default=str))
+        return
+    exported = getattr(exports, f"to_{format}")(run)
+    typer.echo(exported.rstrip("\n") if isinstance(exported, str) else json.dumps(exported, indent=1))
 
 
 @app.command()
@@ -146,12 +286,12 @@ def resume(
     resumed = _opener(model, tools).resume(_full_id(id), waive=waive or ())
     if resumed.read_only:
         raise _fail(*_without(resumed))
-    result = resumed.drive()
+    result = _drive(resumed)
     given = {"reuse": reuse or None, "approve": approve or None, "reject": reject, "respond": respond}
     decision = next(((name, text) for name, text in given.items() if text is not None), None)
     while resumed.waiting and (decision or _is_terminal()):
         _decide(resumed, *(decision or _ask(resumed)))
-        decision, result = None, resumed.drive()
+        decision, result = None, _drive(resumed)
     if result.error:
         raise _fail(error_line(result.error), f"nothing is lost: agentkit resume {resumed.id}")
     if resumed.waiting:
@@ -187,7 +327,9 @@ def fork(
     id: Id,
     at: Annotated[int | None, typer.Option("--at", help="the entry after which the new run continues")] = None,
     model: Model = None,
-    engine: Annotated[str | None, typer.Option("--engine", "-e", help="another engine")] = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", "-e", help="another engine", autocompletion=_engines)
+    ] = None,
     tools: OtherTools = None,
 ) -> None:
     """Make a new run with the past of another one, which another process may be driving; print its id."""
@@ -244,10 +386,18 @@ def _log_to_stderr() -> None:
     logger.setLevel(logging.DEBUG)
 
 
-def _print_table(table: Table) -> None:
-    """Print a table, whose lines are cut at the width of the terminal if there is one."""
-    line_width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    typer.echo(to_text(table, cell_width=200, line_width=line_width))
+def _print_list(records: list[dict[str, Any]], columns: list[str], as_json: bool, note: str = "") -> None:
+    """Print records as a table of some columns, or as JSON with all that has a name.
+
+    The lines of a table are cut at the width of the terminal; in a pipe, nothing is cut.
+    """
+    if as_json:
+        named = [{name: value for name, value in record.items() if name} for record in records]
+        typer.echo(json.dumps(named, indent=1))
+        return
+    table = Table(columns, [[str(record[name]) for name in columns] for record in records], note)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    typer.echo(to_text(table, cell_width=width or sys.maxsize, line_width=width))
 
 
 def _agent(model: str | None, tools: str, **options: Any) -> Agent:
@@ -285,11 +435,11 @@ def _matching(prefix: str, ids: list[str]) -> str:
     return matches[0]
 
 
-def _fail(*lines: str) -> typer.Exit:
-    """Print an error and what to do, and return the exit with code 1."""
+def _fail(*lines: str, code: int = 1) -> typer.Exit:
+    """Print an error and what to do, and return the exit."""
     for line in lines:
         typer.echo(for_terminal(line), err=True)
-    return typer.Exit(1)
+    return typer.Exit(code)
 
 
 @app.command("backup")
@@ -314,14 +464,18 @@ def back_up(
 def verify_journal(
     id: Annotated[str, typer.Argument(metavar="[ID]", help="the id of one run, or the beginning of it")] = "",
     file: Annotated[str, typer.Option("--file", metavar="FILE", help="a journal, instead of your own")] = "sqlite",
+    as_json: AsJson = False,
 ) -> None:
     """Check that the recorded runs are as they were written; the exit code is 1 if anything is damaged or missing."""
-    unsound = 0
+    verdicts = []
     known = [info.run for info in runs(open_journal(file, read_only=True))]
     for verdict in journals.verify(_matching(id, known) if id else "", file):
-        unsound += not verdict.is_sound
-        typer.echo("  ".join(filter(None, (verdict.run or "the file", verdict.state, verdict.text))))
-    if unsound:
+        verdicts.append({**asdict(verdict), "is_sound": verdict.is_sound})
+        if not as_json:
+            typer.echo("  ".join(filter(None, (verdict.run or "the file", verdict.state, verdict.text))))
+    if as_json:
+        typer.echo(json.dumps(verdicts, indent=1))
+    if not all(verdict["is_sound"] for verdict in verdicts):
         raise typer.Exit(1)
 
 
@@ -368,7 +522,7 @@ class InertStream(io.TextIOBase):
 def main() -> None:
     """Run the command line; everything that it prints is inert, also tracebacks, warnings and what tools print."""
     sys.stdout, sys.stderr = InertStream(sys.stdout), InertStream(sys.stderr)
-    app()
+    app(prog_name="agentkit")
 
 
 if __name__ == "__main__":

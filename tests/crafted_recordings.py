@@ -80,7 +80,7 @@ def recorded(engine: str) -> dict[str, Any]:
     model = Scripted([*SCRIPTS[engine], *["FINAL ANSWER: rain"] * 40], abilities=Abilities(tools=True))
     guards: Any = {"budget": {"max_tokens": 10**6}, "repeat": {"look": "ask"}}
     run = Agent(model, tools(), engine=Loop(engine, **nested), journal="memory", **guards).start("rain?", paused=True)
-    run.break_at(tool="none")
+    run.break_at(role="none")
     run.inject("be brief")
     run.drive()
     run.edit(1, text="edited", reason="why not")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentkit import Act, Agent, All, Answer, Call, Chat, Loop, Reply, Run, tool
+import agentkit
+from agentkit import Act, Agent, All, Answer, Call, Chat, Loop, Reply, Run, Think, tool
 from agentkit.core.steps import Engine, Part
 from agentkit.engines import react as module
-from agentkit.errors import UsageError
+from agentkit.engines.registry import ROLES
+from agentkit.errors import Unknown, UsageError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -222,3 +226,28 @@ def test_where_shows_function_line_source_and_locals_of_the_engine() -> None:
         line_of("yield Act"),
     )
     assert place.locals["iterations"] == 1 and place.file == module.__file__
+
+
+def own_engine(task: Any) -> Engine:
+    yield Think(Chat.of(task), role="evalute")
+    return Answer("done", Chat.of(task))
+
+
+def test_a_mistyped_tool_is_refused_and_a_mistyped_role_is_told() -> None:
+    run = begin("done")
+    with pytest.raises(Unknown, match="unknown tool 'lok'; did you mean 'look'"):
+        run.break_at(tool="lok")
+    with pytest.warns(RuntimeWarning, match="no thought of react has the role 'evalute'; did you mean 'evaluate'"):
+        run.break_at(role="evalute")
+    run.break_at(role="my_own_role")
+    Agent("echo", engine=own_engine, roles={"evalute": "echo"}, journal="memory")
+    with pytest.warns(RuntimeWarning, match="no thought of react has the role 'evalute'; did you mean 'evaluate'"):
+        Agent("echo", roles={"evalute": "echo", "fast": "echo"}, journal="memory")
+
+
+def test_the_declared_roles_are_those_of_the_engines_and_arounds() -> None:
+    package = Path(agentkit.__file__).parent
+    used = set()
+    for path in [*package.glob("engines/*.py"), *package.glob("around/*.py"), package / "agent" / "sessions.py"]:
+        used |= set(re.findall(r'\brole="(\w+)"', path.read_text()))
+    assert used <= set(ROLES) and {"plan", "evaluate", "thought", "compact"} <= set(ROLES)

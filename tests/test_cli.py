@@ -6,9 +6,13 @@ import contextlib
 import json
 import os
 import pty
+import signal
+import socket
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -19,9 +23,9 @@ from agentkit.cli import Commands, app
 from agentkit.errors import UsageError
 
 
-def agentkit(*arguments: str) -> tuple[int, str, str]:
+def agentkit(*arguments: str, stdin: str | bytes | None = None) -> tuple[int, str, str]:
     """Return the exit code, the standard output and the standard error of a command."""
-    finished = CliRunner().invoke(app, list(arguments))
+    finished = CliRunner().invoke(app, list(arguments), input=stdin)
     return finished.exit_code, finished.stdout, finished.stderr
 
 
@@ -185,3 +189,156 @@ def test_resume_waives_a_function_that_guarded_the_run() -> None:
     assert code == 1 and "approve=" in error
     code, shown, _ = agentkit("resume", run.id, "--waive", "approve")
     assert code == 0 and "5" in shown
+
+
+def recorded(task: str = "What is 2 + 3?") -> str:
+    """Return the id of a run that is recorded, and done."""
+    agentkit("run", task, "-m", "offline")
+    id: str = json.loads(agentkit("runs", "--json")[1])[0]["run"]
+    return id
+
+
+def test_after_ctrl_c_run_says_how_to_go_on() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        model = f"http://127.0.0.1:{silent.getsockname()[1]}/v1#m"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agentkit", "run", "hello", "-m", model], stdout=-1, stderr=-1, text=True
+        )
+        silent.settimeout(60)
+        asked, _ = silent.accept()  # the model is asked, and does not answer
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+        asked.close()
+    id = json.loads(agentkit("runs", "--json")[1])[0]["run"]
+    assert (process.returncode, stdout) == (130, "")
+    assert stderr.splitlines() == [f"interrupted; nothing is lost: agentkit resume {id}"]
+    assert agentkit("resume", id, "-m", "echo") == (0, "hello\n", "")
+
+
+def test_the_task_can_come_from_the_standard_input() -> None:
+    assert agentkit("run", "-", "-m", "echo", stdin="one\ntwo ☃") == (0, "one\ntwo ☃\n", "")
+    code, stdout, stderr = agentkit("run", "-", "-m", "echo", stdin=b"\xff")
+    assert (code, stdout) == (1, "") and stderr.startswith("the task from the standard input must be UTF-8 text")
+
+
+@pytest.mark.parametrize("arguments", [("run", ""), ("run", " \n\t "), ("run", "-")])
+def test_an_empty_task_is_refused(arguments: tuple[str, ...]) -> None:
+    before = agentkit("runs")
+    assert agentkit(*arguments, "-m", "echo", stdin="") == (1, "", "the task is empty; say what the agent should do\n")
+    assert agentkit("runs") == before
+
+
+def test_a_run_without_tools_is_offered_none() -> None:
+    command = [sys.executable, "-m", "agentkit", "run", "hello", "-m", "echo", "-v", "-t", "none"]
+    assert subprocess.run(command, stderr=-1, text=True).stderr.startswith("DEBUG: ReAct: tools count = 0\n")
+
+
+def test_engines_and_tools_are_listed() -> None:
+    engines = agentkit("engines")[1].splitlines()
+    assert engines[0].split() == ["engine", "task", "why", "cost"]
+    assert {line.split()[0] for line in engines[1:-1]} >= {"react", "reflexion", "rewoo", "auto", "dag"}
+    tools = [line.split()[:2] for line in agentkit("tools")[1].splitlines()[1:-1]]
+    assert ["math", "calculate"] in tools and ["clock", "now"] in tools
+
+
+@pytest.mark.parametrize("command", ["runs", "models", "engines", "tools", "verify"])
+def test_lists_are_also_json_in_ascii(command: str) -> None:
+    id = recorded("What is 2 + 3? ☃\x1b")
+    code, stdout, _ = agentkit(command, "--json")
+    records = json.loads(stdout)
+    assert code == 0 and stdout.isascii() and all(isinstance(record, dict) and "" not in record for record in records)
+    if command == "runs":
+        assert records[0]["run"] == id and records[0]["task"] == "What is 2 + 3? ☃\x1b" and records[0]["rows"] > 3
+
+
+def test_a_table_in_a_pipe_is_neither_wrapped_nor_cut_and_in_a_terminal_a_line_is_a_row() -> None:
+    task = "long " * 100
+    id = recorded(task)
+    command = [sys.executable, "-m", "agentkit", "runs"]
+    piped = subprocess.run(command, stdout=-1, text=True, env={**os.environ, "COLUMNS": "40"}).stdout.splitlines()
+    assert piped[1].startswith(id) and piped[1].endswith(task.strip())
+    outer, inner = pty.openpty()
+    process = subprocess.Popen(command, stdout=inner, env={**os.environ, "COLUMNS": "60"})
+    os.close(inner)
+    shown = b""
+    with contextlib.suppress(OSError):  # how the end of a terminal is told
+        while piece := os.read(outer, 10_000):
+            shown += piece
+    os.close(outer)
+    assert process.wait(30) == 0
+    lines = shown.decode().splitlines()
+    assert len(lines) == len(piped) and max(map(len, lines)) == 60 and lines[1].startswith(id)
+
+
+def parsed(text: str) -> Any:
+    data = json.loads(text)
+    for cell in data.get("cells", []):
+        cell["source"] = "".join(cell["source"])  # a text, or a list of its lines
+    for output in [output for cell in data.get("cells", []) for output in cell.get("outputs", [])]:
+        output["data"] = {mime: "".join(content) for mime, content in output["data"].items()}
+    return data
+
+
+ENDINGS = {"notebook": ".ipynb", "html": ".html", "markdown": ".md", "json": ".json", "python": ".py"}
+
+
+@pytest.mark.parametrize("format", ENDINGS)
+def test_a_run_is_exported_in_each_format_to_a_file_or_to_the_output(format: str, tmp_path: Path) -> None:
+    id = recorded("What is 2 + 3? ☃")
+    path = tmp_path / f"trace{ENDINGS[format]}"
+    assert agentkit("export", id, "-o", str(path)) == (0, "", "")
+    code, stdout, stderr = agentkit("export", id, "--to", format)
+    assert (code, stderr) == (0, "") and "What is 2" in stdout
+    if format in ("notebook", "json"):
+        assert stdout.isascii() and parsed(stdout) == parsed(path.read_text())
+    else:
+        assert stdout == path.read_text()
+
+
+def test_an_export_overwrites_a_file_only_if_forced(tmp_path: Path) -> None:
+    id, path = recorded(), tmp_path / "trace.md"
+    path.write_text("mine")
+    code, _, stderr = agentkit("export", id, "-o", str(path))
+    assert (code, stderr, path.read_text()) == (1, f"'{path}' already exists; --force overwrites it\n", "mine")
+    assert agentkit("export", id, "-o", str(path), "--force")[0] == 0 and path.read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (("--to", "pdf"), "unknown format 'pdf'"),
+        (("-o", "trace.pdf"), "unknown format '.pdf'; the name of the file must end in .ipynb, .html"),
+        (("--to", "html", "-o", "trace.md"), "the name of a html file must end in .html or .htm"),
+        (("--to", "events", "-o", "trace.json"), "> FILE"),
+    ],
+)
+def test_an_export_to_a_wrong_format_is_refused(
+    options: tuple[str, ...], error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = recorded()
+    monkeypatch.chdir(tmp_path)
+    code, stdout, stderr = agentkit("export", id, *options)
+    assert (code, stdout) == (1, "") and error in stderr and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("agentkit eng", {"engines"}),
+        ("agentkit run x -e re", {"react", "reflexion", "rewoo"}),
+        ("agentkit run x -t math,", {"math,math", "math,units", "math,clock", "math,facts"}),
+        ("agentkit run x -m off", {"offline"}),
+    ],
+)
+def test_the_shell_completes_commands_and_names(words: str, completed: set[str]) -> None:
+    environment = {"_AGENTKIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    finished = subprocess.run(
+        [sys.executable, "-m", "agentkit"], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    assert set(finished.stdout.split()) == completed, finished.stderr
+
+
+def test_the_help_documents_the_exit_codes() -> None:
+    shown = " ".join(agentkit("--help")[1].split())
+    assert "The exit code is 0 if" in shown and "130 after Ctrl-C" in shown
+    assert agentkit("nonsense")[0] == agentkit("run")[0] == 2

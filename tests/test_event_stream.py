@@ -6,7 +6,9 @@ import json
 import threading
 from typing import Any
 
-from agentkit import Agent, Answer, Ask, Call, Chat, Reply, Run, Think, tool
+import pytest
+
+from agentkit import Act, Agent, Answer, Ask, Call, Chat, Reply, Run, Think, tool
 from agentkit.errors import ModelError
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -93,7 +95,7 @@ def test_every_declared_kind_of_event_occurs() -> None:
     model = Scripted([calls((1, 2)), ModelError("no"), "three"], abilities=Abilities(tools=True, stream=True), chunks=4)
     run = Agent(model, [add], journal="memory", on_event=heard.append).start("q", paused=True)
     next(run)
-    run.break_at(tool="multiply")
+    run.break_at(role="evaluate")
     run.inject("soon recalled").recall()
     next(run)
     run.edit(2, text="three")
@@ -126,10 +128,73 @@ def test_every_declared_kind_of_event_occurs() -> None:
     assert begun.wait(10)
     waiting.wait(0)
     over.set()
-    assert {*kinds(heard), *kinds(run.events())} >= set(KINDS) - {"playing"}, set(KINDS) - {
-        *kinds(heard),
-        *kinds(run.events()),
-    }
+    assert {*kinds(heard), *kinds(run.events())} == set(KINDS)
+
+
+@pytest.mark.parametrize("journal", ["memory", "sqlite"])
+@pytest.mark.parametrize("effect", ["pure", "irreversible"])
+def test_a_call_and_its_result_have_the_arguments_with_which_the_tool_ran(effect: Any, journal: str) -> None:
+    ran: list[int] = []
+
+    @tool(effect=effect)
+    def pay(amount: int, password: str = "") -> None:
+        ran.append(amount)
+
+    events: list[Event] = []
+    reply = Reply("", (Call("pay", {"amount": 90}, "c"),))
+    model = Scripted([reply, "paid"], abilities=Abilities(tools=True))
+    run = Agent(model, [pay], journal=journal, approve=True, on_event=events.append).start("q", paused=True)
+    run.drive()
+    run.approve(arguments={"amount": 9})
+    run.drive()
+    for heard in (events, list(run.events())):
+        called = {event.kind: event.data["arguments"] for event in heard if event.kind in ("tool_call", "tool_result")}
+        assert called == {"tool_call": {"amount": 9}, "tool_result": {"amount": 9}} and ran == [9]
+
+
+def test_a_call_without_a_thought_has_arguments_too() -> None:
+    def engine(task: Any, tools: Any = ()) -> Any:
+        found = yield Act(Call("add", {"a": 1, "b": 2}, "x"))
+        return Answer(found.text, Chat.of(task))
+
+    events: list[Event] = []
+    steps: list[Any] = []
+    Agent(
+        "echo",
+        [add],
+        engine=engine,
+        journal="memory",
+        on_event=events.append,
+        on_step=lambda *step: steps.append(step[1]),
+    ).run("q")
+    assert next(event for event in events if event.kind == "tool_call").data["arguments"] == {"a": 1, "b": 2}
+    assert steps == [{"tool": "add", "arguments": {"a": 1, "b": 2}}]
+
+
+def test_the_events_of_a_fork_begin_with_its_past() -> None:
+    run, _ = heard([calls((1, 2)), "three", "four"], Run.drive)
+    fork = run.fork(2)
+    fork.drive()
+    once_more = fork.fork(2)
+    for forked in (fork, once_more):
+        events = list(forked.events())
+        order = [kind for kind in kinds(events) if kind != "diverged"]
+        assert order[:5] == ["started", "thought", "tool_call", "tool_result", "moved"]
+        assert [event.run for event in events[:4]] == [run.id] * 4 and events[4].run == forked.id
+        cursor = events[4].cursor
+        assert list(forked.events(after=cursor)) == events[5:]
+
+
+def test_playing_comes_first_and_nothing_after_the_end() -> None:
+    _, events = heard([calls((1, 2)), "three"], lambda run: run.play().wait(30))
+    assert kinds(events)[:2] == ["started", "playing"] and kinds(events)[-1] == "completed"
+    _, events = heard([calls((1, 2)), "three"], lambda run: (run.break_at(tool="add"), run.drive(), run.drive()))
+    assert [kind for kind in kinds(events) if kind in ("playing", "paused", "completed")] == [
+        "playing",
+        "paused",
+        "playing",
+        "completed",
+    ]
 
 
 def test_on_step_is_called_for_each_thought_and_each_tool_result() -> None:

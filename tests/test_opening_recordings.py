@@ -401,7 +401,7 @@ def test_exports_and_cassettes_are_for_their_owner_only_and_keep_a_mode_that_was
     )
     (tmp_path / "a.md").chmod(0o644)
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
-    to_markdown(run, tmp_path / "link.md")
+    to_markdown(run, tmp_path / "link.md", overwrite=True)
     assert stat.S_IMODE((tmp_path / "a.md").stat().st_mode) == 0o644 and (tmp_path / "link.md").is_symlink()
 
 

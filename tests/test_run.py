@@ -487,3 +487,32 @@ def test_every_result_reports_the_line_at_which_the_engine_raised() -> None:
     error_text += "return agentkit.Answer(reply.anser, chat)"
     assert [run.drive().reason, run.drive().reason] == [error_text, error_text]
     assert f"! {error_text}" in repr(run)
+
+
+def test_the_messages_of_a_run_are_the_conversation_in_order() -> None:
+    calls = Reply("I look.", (Call("look", {"city": "Bern"}, "a"), Call("look", {"city": "Rome"}, "b")))
+    model = Scripted([calls, "Both are fine.", "Yes."], abilities=Abilities(tools=True))
+
+    @tool(effect="pure")
+    def look(city: str) -> str:
+        """Look at the weather."""
+        return f"sun in {city}"
+
+    run = Agent(model, [look], journal="memory", instructions="Be brief.").start("Where to?", paused=True)
+    assert [message.role for message in run.messages] == ["system", "user"]
+    next(run)
+    run.inject("Hurry.")
+    run.drive()
+    log = [(message.role, message.text) for message in run.messages]
+    assert log == [
+        ("system", "Be brief."),
+        ("user", "Where to?"),
+        ("assistant", "I look."),
+        ("tool", "sun in Bern"),
+        ("tool", "sun in Rome"),
+        ("user", next(text for role, text in log if "Hurry." in text)),
+        ("assistant", "Both are fine."),
+    ]
+    assert run.error is None
+    run.rewind(1)
+    assert [message.role for message in run.messages] == ["system", "user", "assistant"]

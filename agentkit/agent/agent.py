@@ -31,6 +31,7 @@ from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
 from agentkit.run import answer
+from agentkit.run.messages import opening
 from agentkit.run.run import Missing, Result, Run
 from agentkit.runtime.control import Control, check_timeout
 from agentkit.runtime.performer import Performer, name_of
@@ -76,6 +77,8 @@ class Agent(Displayed):
         tool_specs = self.given_tools = [builtin.box(tool) if isinstance(tool, str) else tool for tool in tool_specs]
         self.tools = arounds.offered_tools(ToolSet.of(tool_specs), options, tool_specs)
         self.dialect = dialects.get(options["dialect"]) if options.get("dialect") else None  # type: ignore[arg-type]
+        for role in options.get("roles") or {}:
+            registry.check_role(role, self.engine_name)
         self.roles = {role: resolve.find(other) for role, other in (options.get("roles") or {}).items()}
         self.arounds = arounds.stack(self.tools, options)
         self._performed = arounds.performed_tools(self.tools, options)
@@ -185,6 +188,8 @@ class Agent(Displayed):
             raise UsageError(
                 f"a task must be a str, a message, a chat, or a list of messages, not {task!r:.200}"
             ) from error
+        if not any(message.text.strip() for message in chat):
+            raise UsageError("the task is empty; say what the agent should do")
         if instructions := self.options.get("instructions"):
             chat = Chat.of([system(instructions), *chat])
         return {
@@ -259,6 +264,8 @@ class Agent(Displayed):
         sessions.follow(run, is_new=is_new, is_fork=parent is not None)
         if on_step := self.options.get("on_step"):
             log.on_step(run, on_step)
+        if log.is_on():
+            log.attach(run)
         if journal is not None:
             weakref.finalize(run, run.control.lease.drop).atexit = False
             _LIVE[run.id] = run
@@ -279,7 +286,7 @@ class Agent(Displayed):
 
     def _maker(self, spec: dict[str, Any]) -> Callable[[Chat | None], Any]:
         """Return a function that starts the engine, on the task of a run or on another chat."""
-        task = sessions.opening(spec)
+        task = opening(spec)
         registry.check_recorded(self.engine, spec)
         options = registry.build(self.engine, spec["options"], self.given_loops)
         if "tools" in registry.parameters(self.engine):
@@ -443,8 +450,10 @@ class Agent(Displayed):
         if run.status in ("done", "readonly") and not trace.unsaved.waiting:
             run.control.lease.drop()
 
-    def load(self, data: dict[str, Any]) -> Run:
-        """Open a run that `run.to_json()` returned, with edits and branches, and with this agent's model and tools.
+    def load(self, recording: Any) -> Run:
+        """Open an exported run with edits and branches, and with this agent's model and tools.
+
+        `recording` is the data of `run.to_json()`, a file with it, or an exported notebook (a path or its data).
 
         Raises `UsageError`, which says what is missing or damaged.
         """
@@ -453,7 +462,10 @@ class Agent(Displayed):
         journal = self.journal
         if journal is None:
             raise UsageError("an agent with journal=None cannot load a run; create the agent with a journal")
-        return self.resume(export.adopt(data, journal))
+        return self.resume(export.adopt(export.data_of(recording), journal))
+
+    def __next__(self) -> Any:
+        raise UsageError("an agent has no steps; its runs have: run = agent.start(task, paused=True), then next(run)")
 
     @inert
     def __repr__(self) -> str:

@@ -1,11 +1,13 @@
 """Report a run line by line to Python's logging (logger `agentkit`), and to a callback.
 
-Thoughts are logged at level DEBUG, actions and results at level INFO.
+Thoughts are logged at level DEBUG, actions and results at level INFO. A run is logged if the logger is enabled for one
+of these levels when the run is started or opened; so a program only needs `logging.basicConfig(level="INFO")`.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -19,14 +21,20 @@ OnStep = Callable[[int, dict[str, Any] | None, str | None, str | None, int], Any
 """`on_step(iteration, action, observation, error, step)`: action is {"tool", "arguments"}, or None for a thought."""
 
 
+def is_on() -> bool:
+    """Return whether runs are logged."""
+    return logger.isEnabledFor(logging.INFO)
+
+
 def attach(run: Run) -> None:
     """Log each step of a run: thoughts, calls, observations, and how the run ended."""
     name = run.agent.engine_name.rpartition(":")[2]
     name = {"react": "ReAct"}.get(name, name)
-    calls: dict[str, dict[str, Any]] = {}
+    calls = 0
     logger.debug("%s: tools count = %d", name, len(run.agent.tools.tools))
 
     def log_event(event: Event) -> None:
+        nonlocal calls
         data, spent = event.data, run.state.spent
         if event.kind == "thought":
             logger.debug(
@@ -35,12 +43,10 @@ def attach(run: Run) -> None:
             logger.debug("%s: tool_calls in response = %d", name, len(data["calls"]))
             if data["calls"]:
                 logger.debug("%s: tool_names = %r", name, [call["name"] for call in data["calls"]])
-            calls.update({call["id"]: call["arguments"] for call in data["calls"]})
         elif event.kind == "tool_call":
-            arguments = ", ".join(
-                f"{key}={json.dumps(value, default=str)}" for key, value in calls.get(data["id"], {}).items()
-            )
-            logger.info("[%d/%s] 🔧 %s(%s)", spent.tool_calls + 1, limit(run), data["name"], one_line(arguments))
+            calls = max(calls, spent.tool_calls) + 1  # parallel calls have begun before they are counted
+            arguments = ", ".join(f"{key}={json.dumps(value, default=str)}" for key, value in data["arguments"].items())
+            logger.info("[%d/%s] 🔧 %s(%s)", calls, limit(run), data["name"], one_line(arguments))
         elif event.kind == "tool_result":
             logger.info("%s %s", "→" if data["ok"] else "❌", one_line(data["text"]))
         elif event.kind == "error":
@@ -54,28 +60,27 @@ def attach(run: Run) -> None:
 
 
 def limit(run: Run) -> str:
-    """Return the run's limit of iterations as text, or "-" if its engine has none."""
+    """Return the run's limit of tool calls, or else of iterations, as text; "-" if it has none."""
     agent = run.agent
-    return str({**registry.defaults(agent.engine), **agent.engine_options}.get("max_iterations", "-"))
+    limits = {**registry.defaults(agent.engine), **agent.engine_options}
+    return str(agent.options.get("max_tool_calls") or limits.get("max_iterations", "-"))
 
 
 def on_step(run: Run, callback: OnStep) -> None:
     """Call a function after each thought and each tool result."""
-    calls: dict[str, Any] = {}
     counts = [0, 0]  # iterations, steps
 
     def on_event(event: Event) -> None:
         data = event.data
         if event.kind == "thought":
             counts[0] += 1
-            calls.update({call["id"]: call["arguments"] for call in data["calls"]})
             if data["calls"]:
                 return
             counts[1] += 1
             callback(counts[0], None, None, None, counts[1])
         elif event.kind == "tool_result":
             counts[1] += 1
-            action = {"tool": data["name"], "arguments": calls.get(data["id"], {})}
+            action = {"tool": data["name"], "arguments": data["arguments"]}
             text = data["text"]
             callback(counts[0], action, text if data["ok"] else None, None if data["ok"] else text, counts[1])
 

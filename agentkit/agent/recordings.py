@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from typing import Any
 
-from agentkit import export
 from agentkit.agent.agent import Agent
-from agentkit.core import outside
-from agentkit.errors import UsageError
 from agentkit.journal.entries import RunInfo
 from agentkit.run.run import Run
 
@@ -22,8 +17,7 @@ def load(recording: Any, agent: Agent | None = None) -> Run:
     `run.read_only` says what is missing. Raises `UsageError`, which says what is missing or damaged, or which cell of a
     notebook was changed.
     """
-    data = _data(recording)
-    return (agent or Agent("offline", journal="memory")).load(data)
+    return (agent or Agent("offline", journal="memory")).load(recording)
 
 
 def look(name: str | Run | RunInfo, *, journal: Any = "sqlite") -> Run:
@@ -32,16 +26,3 @@ def look(name: str | Run | RunInfo, *, journal: Any = "sqlite") -> Run:
     Look again to see what it has done since. Raises `Unknown`. See `Agent.look`.
     """
     return Agent(journal=journal).look(name)
-
-
-def _data(recording: Any) -> Any:
-    if isinstance(recording, str | os.PathLike):
-        path = outside.path_of(recording, "a recording")
-        if path.suffix == ".ipynb":
-            return export.data_of_notebook(path)
-        try:
-            recording = outside.parse_json(outside.read_file(path))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"cannot read {path}: {error}") from None
-    is_notebook = hasattr(recording, "cells") or (isinstance(recording, Mapping) and "cells" in recording)
-    return export.data_of_notebook(recording) if is_notebook else recording

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.agent.options import Options
 from agentkit.around.base import Around, around, aside
-from agentkit.core.messages import Chat, Message, assistant, message_from_json, message_to_json, system
+from agentkit.core.messages import Chat, Message, assistant, message_to_json, system
 from agentkit.core.messages import user as asked
 from agentkit.core.steps import Conclude, Step
 from agentkit.errors import AgentkitError, UsageError
@@ -93,15 +93,6 @@ def _slack(retained: int) -> int:
 def question(spec: Data) -> str:
     """Return the question of a run: the text of the last user message."""
     return str(next((message["text"] for message in reversed(spec["task"]) if message["role"] == "user"), ""))
-
-
-def opening(spec: Data) -> Chat:
-    """Return the chat that a run starts with: the instructions, the history, and then the task."""
-    task = [message_from_json(message) for message in spec["task"]]
-    if not spec.get("history"):
-        return Chat.of(task)
-    first = next((n for n, message in enumerate(task) if message.role != "system"), len(task))
-    return Chat.of([*task[:first], *map(message_from_json, spec["history"]), *task[first:]])
 
 
 def arounds(spec: Data) -> tuple[Around, ...]:

@@ -13,6 +13,7 @@ import inspect
 import json
 import types
 import typing
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +21,8 @@ from typing import Any
 from agentkit.config import load_plugin, plugins
 from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Loop
-from agentkit.errors import OptionError, Unknown, UsageError
+from agentkit.errors import OptionError, Unknown, UsageError, nearest
+from agentkit.inert import for_terminal
 
 _NAMES = (
     *("react", "chain_of_thought", "plan_and_execute", "reflexion", "self_ask", "critic", "tree_of_thoughts", "dag"),
@@ -45,6 +47,13 @@ ALIASES = {
 
 MAX_NESTED = 20
 TOO_DEEP = f"engines can be nested at most {MAX_NESTED} levels deep"
+
+ROLES = (
+    *("analyze", "answer", "choose", "compact", "critique", "draft", "evaluate", "feedback", "follow_up", "nudge"),
+    *("plan", "propose", "reflect", "reformat", "revise", "self_check", "solve", "steps", "structured_thought"),
+    *("synthesize", "thought", "work"),
+)
+"""The roles of the thoughts of this package's engines and arounds; other engines may have others."""
 
 Engine = Callable[..., Any]
 """A generator function that takes a task and options, and returns an engine."""
@@ -112,6 +121,13 @@ def registered(name: str) -> Engine | None:
     own_name = next((known for known in points if name in (known, points[known].value)), None)
     plugin = load_plugin("engines", own_name) if own_name is not None else None
     return plugin if callable(plugin) else None
+
+
+def check_role(role: str, path: str) -> None:
+    """Warn about a role that looks misspelled, for the import path of an engine: those of others may have any role."""
+    if path in BUILT_IN and role not in ROLES and (meant := nearest(role, ROLES)):
+        text = f"no thought of {path.rpartition(':')[2]} has the role {role!r}; did you mean {meant!r}?"
+        warnings.warn(for_terminal(text), RuntimeWarning, stacklevel=3)
 
 
 def load_engine(name: str) -> Engine:

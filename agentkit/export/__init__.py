@@ -1,5 +1,5 @@
-"""The export formats: JSON, a notebook that can be executed, Markdown, HTML, a data frame; the first two can be read
-back.
+"""The export formats: JSON, a notebook that can be executed, Markdown, HTML, a Python script, a data frame; the first
+two can be read back.
 
 Whatever a model or a tool wrote stays text: it is escaped in every format, and executed in none. Each function is
 loaded when it is first used.
@@ -18,10 +18,22 @@ from agentkit.gates.guards import Guards
 from agentkit.journal.entries import Entry
 from agentkit.tools.tool import Tool
 
-__all__ = ["adopt", "data_of_notebook", "rows_of", "to_frame", "to_html", "to_json", "to_markdown", "to_notebook"]
+__all__ = [
+    "adopt",
+    "data_of",
+    "data_of_notebook",
+    "rows_of",
+    "to_frame",
+    "to_html",
+    "to_json",
+    "to_markdown",
+    "to_notebook",
+    "to_python",
+]
 
 _MODULES = {
     "adopt": "json",
+    "data_of": "reading",
     "data_of_notebook": "reading",
     "rows_of": "json",
     "to_frame": "frame",
@@ -29,6 +41,7 @@ _MODULES = {
     "to_json": "json",
     "to_markdown": "markdown",
     "to_notebook": "notebook",
+    "to_python": "python",
 }
 
 

@@ -10,10 +10,9 @@ import json
 import os
 
 from agentkit.core.messages import Message
-from agentkit.core.private_files import write_private
 from agentkit.core.text import counted, one_line
 from agentkit.core.usage import Usage
-from agentkit.export import items, parts, tables, text
+from agentkit.export import files, items, parts, tables, text
 from agentkit.export.escaping import escape_html, safe_text
 from agentkit.export.protocols import ResultLike, RunLike
 from agentkit.export.tables import Table
@@ -138,7 +137,7 @@ def fragment(*pieces: str) -> str:
 # -- a file ------------------------------------------------------------------------------------------------------------
 
 
-def to_html(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
+def to_html(run: RunLike, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
     """Return a run as one HTML file with every step in full; write it to `path` if there is one."""
     entries = run.entries
     title = escape_html(one_line(parts.parts_of(entries[0]).line, 80, safe_text))
@@ -158,7 +157,7 @@ def to_html(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
         f"<h1>Trace of an agent run</h1>\n<p>{escape_html(text.summary(run))}</p>\n{steps}\n{outlook}</body>\n</html>\n"
     )
     if path is not None:
-        write_private(path, document)
+        files.write(path, "html", document, overwrite=overwrite)
     return document
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import uuid
 import zlib
 from typing import Any
@@ -21,6 +22,7 @@ from agentkit.core import outside, secrets
 from agentkit.core.messages import canonical, digest
 from agentkit.core.steps import Answer, Think
 from agentkit.errors import JournalDamaged, UsageError
+from agentkit.export import files
 from agentkit.export.protocols import RunLike
 from agentkit.gates.guards import disallow
 from agentkit.journal.check import Checker, runs_problem
@@ -39,10 +41,17 @@ _MAX_DEPTH = 60  # what is nested more deeply stays text, so that any JSON reade
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def to_json(run: RunLike) -> dict[str, Any]:
+def to_json(run: RunLike, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> dict[str, Any]:
     """Return everything that is recorded of a run, and of the runs that share its tree, as JSON data; secrets are
-    masked.
+    masked. Write it to `path` if there is one.
     """
+    data = _recorded(run)
+    if path is not None:
+        files.write(path, "json", json.dumps(data, indent=1) + "\n", overwrite=overwrite)
+    return data
+
+
+def _recorded(run: RunLike) -> dict[str, Any]:
     writer, records, last_digest, rows = Writer(secrets.mask), [], "", _rows(run)
     for row in rows:
         _compute_chat_digests(row)

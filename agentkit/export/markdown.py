@@ -6,10 +6,9 @@ import json
 import os
 
 from agentkit.core.messages import Message
-from agentkit.core.private_files import write_private
 from agentkit.core.text import counted
 from agentkit.core.usage import Usage
-from agentkit.export import items, parts, tables, text
+from agentkit.export import files, items, parts, tables, text
 from agentkit.export.escaping import markdown_block, markdown_code, markdown_inline
 from agentkit.export.protocols import ResultLike, RunLike
 from agentkit.export.tables import Table
@@ -109,7 +108,7 @@ def branches(branches: list[list[Entry]]) -> str:
 # -- a file ------------------------------------------------------------------------------------------------------------
 
 
-def to_markdown(run: RunLike, path: str | os.PathLike[str] | None = None) -> str:
+def to_markdown(run: RunLike, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> str:
     """Return a run as Markdown with every step in full; write it to `path` if there is one."""
     entries = run.entries
     sections = [
@@ -118,7 +117,7 @@ def to_markdown(run: RunLike, path: str | os.PathLike[str] | None = None) -> str
     head = "# Trace of an agent run", markdown_inline(text.summary(run))
     document = _document(*head, *sections, *outlook(run, 0))
     if path is not None:
-        write_private(path, document)
+        files.write(path, "markdown", document, overwrite=overwrite)
     return document
 
 

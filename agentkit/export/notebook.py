@@ -10,9 +10,8 @@ import os
 from typing import Any
 
 from agentkit.core.messages import digest
-from agentkit.core.private_files import write_private
+from agentkit.export import files, literal, parts, text
 from agentkit.export import json as recording
-from agentkit.export import literal, parts, text
 from agentkit.export.escaping import markdown_block, markdown_inline
 from agentkit.export.markdown import entry_section, outlook, part
 from agentkit.export.playback import bundle
@@ -38,7 +37,7 @@ recorded call."""
 _KINDS = {"begin": "task", "think": "thought", "act": "action", "ask": "question", "conclude": "answer"}
 
 
-def to_notebook(run: RunLike, path: str | os.PathLike[str] | None = None) -> Any:
+def to_notebook(run: RunLike, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False) -> Any:
     """Return a run as a `NotebookNode` of format 4.5 that contains its whole recording; write it to `path` if there is
     one.
 
@@ -69,7 +68,7 @@ def to_notebook(run: RunLike, path: str | os.PathLike[str] | None = None) -> Any
     nbformat.validate(notebook)
     if path is not None:
         content: str = nbformat.v4.writes(notebook)  # type: ignore[no-untyped-call]
-        write_private(path, content + "\n")
+        files.write(path, "notebook", content + "\n", overwrite=overwrite)
     return notebook
 
 

@@ -1,4 +1,4 @@
-"""Read the recording out of an exported notebook, or refuse it and name the cell that was changed.
+"""Read the recording out of an export, or refuse it; of a notebook, the cell that was changed is named.
 
 Only the exported cells count; other cells between them, outputs and settings may be changed freely. Nothing of the
 notebook is executed.
@@ -14,6 +14,7 @@ from typing import Any
 
 from agentkit.core import outside
 from agentkit.errors import UsageError
+from agentkit.export import files
 from agentkit.export.json import rows_of, unpack
 from agentkit.export.notebook import FORMAT, VERSION, source_digest
 
@@ -21,6 +22,29 @@ EDITABLE = ("settings",)
 """Kinds of cells that people are supposed to change."""
 
 _PACKED = re.compile(r'recording="([A-Za-z0-9+/=]*)"')
+
+
+def data_of(recording: Any) -> Any:
+    """Return the JSON data of an exported run: of a file, of a notebook, or the data itself.
+
+    Raises `UsageError` if a file cannot be read, or if a cell of a notebook was changed.
+    """
+    if isinstance(recording, str | os.PathLike):
+        path = outside.path_of(recording, "a recording")
+        suffix = path.suffix.lower()
+        if suffix in files.FORMATS["notebook"]:
+            return data_of_notebook(path)
+        for format in ("html", "markdown", "python"):
+            if suffix in files.FORMATS[format]:
+                raise UsageError(
+                    f"a run cannot be read from {path}: only to_json and to_notebook write all that it needs"
+                )
+        try:
+            recording = outside.parse_json(outside.read_file(path))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot read {path}: {error}") from None
+    is_notebook = hasattr(recording, "cells") or (isinstance(recording, Mapping) and "cells" in recording)
+    return data_of_notebook(recording) if is_notebook else recording
 
 
 def data_of_notebook(notebook: str | os.PathLike[str] | Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from agentkit.errors import Unknown
@@ -44,6 +44,15 @@ class Budget:
     warn_at: float = 0.8
     ask: bool | None = None
 
+    def __new__(cls, *limits: Any, **named: Any) -> Budget:
+        """Check the names of the limits. Raises `Unknown`."""
+        known = cls.__dataclass_fields__
+        for name in named:
+            if name not in known:
+                meant = f"max_{name}"
+                raise Unknown("limit of a budget", name, known, f"did you mean {meant!r}?" if meant in known else "")
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         for name in NAMES:
             value = getattr(self, name)
@@ -58,12 +67,8 @@ class Budget:
         """Return a budget with limits given by name. Raises `Unknown` for an unknown name."""
         if isinstance(spec, Budget):
             return spec
-        known = [field.name for field in fields(cls)]
         if not isinstance(spec, Mapping):
             raise ValueError(f"a budget must be a Budget or a dict of limits ({', '.join(NAMES)}), not {spec!r}")
-        for name in spec:
-            if name not in known:
-                raise Unknown("limit of a budget", name, known)
         return cls(**spec)
 
     @property

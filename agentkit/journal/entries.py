@@ -58,7 +58,7 @@ class Entry(Displayed):
 class Note:
     """Anything that happened apart from the steps: a `kind` and JSON data.
 
-    Kinds: "call" (a tool is about to run; the arguments are recorded unless it is pure), "abandoned" (a call was left
+    Kinds: "call" (a tool is about to run, with these arguments), "abandoned" (a call was left
     before it ended), "guards" (some guards of the run were changed), "inject", "recall", "head" (the run moved to other
     entries), "error", "status", "warning", and "lost" (rows of the tree after row `data["after"]` had been recorded and
     are missing now, so a call that is not on record may have been performed; `data["text"]` says it in a sentence).
@@ -180,4 +180,9 @@ def _thought(entry: Entry, step: Any) -> str:
 
 
 def _line(text: Any) -> str:
-    return one_line(text, hide=mask)
+    return one_line(text, hide=_masked)
+
+
+def _masked(text: str) -> str:
+    """Return a text without secrets, in which the end of a line is visible."""
+    return " ⏎ ".join(line for line in mask(text).split("\n") if line.strip())

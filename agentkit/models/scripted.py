@@ -20,9 +20,10 @@ Line = Reply | str | BaseException | Callable[[Request], Any]
 class Scripted:
     """A model that follows a script, for tests, lessons and documentation.
 
-    `raw_requests` are the requests that were made, `requests` the same as they would be sent. `usage` is reported for
-    replies without one. With `chunks`, replies are streamed in pieces of that many characters. Several threads may call
-    it; the script is followed in the order of the calls. Raises `NotRecorded` at the end of the script.
+    `raw_requests` are the requests that were made, `requests` the same as they would be sent. Without `abilities`, it
+    has native tool calls if a reply in the list has calls. `usage` is reported for replies without one. With `chunks`,
+    replies are streamed in pieces of that many characters. Several threads may call it; the script is followed in the
+    order of the calls. Raises `NotRecorded` at the end of the script.
     """
 
     def __init__(
@@ -39,7 +40,9 @@ class Scripted:
         if chunks < 0:
             raise ValueError(f"chunks must be a number of characters, or 0 for whole replies, not {chunks}")
         self.name = name
-        self.abilities = abilities or Abilities()
+        replies = list(replies) if isinstance(replies, list | tuple) else replies
+        calls_tools = isinstance(replies, list) and any(isinstance(line, Reply) and line.calls for line in replies)
+        self.abilities = abilities or Abilities(tools=calls_tools)
         self.usage = usage
         self.raw_requests: list[Request] = []
         self._lines = iter(replies)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +12,9 @@ from IPython.core.error import UsageError
 
 from agentkit import export as formats
 from agentkit.agent.agent import runs as recorded_runs
-from agentkit.core.private_files import write_private
 from agentkit.engines import recommend, registry
 from agentkit.errors import Unknown
-from agentkit.export import literal, playback
+from agentkit.export import files, literal, playback
 from agentkit.models import resolve
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import Argument
@@ -28,9 +26,6 @@ from agentkit.tools import builtin
 from agentkit.tools.tool import Tool
 
 Args = argparse.Namespace
-
-FORMATS = {".ipynb": "to_notebook", ".md": "to_markdown", ".html": "to_html", ".json": "to_json"}
-"""The endings of file names, and the function of `agentkit.export` that writes each format."""
 
 _PLAYER = """\
 from agentkit.export.playback import Playback, ask, calls
@@ -118,7 +113,12 @@ def _default_model(session: Session) -> tuple[str, str]:
 
 
 @run_command(
-    Argument("path", nargs="?", metavar="FILE", help=f"a new file; its ending sets the format: {', '.join(FORMATS)}"),
+    Argument(
+        "path",
+        nargs="?",
+        metavar="FILE",
+        help=f"a new file; its ending sets the format: {', '.join(ending for ending, *_ in files.FORMATS.values())}",
+    ),
     Argument("--force", action="store_true", help="overwrite an existing file"),
     Argument("--cells", action="store_true", help="put the run's actions into a new cell below this one, as code"),
 )
@@ -130,15 +130,11 @@ def export(session: Session, run: Run, args: Args) -> Any:
     if not args.path:
         raise UsageError("%agent export needs a FILE, or --cells for a cell below this one")
     path = Path(args.path).expanduser()
-    if path.suffix not in FORMATS:
-        raise Unknown("format", path.suffix or path.name, FORMATS)
+    format = files.format_of(path)
     if path.exists() and not args.force:
         raise UsageError(f"{path} already exists; --force overwrites it")
     try:
-        if path.suffix == ".json":
-            write_private(path, json.dumps(formats.to_json(run), indent=1) + "\n")
-        else:
-            getattr(formats, FORMATS[path.suffix])(run, path)
+        getattr(formats, f"to_{format}")(run, path, overwrite=args.force)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
     return Notice(f"wrote {path}")

@@ -87,7 +87,7 @@ def tools_of(text: str, names: Names) -> list[Any]:
 
     A variable takes precedence over a built-in toolbox.
     """
-    return [_tool(word.strip(), names) for word in text.split(",") if word.strip() not in ("", "none")]
+    return [_tool(word.strip(), names) for word in text.split(",") if word.strip() not in ("", builtin.NO_TOOLS)]
 
 
 def _tool(word: str, names: Names) -> Any:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
+from agentkit.core.messages import Message
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act
 from agentkit.core.text import call_text, error_line
 from agentkit.core.usage import Usage
+from agentkit.engines.registry import check_role
 from agentkit.errors import (
     Ended,
     Fenced,
@@ -36,9 +38,10 @@ from agentkit.gates.guards import Guards
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
-from agentkit.journal.entries import Entry, Row, RunInfo
+from agentkit.journal.entries import Entry, Note, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes
+from agentkit.run.messages import messages_of
 from agentkit.runtime.control import GRACE, Control, check_timeout
 from agentkit.runtime.performer import Performer
 from agentkit.stepper.frames import FrameInfo, next_yield
@@ -151,6 +154,14 @@ class Run(Displayed):
         return list(self.control.read(lambda: self.trace.line.entries))
 
     @property
+    def messages(self) -> list[Message]:
+        """The messages of the trace in its order: the task, what models replied, what tools returned, injections.
+
+        What exactly was sent to a model is in `request(entry)`: an engine may show it only some of them.
+        """
+        return list(messages_of(self.entries))
+
+    @property
     def pending(self) -> list[Pending]:
         """The steps that can be performed now."""
         pending: list[Pending] = self.control.read(lambda: self.trace.pending)
@@ -260,21 +271,29 @@ class Run(Displayed):
         return self.performer.sent(recorded.performed or recorded.step, recorded.dialect, recorded.model)
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Return the recorded events with a cursor above `after`, in order, and `resume_done` at the end."""
+        """Return the recorded events with a cursor above `after`, in order, and `resume_done` at the end.
+
+        Those of a fork begin with the events of its past, which belong to the run in which they happened.
+        """
         if isinstance(after, bool) or not isinstance(after, int):
             raise UsageError(f"a cursor must be an integer, such as that of an event, not {after!r:.200}")
         return self._events(after)
 
     def _events(self, after: int) -> Iterator[Event]:
-        progress, begun = Progress(), set()
-        for row in self.rows():
+        progress, begun, past = Progress(), set(), set()
+        rows = self.rows()
+        for row in rows:
+            if isinstance(row, Note) and row.run == self.id and row.kind == "head" and row.data["why"] == "fork":
+                past.update(row.data["then"])
+                break
+        for row in rows:
             progressed = list(progress.take(row))
             if not isinstance(row, Entry) and row.kind == "call":
                 begun.add((row.data["path"], row.data["index"]))
             is_begun = isinstance(row, Entry) and (row.path, row.index) in begun
-            if row.id > after and row.run == self.id:
+            if row.id > after and (row.run == self.id or (isinstance(row, Entry) and row.id in past)):
                 yield from progressed
-                yield from events_of(row, is_begun)
+                yield from events_of(row, is_begun and row.id not in past)
         yield Event("resume_done", self.id)
 
     def rows(self) -> list[Row]:
@@ -659,9 +678,14 @@ class Run(Displayed):
         """Set a breakpoint: `tool=`, `role=`, `line=`, `error=True`, `repeat=True` or `when=predicate`.
 
         If the same breakpoint exists already, it is enabled. A breakpoint on a line moves to the next line at which the
-        engine can be paused.
+        engine can be paused. Raises `Unknown` for a tool that the run does not have.
         """
         breakpoint = Breakpoint.of(condition)
+        tools = self.performer.tools
+        if breakpoint.tool is not None and not self.read_only and tools.find(breakpoint.tool) is None:
+            raise Unknown("tool", breakpoint.tool, tools.names)  # a mistyped name would never match a call
+        if breakpoint.role is not None:
+            check_role(breakpoint.role, self.task["engine"])
         if breakpoint.line is not None:
             frames, file = self.where(), breakpoint.file
             files = [frame.file for frame in frames if (frame.file.endswith(file) if file else not frame.around)]
@@ -855,29 +879,37 @@ class Run(Displayed):
 
     # -- exporting -----------------------------------------------------------------------------------------------------
 
-    def to_notebook(self, path: Path | None = None) -> Any:
-        """Return the trace as a notebook whose cells replay the recording; with `path`, also write it to a file."""
+    def to_notebook(self, path: Path | None = None, *, overwrite: bool = False) -> Any:
+        """Return the trace as a notebook whose cells replay the recording; with `path`, also write it to a new file."""
         from agentkit import export
 
-        return export.to_notebook(self, path)
+        return export.to_notebook(self, path, overwrite=overwrite)
 
-    def to_markdown(self, path: Path | None = None) -> str:
-        """Return the trace as Markdown; with `path`, also write it to a file."""
+    def to_markdown(self, path: Path | None = None, *, overwrite: bool = False) -> str:
+        """Return the trace as Markdown; with `path`, also write it to a new file."""
         from agentkit import export
 
-        return export.to_markdown(self, path)
+        return export.to_markdown(self, path, overwrite=overwrite)
 
-    def to_html(self, path: Path | None = None) -> str:
-        """Return the trace as one self-contained page; with `path`, also write it to a file."""
+    def to_html(self, path: Path | None = None, *, overwrite: bool = False) -> str:
+        """Return the trace as one self-contained page; with `path`, also write it to a new file."""
         from agentkit import export
 
-        return export.to_html(self, path)
+        return export.to_html(self, path, overwrite=overwrite)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return everything that is recorded, including branches and edits, as JSON data."""
+    def to_python(self, path: Path | None = None, *, overwrite: bool = False) -> str:
+        """Return the trace as a Python script that replays the recording; with `path`, also write it to a new file."""
         from agentkit import export
 
-        return export.to_json(self)
+        return export.to_python(self, path, overwrite=overwrite)
+
+    def to_json(self, path: Path | None = None, *, overwrite: bool = False) -> dict[str, Any]:
+        """Return everything that is recorded, including branches and edits, as JSON data; with `path`, also write it
+        to a new file.
+        """
+        from agentkit import export
+
+        return export.to_json(self, path, overwrite=overwrite)
 
     def to_frame(self) -> Any:
         """Return the trace as a pandas table with one row per entry."""
@@ -1037,6 +1069,13 @@ class Result(Displayed):
         from agentkit.export.text import result_text
 
         return result_text(self)
+
+    def __await__(self) -> Generator[Any, None, Result]:
+        """Return the result itself: it is complete. To wait for a run without blocking the event loop, await the run:
+        `await agent.start(task)`.
+        """
+        yield from ()
+        return self
 
     def _repr_html_(self) -> str:
         from agentkit.export import html

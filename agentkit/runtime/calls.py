@@ -11,8 +11,9 @@ import functools
 import inspect
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import CancelledError, Future
+from itertools import islice
 from typing import Any
 
 from agentkit.core import background, interrupts
@@ -30,12 +31,23 @@ _PLAIN = frozenset((Reply, str, int, float, bool, type(None)))
 """Types of values that are never awaited."""
 
 
+_LAZY = ("builtins", "itertools")
+"""The modules of generators, `map`, `filter`, `zip` and the like; an iterator of another module may be anything."""
+
+MAX_ITEMS = 300_000
+"""How many values of a generator are read."""
+
+
 def call_tool(function: Callable[..., Any], arguments: dict[str, Any], flight: InFlight, limit: float | None) -> Any:
-    """Call a tool and return its result. Raises the tool's error, or `ToolTimeout`."""
+    """Call a tool and return its result, a list instead of a generator. Raises the tool's error, or `ToolTimeout`."""
     try:
         value = _call(function, (), arguments, flight, limit)
         if type(value) not in _PLAIN and hasattr(value, "__await__"):
             value = _wait(background.submit(_in_time(value, flight, ToolTimeout)), flight)
+        if isinstance(value, Iterator) and type(value).__module__ in _LAZY:
+            value = contextvars.copy_context().run(interrupts.foreign, list, (islice(value, MAX_ITEMS),), {})
+        elif isinstance(value, AsyncGenerator):
+            value = _wait(background.submit(_in_time(_listed(value), flight, ToolTimeout)), flight)
     finally:
         flight.deadline = float("inf")
     return value
@@ -127,6 +139,16 @@ async def _in_time(awaitable: Any, flight: InFlight, late: type[ModelTimeout] | 
             raise
         is_late = isinstance(error, TimeoutError) and limit.expired()
         raise _Foreign(late_error(flight, late) if is_late else error) from None
+
+
+async def _listed(values: AsyncGenerator[Any, None]) -> list[Any]:
+    """Return the values of an asynchronous generator."""
+    listed: list[Any] = []
+    async for value in values:
+        listed.append(value)
+        if len(listed) == MAX_ITEMS:
+            break
+    return listed
 
 
 class _Foreign(Exception):

@@ -50,10 +50,10 @@ class Driver:
     """A driver of a run: a thread that plays it, or a caller that takes one step.
 
     `playing` is a future that is done when the run rests again; None if the driver takes one step. `calling` is the
-    call that its `thread` is making.
+    call that its `thread` is making, and `replaces` tells whether it goes on for a driver that is stuck in a call.
     """
 
-    __slots__ = ("calling", "context", "may_start", "playing", "thread", "until")
+    __slots__ = ("calling", "context", "may_start", "playing", "replaces", "thread", "until")
 
     def __init__(self, until: Until, may_start: MayStart, playing: Future[None] | None = None) -> None:
         self.until = until
@@ -62,6 +62,7 @@ class Driver:
         self.context = contextvars.copy_context()
         self.calling: InFlight | None = None
         self.thread = 0
+        self.replaces = False
 
 
 class Control:
@@ -137,7 +138,8 @@ class Control:
     def step(self) -> Entry | None:
         """Perform one step in the caller's thread, without time limits: a debugger may stay in the tool for an hour.
 
-        Returns its entry; None if no step may start, or if the step failed, was stopped, or could not be saved.
+        Returns its entry; None if no step may start, or if the step failed, was stopped, or could not be saved. If a
+        tool raises and a person is typing, `%debug` and `pdb.pm()` open the frame that raised.
         """
         driver = Driver(str, list)
         with interrupts.deferred():
@@ -173,6 +175,10 @@ class Control:
         self._release()
         try:
             outcome = scheduler.performer.perform(flight, scheduler.listeners)
+            if flight.raised is not None and hasattr(sys, "ps1"):  # a person types in Python or IPython
+                error = flight.raised
+                last = {"exc": error, "type": type(error), "value": error, "traceback": error.__traceback__}
+                vars(sys).update({f"last_{name}": value for name, value in last.items()})
         except BaseException:
             self._take()
             if not flight.given_up:
@@ -287,6 +293,8 @@ class Control:
         driver.thread = threading.get_ident()
         with _Held(self):
             try:
+                if not driver.replaces:
+                    self.scheduler.listeners.tell("playing")
                 self._drive(driver)
             except KeyboardInterrupt:
                 self.trace.torn = True
@@ -422,7 +430,7 @@ class Control:
         """Continue in a new thread, because the old one is in the middle of a call."""
         assert driver.playing is not None
         self._driver = Driver(driver.until, driver.may_start, driver.playing)
-        self._driver.context = driver.context
+        self._driver.context, self._driver.replaces = driver.context, True
         self._start_thread(self._driver)
 
     # -- the inbox -----------------------------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ class InFlight:
     limits around it, and `in_budget` is true if the nearest of them is that of a budget. `limit` and `deadline` are
     those of the current call, in seconds and by the monotonic clock, and `future` is the future of the event loop that
     works on it, which `cancel()` cancels. `has_begun` is true as soon as a model or a tool was called, and `used` is
-    what the model has reported so far. `cancelled` is why it was cancelled, or "". If it is `given_up`, its result is
-    not used any more.
+    what the model has reported so far. `raised` is the error of a tool. `cancelled` is why it was cancelled, or "". If
+    it is `given_up`, its result is not used any more.
     """
 
     pending: Pending
@@ -39,6 +39,7 @@ class InFlight:
     outcome: Outcome | None = None
     has_begun: bool = False
     used: Usage | None = None
+    raised: BaseException | None = None
     is_late: bool = False
     given_up: bool = False
     cancelled: str = ""

@@ -189,6 +189,7 @@ class Performer:
         except BaseException as error:
             if isinstance(error, Control) or (isinstance(error, KeyboardInterrupt) and interrupts.pressed(error)):
                 raise
+            flight.raised = error
             return _masked(observations.raised(call, tool_error(error)))
         return _masked(observations.returned(call, value))
 

@@ -178,7 +178,8 @@ class Scheduler:
             self.trace.begin_call(pending, effect, now)
         elif self.listeners:
             call = pending.step.call  # type: ignore[union-attr]
-            self.listeners.tell("tool_call", **place(pending), name=call.name, id=call.id)
+            about = {"name": call.name, "id": call.id, "arguments": call.arguments}
+            self.listeners.tell("tool_call", **place(pending), **about)
         return True
 
     # -- ending --------------------------------------------------------------------------------------------------------

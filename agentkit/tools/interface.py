@@ -203,10 +203,10 @@ def _json_schema(adapter: Any, tool: str, mode: str = "validation") -> dict[str,
 
 
 def _no_meaning_in_json(tool: str, error: Exception) -> UsageError:
-    reason = error_text(error).partition("\n")[0] or type(error).__name__
+    reason = error_text(error).partition("\n")[0].partition(". ")[0] or type(error).__name__
     return UsageError(
-        f"tool {tool!r} has a parameter that a model cannot fill in ({reason}); annotate it with a type that JSON "
-        "can express"
+        f"tool {tool!r} has a parameter that a model cannot write as JSON ({reason}); annotate it with another type, "
+        "or leave it out, and let the function use a variable of the code around it"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, overload
 
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Call, canonical, digest
-from agentkit.errors import ArgumentsError, UsageError
+from agentkit.errors import ArgumentsError, Unknown, UsageError
 from agentkit.inert import inert
 from agentkit.tools.interface import Interface, interface_of_function
 from agentkit.tools.signature import Signature, accept_names, read_signature, underlying
@@ -22,6 +22,14 @@ UNDECLARED = "undeclared"
 Repeat = Literal["ask", "reuse", "allow"]
 DEFAULT_TIMEOUT = 120.0
 _MAX_API_NAME = 64
+
+_OPTIONS = ("description", "effect", "repeat", "timeout", "ends_turn")
+_OTHER_NAMES = {
+    **dict.fromkeys(("readonly", "read_only"), 'use effect="pure"'),
+    "destructive": 'use effect="irreversible"',
+    "return_direct": "use ends_turn=True",
+}
+"""The names that options have in other libraries, and what to write here instead."""
 
 
 def as_native(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -130,6 +138,21 @@ class Tool(Displayed):
     def is_available(self) -> bool:
         """Whether the tool can be called now; a tool of a foreign toolbox may come and go."""
         return True
+
+    @property
+    def is_unbound(self) -> bool:
+        """Whether the tool is a method of a class whose object is missing."""
+        signature = self._signature
+        return signature is not None and signature.is_method and "self" not in signature.hints
+
+    @property
+    def untyped(self) -> tuple[str, ...]:
+        """The names of the required parameters without a type, which take anything."""
+        if self._signature is None:
+            return ()
+        known = {*self._signature.hints, *self._signature.unresolved}
+        required = [p.name for p in self._signature.parameters if p.default is p.empty]
+        return tuple(name for name in required if name not in known)
 
     @property
     def interface(self) -> Interface:
@@ -243,6 +266,9 @@ def tool(function: Callable[..., Any] | None = None, /, *, name: str | None = No
 
     The schemas and the descriptions are read from the function.
     """
+    for option in options:
+        if option not in _OPTIONS:
+            raise Unknown("option", option, ("name", *_OPTIONS), _OTHER_NAMES.get(option, ""), of="@tool")
     if function is None:
         return functools.partial(tool, name=name, **options)
     if isinstance(function, Tool):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentkit.errors import UsageError
-from agentkit.inert import inert
+from agentkit.inert import for_terminal, inert
 from agentkit.tools.name_matching import match_name
 from agentkit.tools.sources import Await, Source, tools_of_source, tools_of_toolbox
 from agentkit.tools.tool import Tool, tool
@@ -32,10 +33,13 @@ class ToolSet:
         """Collect tools from functions, `Tool`s, toolboxes, `source(…)` pairs, and lists of these.
 
         `await_with` runs the coroutine of an async source; by default, a thread with its own event loop does. A foreign
-        source that fails gives a warning and is left out. Raises `UsageError` for anything that is not a source of
-        tools.
+        source that fails gives a warning and is left out; so does a tool that could not be called as it was meant.
+        Raises `UsageError` for anything that is not a source of tools.
         """
-        return cls(_collect(sources, await_with or _await_in_thread))
+        tools = list(_collect(sources, await_with or _await_in_thread))
+        for problem in _problems(tools):
+            warnings.warn(for_terminal(problem), RuntimeWarning, stacklevel=3)
+        return cls(tools)
 
     def find(self, name: str) -> Tool | None:
         """Return the tool that a name means, even if the name is decorated or spelled a little differently; never a
@@ -70,6 +74,8 @@ def _collect(source: Any, wait: Await) -> Iterator[Tool]:
     if source is None:
         return
     if isinstance(source, Tool):
+        if source.is_unbound:
+            raise UsageError(f"tool {source.name!r} is a method without its object; pass the method of an object")
         yield source
     elif isinstance(source, ToolSet):
         for same in source._by_name.values():
@@ -89,8 +95,10 @@ def _collect(source: Any, wait: Await) -> Iterator[Tool]:
             yield from _collect(part, wait)
     elif hasattr(source, "tool_json_list") and hasattr(source, "call_tool") and not isinstance(source, type):
         yield from tools_of_toolbox(source, wait)
+    elif isinstance(source, type):
+        raise UsageError(f"{source.__name__} is a class, not a tool; pass a function, or an object of the class")
     elif callable(source):
-        yield tool(source)
+        yield from _collect(tool(source), wait)
     elif hasattr(source, "get_tool_schemas") and hasattr(source, "execute_tool"):
         yield from tools_of_source(Source(source.get_tool_schemas, source.execute_tool), wait)
     elif isinstance(source, Iterable):
@@ -98,6 +106,18 @@ def _collect(source: Any, wait: Await) -> Iterator[Tool]:
             yield from _collect(part, wait)
     else:
         raise UsageError(_not_a_tool(source))
+
+
+def _problems(tools: Iterable[Tool]) -> Iterator[str]:
+    """Yield what is wrong with tools although they can be called."""
+    named: dict[str, Tool] = {}
+    for found in tools:
+        if untyped := found.untyped:
+            names = ", ".join(untyped)
+            yield f"tool {found.name!r} takes anything as {names}, also a text instead of a number; annotate {names}"
+        other = named.setdefault(found.name, found)
+        if other.function != found.function and type(other) is type(found) is Tool:
+            yield f"two tools are named {found.name!r}, and only the first is used; rename one with @tool(name=…)"
 
 
 def _not_a_tool(value: Any) -> str:

@@ -13,12 +13,13 @@ from typing import Any
 from agentkit.core.messages import Message, Reply, call_to_json
 from agentkit.core.secrets import mask_json
 from agentkit.journal.entries import Entry, Note, Row
+from agentkit.tools.serialize import to_json
 
 KINDS = {
     "started": "task, engine, model",
     "thought": "path, index, role, tags, text, reasoning, calls, answer, usage, model",
-    "tool_call": "path, index, role, tags, name, id",
-    "tool_result": "path, index, role, tags, name, id, ok, text, seconds, may_have_run",
+    "tool_call": "path, index, role, tags, name, id, arguments (with which the tool runs)",
+    "tool_result": "path, index, role, tags, name, id, arguments, ok, text, seconds, may_have_run",
     "asked": "path, index, role, tags, question, text",
     "concluding": "path, index, role, tags, answer, more (an injected message to be answered first)",
     "edited": "entry, of, author, reason",
@@ -88,7 +89,7 @@ def events_of(row: Row, begun: bool = True) -> Iterator[Event]:
     """
     if isinstance(row, Note):
         kind = _NOTES.get(row.kind)
-        data = {"role": "action", "tags": {}, **row.data} if row.kind == "call" else dict(row.data)
+        data = {"role": "action", "tags": {}, "arguments": {}, **row.data} if row.kind == "call" else dict(row.data)
         if kind:
             yield Event(kind, row.run, row.id, mask_json(data))
         return
@@ -98,7 +99,8 @@ def events_of(row: Row, begun: bool = True) -> Iterator[Event]:
         return
     if row.kind == "act" and not begun:
         call = row.step.call  # type: ignore[union-attr]
-        yield Event("tool_call", row.run, 0, mask_json({**place(row), "name": call.name, "id": call.id}))
+        about = {"name": call.name, "id": call.id, "arguments": call.arguments}
+        yield Event("tool_call", row.run, 0, mask_json({**place(row), **about}))
     kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)
     if kind:
         yield Event(kind, row.run, row.id, mask_json(data))
@@ -131,9 +133,16 @@ def _thought(entry: Entry) -> tuple[str, dict[str, Any]]:
 
 def _result(entry: Entry) -> tuple[str, dict[str, Any]]:
     message: Message = entry.result
-    seconds = round(entry.ended - entry.started, 6)
-    more = {"name": message.name, "id": message.call_id, "ok": message.ok, "text": message.text, "seconds": seconds}
-    return "tool_result", {**place(entry), **more, "may_have_run": message.may_have_run}
+    return "tool_result", {
+        **place(entry),
+        "name": message.name,
+        "id": message.call_id,
+        "arguments": entry.step.call.arguments,  # type: ignore[union-attr]
+        "ok": message.ok,
+        "text": message.text,
+        "seconds": round(entry.ended - entry.started, 6),
+        "may_have_run": message.may_have_run,
+    }
 
 
 def _asked(entry: Entry) -> tuple[str, dict[str, Any]]:
@@ -149,7 +158,8 @@ def _concluding(entry: Entry) -> tuple[str, dict[str, Any]]:
 def place(located: Any) -> dict[str, Any]:
     """Return the position of an entry or a pending step, and its role and tags."""
     step = located.step
-    labels = {"role": step.role, "tags": dict(step.tags)} if step else {"role": "", "tags": {}}
+    tags = to_json(step.tags) if step and step.tags else {}  # an engine may put any value there
+    labels = {"role": step.role if step else "", "tags": tags}
     return {"path": located.path, "index": located.index, **labels}
 
 

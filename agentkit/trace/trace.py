@@ -20,6 +20,7 @@ from agentkit.errors import Diverged, JournalError, UsageError
 from agentkit.journal.entries import Entry, Journal, Note, Row
 from agentkit.stepper.frames import all_lanes
 from agentkit.stepper.stepper import Pending, Stepper, step_at
+from agentkit.tools.serialize import to_json
 from agentkit.trace.injections import Injections, added, interrupt
 from agentkit.trace.line import Line, Tree, has_drifted, is_beside
 from agentkit.trace.unsaved import Unsaved
@@ -204,11 +205,9 @@ class Trace(Position):
         step: Any = pending.step
         slot, path, index = place = self.place(pending)
         data = {"parent": slot, "path": path, "index": index, "name": step.call.name, "id": step.call.id}
-        data["effect"] = effect
-        if effect != "pure":
-            data["arguments"] = mask_json(step.call.arguments)
+        data["effect"], data["arguments"] = effect, mask_json(step.call.arguments)
         if step.tags or step.role != "action":
-            data.update(role=step.role, tags=dict(step.tags))
+            data.update(role=step.role, tags=to_json(step.tags))
         note = self.begun[place] = self.note("call", data, at=at, sync=effect != "pure")
         return note
 

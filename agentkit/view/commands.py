@@ -293,7 +293,7 @@ def _insert_cells(feed: Feed) -> Data:
     if inserted:
         return {"inserted": inserted}
     name = f"run-{feed.run.id}.ipynb"
-    export.to_notebook(feed.run, name)
+    export.to_notebook(feed.run, name, overwrite=True)
     return {"inserted": 0, "fallback": name}
 
 

@@ -17,6 +17,9 @@ BOXES = {
 }
 """Each module has one toolbox, `box`."""
 
+NO_TOOLS = "none"
+"""What stands for no toolbox in a list of names."""
+
 
 def box(name: str) -> Any:
     """Return a built-in toolbox, or one that another package brings. Raises `Unknown` if there is none of this name."""
@@ -29,5 +32,5 @@ def box(name: str) -> Any:
 
 
 def boxes(names: str) -> list[Any]:
-    """Return the toolboxes of a list of names, separated by commas; none for an empty text."""
-    return [box(name.strip()) for name in names.split(",") if name.strip()]
+    """Return the toolboxes of a list of names, separated by commas; `NO_TOOLS` and an empty name stand for none."""
+    return [box(name.strip()) for name in names.split(",") if name.strip() not in ("", NO_TOOLS)]
