@@ -70,8 +70,8 @@ def _is_stream(output: Any) -> bool:
 class StreamCollector:
     """The chunks of one stream, put together as they arrive.
 
-    The pieces of a call have the same index, but some servers send several calls under one index, some repeat the id and
-    the name in every piece, some send a new id in each, and some a name in pieces: see `_PartialCall.is_followed_by`.
+    The pieces of a call have the same index. But some servers send several calls under one index, some repeat the id
+    and the name in every piece, some send a new id in each, and some a name in pieces (`_PartialCall.is_followed_by`).
     """
 
     def __init__(self) -> None:

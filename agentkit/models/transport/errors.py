@@ -46,7 +46,7 @@ _STATUSES = {
 
 UNPARSED: Meaning = (
     ModelGarbled,
-    'The host could not read what its model wrote: try again, or dialect="json" or "text", which it does not have to read',
+    'The host could not read what its model wrote: try again, or use dialect="json" or "text", which agentkit reads',
 )
 LOOK_AT_PROXY = "Look at HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; NO_PROXY names the hosts that are asked directly"
 

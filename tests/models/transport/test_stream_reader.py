@@ -59,6 +59,20 @@ def test_calls_without_an_index_are_distinguished_by_their_ids(size: int) -> Non
     assert [(call.name, call.arguments) for call in read(raw, size).calls] == [("add", {"a": 1}), ("sub", {"b": 2})]
 
 
+@SIZES
+@pytest.mark.parametrize("listed", ["one", "by index"])
+def test_calls_in_an_object_instead_of_a_list_are_read(listed: str, size: int) -> None:
+    whole = piece('{"a": 1}', "add", id="c1", type="function")
+    raw = sse(delta(tool_calls=whole if listed == "one" else {"0": whole}), delta("tool_calls"), b"[DONE]")
+    assert [(call.name, call.arguments) for call in read(raw, size).calls] == [("add", {"a": 1})]
+
+
+def test_calls_of_a_whole_message_are_as_many_as_it_lists_whatever_their_indexes() -> None:
+    listed = [piece("", "now", index=0), piece("", "now", index=0), piece("", "now")]
+    body = {"choices": [{"message": {"content": None, "tool_calls": listed}, "finish_reason": "tool_calls"}]}
+    assert len(read(json.dumps(body).encode()).calls) == 3
+
+
 def test_the_first_of_several_choices_counts() -> None:
     other = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": None}]}
     raw = sse(
