@@ -23,7 +23,7 @@ KEPT_SECONDS = 55.0
 _clients: weakref.WeakKeyDictionary[Any, dict[bool, Any]] = weakref.WeakKeyDictionary()
 
 _keeper = 0
-"""The process that keeps connections."""
+"""The process whose private event loop has clients."""
 
 inserted_tape: Any = None
 """The tape that records or plays all exchanges, if one is inserted; clients then come from it."""
@@ -64,9 +64,10 @@ def network_client(is_local: bool) -> Any:
 
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     if is_local not in clients:
-        kept = MAX_KEPT if background.on_loop() else 0
+        is_private = background.on_loop()
+        kept = MAX_KEPT if is_private else 0
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=kept, keepalive_expiry=KEPT_SECONDS)
-        if kept:
+        if is_private:
             _keeper = os.getpid()
         try:
             clients[is_local] = httpx2.AsyncClient(**shared_settings(), trust_env=not is_local, limits=limits)
