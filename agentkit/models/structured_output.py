@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentkit.core.messages import Call, Chat, Reply, canonical
 from agentkit.core.schema import LEVELS, Shape, in_words
 from agentkit.core.steps import Tools
-from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, UsageError
+from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, ModelRejected, UsageError
 from agentkit.models import dialects, finish_reasons
 from agentkit.models.base import Abilities, Request
 from agentkit.models.dialects import loose_json, thinking_tags
@@ -34,7 +34,9 @@ Your reply is data: one JSON object and nothing else, no prose and no code fence
 FUNCTION_DESCRIPTION = "Give the data that was asked for."
 NOTHING = "there is no JSON in the reply"
 REFUSED = (400, 404, 422, 501)
-"""HTTP statuses of hosts that do not know tool_choice or a JSON mode, or have no route for either."""
+"""HTTP statuses of hosts that do not know tool_choice or a JSON mode, or have no route for either; `ModelRejected` says
+the same whatever the status is (llama.cpp: 500 and "requires --jinja").
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -171,7 +173,7 @@ def finish_after_failure(step: Think, dialect: Dialect, error: BaseException) ->
 
     "rejected" means that the host refused this way to ask for data, and that there is another one.
     """
-    is_refused = getattr(error, "status", 0) in REFUSED and not isinstance(
+    is_refused = (getattr(error, "status", 0) in REFUSED or isinstance(error, ModelRejected)) and not isinstance(
         error, ModelDenied | ModelMissing | ContextOverflow
     )
     if step.shape is not None and dialect.name != LEVELS[-1] and is_refused:
