@@ -173,7 +173,7 @@ def _spellings(role: enum.Enum) -> tuple[str, str]:
 
 def _parameter_types(kind: type) -> dict[str, Any]:
     """Return the types of what a class is made of: of its fields, else of the parameters of `__init__`."""
-    for annotated in (kind, kind.__init__):
+    for annotated in (kind, getattr(kind, "__init__", None)):
         try:
             if "role" in (hints := typing.get_type_hints(annotated)):
                 return hints

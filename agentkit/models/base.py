@@ -45,7 +45,7 @@ class Chunk:
 
     `again` is the reason why the call is tried again: the chunks before it no longer count, except for their usage.
     `opaque` is what the provider wants back with the reply; `model` names the model that replies, if it is not the one
-    that was asked.
+    that was asked. `problem` is something about the reply that the trace should show.
     """
 
     text: str = ""
@@ -56,6 +56,7 @@ class Chunk:
     again: str = ""
     opaque: Any = None
     model: str = ""
+    problem: str = ""
 
 
 @dataclass(slots=True)

@@ -103,6 +103,8 @@ class StreamCollector:
         self.finish = chunk.finish or self.finish
         self.opaque = chunk.opaque or self.opaque
         self.model = chunk.model or self.model
+        if chunk.problem and chunk.problem not in self.problems:
+            self.problems.append(chunk.problem)
         return chunk
 
     @property

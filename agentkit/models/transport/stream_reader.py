@@ -52,6 +52,7 @@ class StreamReader:
         self._lines: Lines | None = None
         self._one_object: list[bytes] | None = None  # a single object over many lines
         self._objects = 0
+        self._is_named = False
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
         """Take more bytes, and yield the chunks in them."""
@@ -94,7 +95,9 @@ class StreamReader:
                 rest = self._lines.end() if self._one_object is None else b"".join(self._one_object)
                 if rest.strip():
                     self._objects += 1
-                    yield from self.parser.event("", self._object(rest))
+                    value = self._object(rest)
+                    yield from self._answered_by(value)
+                    yield from self.parser.event("", value)
                 if self._objects == 1 and self.parser.in_one_piece:
                     yield from self.parser.end_marker()
         except HostError as error:
@@ -125,7 +128,10 @@ class StreamReader:
                 yield from self.parser.end_marker()
                 return
             if event:
-                yield from self.parser.event(kind, self._event(kind, event))
+                value = self._event(kind, event)
+                if not self._is_named:
+                    yield from self._answered_by(value)
+                yield from self.parser.event(kind, value)
 
     def _read_lines(self, data: bytes) -> Iterator[Chunk]:
         assert self._lines is not None
@@ -139,7 +145,8 @@ class StreamReader:
                 self._one_object = [b"\n".join((*lines[n:], self._lines.end()))]
                 return
             self._objects += 1
-            yield from self.parser.event("", self._checked_object(value, line))
+            yield from self._answered_by(self._checked_object(value, line))
+            yield from self.parser.event("", value)
 
     def _read_last_event(self, kind: str, data: bytes) -> Iterator[Chunk]:
         """Read the event that the end of the stream cut off; a JSON object shows by itself whether it is whole."""
@@ -165,6 +172,19 @@ class StreamReader:
         if self._events is not None and not self._events.has_fields:
             return f"answered with something that is not a reply ({_quoted(self._start)})"
         return f"cut off its reply after {self._count:,} bytes, without a finish reason"
+
+    def _answered_by(self, value: dict[str, Any]) -> Iterator[Chunk]:
+        """Yield a problem if the host says that another model answers than the one that was asked."""
+        message = value.get("message")
+        name = value.get("model") or (message.get("model") if isinstance(message, dict) else None)
+        if self._is_named or not isinstance(name, str) or not name.strip():
+            return
+        self._is_named = True
+        asked, answers = (each.strip().lower().rpartition("/")[2] for each in (self.endpoint.model, name))
+        if asked not in answers and answers not in asked:  # a version may be added or left out
+            yield Chunk(
+                problem=f"the model {mask(name)[:_SHOWN]!r} answered, not {self.endpoint.model!r}, which was asked"
+            )
 
     def _event(self, kind: str, data: bytes) -> dict[str, Any]:
         """Return the object of an event; an error need not be written as one."""

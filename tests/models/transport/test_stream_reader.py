@@ -156,3 +156,22 @@ def test_the_reader_is_done_at_the_end_marker() -> None:
     reader = StreamReader(MODEL.parser(), MODEL.endpoint)
     list(reader.feed(completion("hi")))
     assert reader.done
+
+
+@SIZES
+@pytest.mark.parametrize("name", ["m", "M", "m-2026-01-01", "vendor/m", "", None, 5])
+def test_a_host_that_answers_with_the_model_that_was_asked_is_not_reported(name: Any, size: int) -> None:
+    assert read(sse(delta(content="hi") | {"model": name}, delta("stop")), size).problems == ()
+
+
+@SIZES
+def test_a_reply_says_which_other_model_gave_it(size: int) -> None:
+    raw = sse(*(delta(content=word) | {"model": "qwen3-8b"} for word in ("One ", "two.")), delta("stop"))
+    asked = OpenAI("qwen33", base_url="http://127.0.0.1:9/v1")
+    reader, collector = StreamReader(asked.parser(), asked.endpoint), StreamCollector()
+    gather(reader, cut(raw, size), collector)
+    reply = collector.reply()
+    assert (reply.text, reply.problems) == (
+        "One two.",
+        ("the model 'qwen3-8b' answered, not 'qwen33', which was asked",),
+    )
