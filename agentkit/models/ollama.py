@@ -38,7 +38,7 @@ def Ollama(
     more.setdefault(
         "name", f"ollama:{model}" if address == default else f"ollama:{model} at {without_secrets(address)}"
     )
-    known = Abilities(tools=True, json=True, stream=True)
+    known = Abilities(tools=True, json=True, stream=True, schema=True)
     return Remote(WIRE, model, base_url=address, api_key=api_key, key_name=key_name, known=known, **more)
 
 
@@ -90,7 +90,7 @@ class ChatApi:
         if request.tools and request.choice != "none":
             body["tools"] = request.tools
         if request.dialect.json_mode and request.offered:
-            body["format"] = "json"
+            body["format"] = request.constraint.parameters if request.constraint else "json"
         if request.stop:
             body["options"] = {"stop": list(request.stop)}
         return {**body, "stream": True}

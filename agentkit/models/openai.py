@@ -35,7 +35,8 @@ def OpenAI(
     """Return a model of OpenAI, or with `base_url` of any server with the same API; `more` is passed on to `Remote`.
 
     `OPENAI_API_KEY` is sent to OpenAI and to the host of `OPENAI_BASE_URL`, and nowhere else: for another host give
-    `api_key`, or the name of its environment variable as `key_name`.
+    `api_key`, or the name of its environment variable as `key_name`. If another host's JSON mode follows a schema, say
+    so with `abilities={"schema": True}`.
     """
     default = os.environ.get("OPENAI_BASE_URL", "").strip() or BASE
     base = base_of(base_url or default, _PATH)
@@ -45,7 +46,7 @@ def OpenAI(
     reasons = bool(_REASONING_MODEL.search(model))
     more.setdefault("name", f"openai:{model}" if is_default else f"{without_secrets(base)}#{model}")
     more.setdefault("without", ("stop",) if reasons else ())
-    known = Abilities(tools=True, json=True, stream=True, reasoning=reasons)
+    known = Abilities(tools=True, json=True, stream=True, reasoning=reasons, schema=base == base_of(BASE, _PATH))
     return Remote(WIRE, model, base_url=base, api_key=api_key, key_name=key_name, known=known, **more)
 
 
@@ -87,6 +88,9 @@ class ChatCompletions:
             body["stop"] = list(request.stop)
         if request.dialect.json_mode and request.offered:
             body["response_format"] = {"type": "json_object"}
+        if shape := request.constraint:
+            wanted = {"name": shape.name, "schema": shape.parameters}
+            body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         return {**body, "stream": True, "stream_options": {"include_usage": True}}
 
     def with_settings(self, body: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:

@@ -41,15 +41,24 @@ the same whatever the status is (llama.cpp: 500 and "requires --jinja").
 
 @dataclass(slots=True, eq=False)
 class StructuredOutput:
-    """The dialect in which data of one shape is asked for at one level; it has the name of the level."""
+    """The dialect in which data of one shape is asked for at one level; it has the name of the level.
+
+    `follows_schema`: the JSON mode of the host can be held to a schema.
+    """
 
     shape: Shape
     name: str
+    follows_schema: bool = False
     stop: tuple[str, ...] = ()
     json_mode: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.json_mode = self.name == "json"
+
+    @property
+    def constraint(self) -> Shape | None:
+        """The shape that the host is asked to hold the model to."""
+        return self.shape if self.json_mode and self.follows_schema else None
 
     def render(self, chat: Chat, tools: Tools) -> Rendering:
         """Return the chat in the dialect of this level; the schema comes first, unless a function carries it."""
@@ -152,12 +161,13 @@ def dialect_for(shape: Shape, abilities: Abilities, forced: Dialect | None = Non
     best = LEVELS.index(forced.name) if forced and forced.name in LEVELS else 0
     can = {"native": abilities.tools, "json": abilities.json, "text": True}
     levels = LEVELS[max(best, LEVELS.index(shape.at_most)) :]
-    return StructuredOutput(shape, next(level for level in levels if can[level] or (forced and level == forced.name)))
+    level = next(level for level in levels if can[level] or (forced and level == forced.name))
+    return StructuredOutput(shape, level, abilities.schema)
 
 
-def dialect_named(name: str, shape: Shape | None) -> Dialect:
+def dialect_named(name: str, shape: Shape | None, abilities: Abilities) -> Dialect:
     """Return the dialect that an entry names; for data this is a level."""
-    return dialects.get(name) if shape is None else StructuredOutput(shape, name)
+    return dialects.get(name) if shape is None else StructuredOutput(shape, name, abilities.schema)
 
 
 def request_for(step: Think, dialect: Dialect, settings: dict[str, Any]) -> Request:

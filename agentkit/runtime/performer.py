@@ -112,7 +112,7 @@ class Performer:
         """Return the request of a model call: the JSON that is sent, if the model is still available to write it."""
         model = self._model_for(step)
         dialect = (
-            structured_output.dialect_named(dialect_name, step.shape)
+            structured_output.dialect_named(dialect_name, step.shape, getattr(model, "abilities", Abilities()))
             if dialect_name
             else self.dialect_for(model, step.shape)
         )
