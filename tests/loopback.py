@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -35,10 +36,14 @@ class Got:
 class Loopback:
     """A host that answers the first connection with the first act, and so on; the last act is repeated.
 
-    `got` contains the requests that arrived.
+    `got` contains the requests that arrived, `connections` counts on how many. A connection ends after one response,
+    unless the host `keeps` it; `tls` is the context of a host that speaks TLS.
     """
 
     acts: list[Act | bytes]
+    keeps: bool = False
+    tls: ssl.SSLContext | None = None
+    connections: int = 0
     got: list[Got] = field(default_factory=list)
     open: int = 0
 
@@ -65,7 +70,7 @@ class Loopback:
 
     @property
     def url(self) -> str:
-        return f"http://{self.host}"
+        return f"{'https' if self.tls else 'http'}://{self.host}"
 
     def _accept(self) -> None:
         while not self._over.is_set():
@@ -76,25 +81,34 @@ class Loopback:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            with self._lock:
-                self.open += 1
-            try:
-                connection.settimeout(30)
-                if (got := read_request(connection)) is None:
-                    return
+        with contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with self.tls.wrap_socket(connection, server_side=True) if self.tls else connection as connection:
                 with self._lock:
-                    act = self.acts[min(self._count, len(self.acts) - 1)]
-                    self._count += 1
-                    self.got.append(got)
-                if isinstance(act, bytes):
-                    connection.sendall(act)
-                else:
-                    act(connection, self._over)
-                connection.shutdown(socket.SHUT_RDWR)
-            finally:
-                with self._lock:
-                    self.open -= 1
+                    self.open += 1
+                    self.connections += 1
+                try:
+                    connection.settimeout(30)
+                    while self._answer(connection) and self.keeps:
+                        pass
+                    connection.shutdown(socket.SHUT_RDWR)
+                finally:
+                    with self._lock:
+                        self.open -= 1
+
+    def _answer(self, connection: socket.socket) -> bool:
+        """Answer one request, and return whether there was one."""
+        if (got := read_request(connection)) is None:
+            return False
+        with self._lock:
+            act = self.acts[min(self._count, len(self.acts) - 1)]
+            self._count += 1
+            self.got.append(got)
+        if isinstance(act, bytes):
+            connection.sendall(act)
+        else:
+            act(connection, self._over)
+        return True
 
     def wait_closed(self, seconds: float = 10.0) -> bool:
         """Wait until all connections are closed, and return whether they are; a stalling act keeps its own open for

@@ -1,22 +1,25 @@
-"""Use other objects as models: anything with a method `complete`, `chat` or `continue_chat` will do."""
+"""Use other objects as models: anything with a method `complete`, `chat`, `continue_chat` or `stream` will do."""
 
 from __future__ import annotations
 
+import enum
 import inspect
-from collections.abc import Callable
+import typing
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, cast
 
-from agentkit.errors import UsageError
+from agentkit.errors import ModelError, UsageError
 from agentkit.inert import inert
-from agentkit.models.base import Abilities, Model, Output, Request
+from agentkit.models.base import Abilities, Chunk, Model, Output, Request
 from agentkit.models.reply_conversion import reply_of
 from agentkit.models.stream_collector import acollect
 
-_METHODS = ("complete", "chat", "continue_chat")
+_METHODS = ("complete", "chat", "continue_chat", "stream")
+"""Methods that take a chat; the first that an object has is called."""
+
 _EXPECTED = (
-    "a model is a function of one request, or an object with complete(messages), chat(messages) or "
-    "continue_chat(messages), "
-    "or with complete(system_prompt=, user_query=, messages=, tools=)"
+    "a model is a function of one request, or an object with complete(messages), chat(messages), "
+    "continue_chat(messages) or stream(messages), or with complete(system_prompt=, user_query=, messages=, tools=)"
 )
 
 
@@ -24,40 +27,176 @@ def as_model(obj: Any) -> Model:
     """Return an object as a model: itself if it is one, else an adapter. Raises `UsageError` for anything else."""
     if isinstance(obj, str | type) or obj is None:
         raise UsageError(f"{obj!r} is not a model; {_EXPECTED}")
-    if callable(obj) and (inspect.isroutine(obj) or hasattr(obj, "abilities") or not _method(obj)):
+    method = _method(obj)
+    if callable(obj) and (inspect.isroutine(obj) or _has(obj, "abilities") or not method):
         _check_takes_one_argument(obj)
+        if not _has(obj, "abilities") and hasattr(obj, "abilities"):
+            return FunctionModel(obj)
         if not isinstance(abilities := getattr(obj, "abilities", Abilities()), Abilities):
             raise UsageError(f"the abilities of a model must be an Abilities(…), not {abilities!r:.100}")
         return cast(Model, obj)
-    method = _method(obj)
     if method is None:
         raise UsageError(f"an object of type {type(obj).__name__} is not a model; {_EXPECTED}")
     return ForeignModel(obj, method)
 
 
 class ForeignModel:
-    """An adapter: it calls one method of another object with messages as dicts, and converts what that returns."""
+    """An adapter: it calls one method of another object with messages, and converts what that returns.
+
+    Messages are dicts whose keys are attributes, too, or objects of the class that the method's annotation names. What
+    a method cannot take is not passed.
+    """
 
     def __init__(self, obj: Any, method: Callable[..., Any]) -> None:
         parameters = _parameters(method)
-        self.name = str(getattr(obj, "name", None) or type(obj).__name__)
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        stated = getattr(obj, "supports_tools", None) if _has(obj, "supports_tools") else None
+        self.name = str((_has(obj, "name") and getattr(obj, "name", None)) or type(obj).__name__)
         self.method = method
         self._takes_parts = bool({"user_query", "system_prompt"} & parameters.keys())
-        self._takes_tools = "tools" in parameters
-        self.abilities = _abilities(getattr(obj, "abilities", None), self._takes_tools)
+        self._takes_tools = "tools" in parameters or (takes_any and stated is True)
+        self._parts = parameters.keys() if self._takes_parts and not takes_any else None
+        self._field = _messages_field(parameters)
+        self._message = messages_for(method, self._field or next(iter(parameters), ""))
+        abilities = getattr(obj, "abilities", None) if _has(obj, "abilities") else None
+        self.abilities = _abilities(abilities, self._takes_tools if stated is None else bool(stated))
 
     def __call__(self, request: Request) -> Output:
         messages = [dict(message) for message in request.messages]
         more: dict[str, Any] = {"tools": request.tools or None} if self._takes_tools else {}
-        output = self.method(**_parts(messages), **more) if self._takes_parts else self.method(messages, **more)
+        if self._takes_parts:
+            parts = _parts(messages)
+            parts["messages"] = [self._message(message) for message in parts["messages"]]
+            known = {name: part for name, part in parts.items() if self._parts is None or name in self._parts}
+            output = self.method(**known, **more)
+        elif self._field:
+            output = self.method(**{self._field: [self._message(message) for message in messages]}, **more)
+        else:
+            output = self.method([self._message(message) for message in messages], **more)
         if inspect.isawaitable(output):
             return acollect(output)
-        is_stream = hasattr(output, "__aiter__") or inspect.isgenerator(output)
-        return output if is_stream else reply_of(output)
+        if hasattr(output, "__aiter__") and not _is_record(output):
+            return _achunks(output)
+        is_stream = inspect.isgenerator(output) or (hasattr(output, "__next__") and not _is_record(output))
+        return _chunks(output) if is_stream else reply_of(output)
 
     @inert
     def __repr__(self) -> str:
         return f"<model {self.name!r}>"
+
+
+class FunctionModel:
+    """An adapter for a callable object that seems to have every attribute, as a mock has: only its call is used."""
+
+    abilities = Abilities()
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.name = type(function).__name__
+
+    def __call__(self, request: Request) -> Output:
+        return cast(Output, self.function(request))
+
+    @inert
+    def __repr__(self) -> str:
+        return f"<model {self.name!r}>"
+
+
+def _chunks(pieces: Iterable[Any]) -> Iterator[Any]:
+    """Yield the pieces of another library's stream as chunks or texts."""
+    try:
+        for piece in pieces:
+            yield _chunk(piece)
+    finally:
+        if close := getattr(pieces, "close", None):
+            close()
+
+
+async def _achunks(pieces: AsyncIterable[Any]) -> AsyncIterator[Any]:
+    try:
+        async for piece in pieces:
+            yield _chunk(piece)
+    finally:
+        if close := getattr(pieces, "aclose", None):
+            await close()
+
+
+def _chunk(piece: Any) -> Any:
+    """Return a piece as it is if it is a chunk or a text, else the text in it; the finish reason makes it a chunk."""
+    if isinstance(piece, Chunk | str):
+        return piece
+    reply = reply_of(piece)
+    if reply.calls:
+        raise ModelError("a piece of a stream holds a whole call; return a reply instead of a stream")
+    return Chunk(reply.text, reply.reasoning, usage=reply.usage, finish=reply.finish) if reply.finish else reply.text
+
+
+def _is_record(output: Any) -> bool:
+    return any(hasattr(output, name) for name in ("content", "choices", "tool_calls"))
+
+
+class _AttributeDict(dict[str, Any]):
+    """A message as a dict whose keys are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def messages_for(method: Callable[..., Any], parameter: str) -> Callable[[dict[str, Any]], Any]:
+    """Return what makes a message of the class that an annotation such as `list[AgentMessage]` names, else a dict."""
+    try:
+        hints = typing.get_type_hints(method)
+    except Exception:  # an annotation that cannot be looked up says nothing
+        hints = {}
+    listed = [each for each in typing.get_args(hints.get(parameter)) if isinstance(each, type)]
+    kind = listed[0] if len(listed) == 1 and not issubclass(listed[0], dict | str) else None
+    fields = _parameters(kind) if kind else {}
+    if kind is None or not {"role", "content"} <= fields.keys():
+        return _AttributeDict
+    role = _parameter_types(kind).get("role")
+
+    def make(message: dict[str, Any]) -> Any:
+        given = {name: value for name, value in message.items() if name in fields}
+        if isinstance(role, type) and issubclass(role, enum.Enum):
+            given["role"] = next((each for each in role if message["role"] in _spellings(each)), message["role"])
+        return kind(**given)
+
+    return make
+
+
+def _spellings(role: enum.Enum) -> tuple[str, str]:
+    return str(role.value).lower(), role.name.lower()
+
+
+def _parameter_types(kind: type) -> dict[str, Any]:
+    """Return the types of what a class is made of: of its fields, else of the parameters of `__init__`."""
+    for annotated in (kind, getattr(kind, "__init__", None)):
+        try:
+            if "role" in (hints := typing.get_type_hints(annotated)):
+                return hints
+        except Exception:  # as above
+            continue
+    return {}
+
+
+def _messages_field(parameters: dict[str, Any]) -> str:
+    """Return the name under which a method takes the messages if it does not take them by position; else ""."""
+    by_position = [each for each in parameters.values() if each.kind in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL)]
+    either = [each for each in parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
+    if by_position or not parameters or (either and "messages" not in parameters):
+        return ""
+    by_name = [name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY and name != "tools"]
+    return "messages" if "messages" in parameters or not by_name else by_name[0]
+
+
+def _has(obj: Any, name: str) -> bool:
+    """Return whether an object has an attribute; of a mock, which has any, only those that somebody has set or used."""
+    attributes = getattr(obj, "__dict__", {})
+    children = attributes.get("_mock_children")
+    return hasattr(obj, name) if children is None else name in children or name in attributes
 
 
 def _parts(messages: list[dict[str, Any]]) -> dict[str, Any]:
@@ -77,7 +216,7 @@ def _parts(messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _method(obj: Any) -> Callable[..., Any] | None:
-    return next((method for name in _METHODS if callable(method := getattr(obj, name, None))), None)
+    return next((getattr(obj, name) for name in _METHODS if _has(obj, name) and callable(getattr(obj, name))), None)
 
 
 def _parameters(method: Callable[..., Any]) -> dict[str, Any]:
@@ -96,12 +235,12 @@ def _check_takes_one_argument(function: Callable[..., Any]) -> None:
         raise UsageError(f"{function!r} cannot be called with one request ({error}); {_EXPECTED}") from None
 
 
-def _abilities(stated: Any, takes_tools: bool) -> Abilities:
-    """Return the abilities that an object states, also as a dict; an object that takes tools can call them."""
+def _abilities(stated: Any, has_tools: bool) -> Abilities:
+    """Return the abilities that an object states, also as a dict; else whether it can call tools is known apart."""
     if isinstance(stated, Abilities):
         return stated
     if isinstance(stated, dict):
         tools = bool(stated.get("tool_call", stated.get("tools")))
         has_json_mode = bool(stated.get("json_mode", stated.get("json")))
         return Abilities(tools, has_json_mode, reasoning=bool(stated.get("reasoning")))
-    return Abilities(tools=takes_tools)
+    return Abilities(tools=has_tools)

@@ -16,10 +16,11 @@ from agentkit.core.usage import Usage
 from agentkit.models import finish_reasons
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.dialects.rendering import View
+from agentkit.models.error_objects import error_in
 from agentkit.models.json_fields import items, mapping, number, string
 from agentkit.models.remote import Remote
 from agentkit.models.urls import base_of, without_secrets
-from agentkit.models.wire import Cost, HostError
+from agentkit.models.wire import BrokenReply, Cost, HostError
 
 BASE = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -165,11 +166,16 @@ _GROWING_FIELDS = {"text_delta": "text", "thinking_delta": "thinking", "signatur
 class MessageParser:
     """One message that is arriving, in events or whole. In events it is whole with `message_stop`, and not before."""
 
-    __slots__ = ("_blocks", "_cost", "_counts", "_host", "_inputs", "_stop_reason", "_without_input", "acted", "finish")
+    __slots__ = (
+        *("_blocks", "_cost", "_counts", "_host", "_inputs", "_started", "_stop_reason", "_without_input"),
+        *("acted", "finish", "in_one_piece"),
+    )
 
     def __init__(self, host: str, cost: Cost) -> None:
         self.finish = ""
         self.acted = False
+        self.in_one_piece = False
+        self._started = False
         self._host = host
         self._cost = cost
         self._stop_reason = ""
@@ -179,7 +185,9 @@ class MessageParser:
         self._counts: dict[str, Any] = {}
 
     def event(self, kind: str, data: dict[str, Any]) -> Iterator[Chunk]:
-        """Yield the chunks in one event, or in a whole message."""
+        """Yield the chunks in one event, or in a whole message; nothing after the end of the message belongs to it."""
+        if self.finish:
+            return
         kind = string(data.get("type")) or kind
         if kind == "content_block_delta":
             yield from self._delta(_index(data), mapping(data.get("delta")))
@@ -188,6 +196,9 @@ class MessageParser:
         elif kind == "content_block_stop":
             self._stop(_index(data))
         elif kind == "message_start":
+            if self._started or self._blocks:
+                raise BrokenReply("began a second message before the first was whole")
+            self._started = True
             self._count(mapping(data.get("message")).get("usage"))
             yield Chunk(usage=self._usage())
         elif kind == "message_delta":
@@ -197,8 +208,8 @@ class MessageParser:
             yield from self._end()
         elif kind == "message":
             yield from self._whole(data)
-        elif kind == "error" or "error" in data:
-            raise HostError(data.get("error") if isinstance(data.get("error"), dict) else data)
+        elif (error := error_in(data, is_reply=False)) is not None or kind == "error":
+            raise HostError(data if error is None else error)
 
     def end_marker(self) -> Iterator[Chunk]:
         """Take `[DONE]`, with which some gateways end, as the end if a stop reason came."""
@@ -264,6 +275,8 @@ class MessageParser:
                 yield Chunk(call=CallDelta(index, arguments=json.dumps(arguments)))
 
     def _whole(self, data: dict[str, Any]) -> Iterator[Chunk]:
+        if self._blocks:
+            raise BrokenReply("sent a whole message in the middle of another")
         for index, block in enumerate(items(data.get("content"))):
             if isinstance(block, dict):
                 yield from self._start(index, block)

@@ -14,18 +14,22 @@ from agentkit.core.steps import Tools
 from agentkit.core.usage import Usage
 
 if TYPE_CHECKING:
+    from agentkit.core.schema import Shape
     from agentkit.models.dialects.base import Dialect
     from agentkit.models.dialects.rendering import Rendering
 
 
 @dataclass(slots=True, frozen=True)
 class Abilities:
-    """What a model's interface offers: native tool calls, a JSON mode, streaming, a reasoning channel."""
+    """What a model's interface offers: native tool calls, a JSON mode, streaming, a reasoning channel, and a JSON mode
+    that follows a schema.
+    """
 
     tools: bool = False
     json: bool = False
     stream: bool = False
     reasoning: bool = False
+    schema: bool = False
 
 
 @dataclass(slots=True)
@@ -45,7 +49,7 @@ class Chunk:
 
     `again` is the reason why the call is tried again: the chunks before it no longer count, except for their usage.
     `opaque` is what the provider wants back with the reply; `model` names the model that replies, if it is not the one
-    that was asked.
+    that was asked. `problem` is something about the reply that the trace should show.
     """
 
     text: str = ""
@@ -56,6 +60,7 @@ class Chunk:
     again: str = ""
     opaque: Any = None
     model: str = ""
+    problem: str = ""
 
 
 @dataclass(slots=True)
@@ -88,6 +93,11 @@ class Request:
     def stop(self) -> tuple[str, ...]:
         """Strings at which the model is to stop writing."""
         return self.dialect.stop if self.offered else ()
+
+    @property
+    def constraint(self) -> Shape | None:
+        """The shape that the host is asked to hold the model to, if it can; else None."""
+        return getattr(self.dialect, "constraint", None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that is sent, as JSON data."""

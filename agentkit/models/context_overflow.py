@@ -21,7 +21,9 @@ CUT = 2_000
 """Characters to which even their texts are cut otherwise."""
 
 ENOUGH = 0.75
-"""The share of the chat that may be left."""
+"""The share of the chat that may be left, of what was sent before."""
+
+_LEAST = 0.01
 
 _SHORT = 200
 _GONE = Message("system", "")
@@ -29,18 +31,41 @@ _GONE = Message("system", "")
 Rewrite = Callable[[str], str]
 
 
-def shortened(chat: Chat) -> tuple[Chat | None, str]:
+def shortened(chat: Chat, last: Chat | None = None) -> tuple[Chat | None, str]:
     """Return the chat without the earlier texts of its model and tools, and a sentence about it; None if nothing can
     go.
 
     If that is not enough, the last of these texts are cut, and then the older half of a conversation is left out.
+    `last` is what was sent in vain before: the new chat is shorter.
     """
+    size = _weight(list(last or chat))
+    share = ENOUGH * size / max(1, _weight(list(chat)))
+    while True:
+        shorter, reason = _shortened(chat, share)
+        if shorter is None or _weight(list(shorter)) < size:
+            return shorter, reason
+        if share < _LEAST:
+            return None, ""
+        share *= ENOUGH
+
+
+def left_over(chat: Chat) -> str:
+    """Return a sentence about a chat that is still too long although nothing more can be left out."""
+    longest = max(chat, key=tokens)
+    return (
+        f"It was shortened as far as possible, to about {_weight(list(chat)):,} tokens; "
+        f"the longest message that is left is one of the {longest.role}, with about {tokens(longest):,}"
+    )
+
+
+def _shortened(chat: Chat, share: float) -> tuple[Chat | None, str]:
+    """Return the chat cut down to a share of it, as far as that is possible."""
     before = now = list(chat)
     by_role = [_positions(before, role) for role in ("assistant", "tool")]
     for part, rewrite in ((slice(-KEPT), _left_out), (slice(-KEPT, None), _cut)):
         chosen = {position for positions in by_role for position in positions[part]}
         now = [_rewritten(message, rewrite) if n in chosen else message for n, message in enumerate(now)]
-        if _weight(now) <= ENOUGH * _weight(before):
+        if _weight(now) <= share * _weight(before):
             break
     else:
         gone = _older_half(before)

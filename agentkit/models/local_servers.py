@@ -19,7 +19,7 @@ from agentkit.config import read_config
 from agentkit.core import background
 from agentkit.errors import NotRecorded
 from agentkit.models import ollama
-from agentkit.models.transport import clients
+from agentkit.models.transport import clients, errors
 
 TIME_TO_ANSWER = 0.2
 """Seconds in which a server must answer to be found."""
@@ -32,15 +32,26 @@ USUAL = {
 """Where the usual servers listen, apart from Ollama."""
 
 _MAX_BYTES = 1_000_000
+_MAX_ERROR = 2_000  # bytes
+
+
+class ServerRefused(ValueError):
+    """A server answered, but not with what it was asked for; the text says with what."""
+
+    def __init__(self, status: int, text: str) -> None:
+        loading = "it is still loading its model: try again in a moment"
+        super().__init__(loading if status == 503 else f"it answered {status}{text and ': '}{text}")
+        self.status = status
 
 
 @dataclass(slots=True, frozen=True)
 class FoundServer:
-    """A server that answers, and the names of its models in its own order."""
+    """A server that answers, and the names of its models in its own order, or what it said instead (`problem`)."""
 
     server: str
     address: str
     models: tuple[str, ...]
+    problem: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,13 +77,17 @@ def addresses() -> dict[str, str]:
 
 def servers() -> list[FoundServer]:
     """Return the servers that answer now and have a model."""
+    return [found for found in all_servers() if found.models]
+
+
+def all_servers() -> list[FoundServer]:
+    """Return the servers that answer now, also those that do not list their models."""
     listening = [(name, address) for name, address in addresses().items() if _is_listening(address)]
     if not listening:
         return []
     asked = [background.in_thread(_question(name, address)) for name, address in listening]
     wait(asked, None if clients.is_replaying() else TIME_TO_ANSWER)
-    answered = [future.result() for future in asked if future.done() and not future.exception()]
-    return [found for found in answered if found.models]
+    return [future.result() for future in asked if future.done() and not future.exception()]
 
 
 def _is_listening(address: str) -> bool:
@@ -90,7 +105,19 @@ def _is_listening(address: str) -> bool:
 
 
 def _question(name: str, address: str) -> Callable[[], FoundServer]:
-    return lambda: FoundServer(name, address, models_at(address, TIME_TO_ANSWER))
+    def ask_server() -> FoundServer:
+        try:
+            return FoundServer(name, address, models_at(address, TIME_TO_ANSWER))
+        except ServerRefused as error:
+            if error.status != 404 or urlsplit(address).path not in ("", "/"):
+                return FoundServer(name, address, (), str(error))
+        base = f"{address.rstrip('/')}/v1"  # not Ollama: the address of a server with OpenAI's API, without its path
+        try:
+            return FoundServer(name if name != address else base, base, models_at(base, TIME_TO_ANSWER))
+        except ServerRefused as error:
+            return FoundServer(name, address, (), str(error))
+
+    return ask_server
 
 
 def models_at(address: str, seconds: float) -> tuple[str, ...]:
@@ -136,7 +163,7 @@ def _response(address: str, method: str, target: str, data: bytes, seconds: floa
         connection.request(method, target, data or None, {"accept": "application/json"})
         response = connection.getresponse()
         if response.status != 200:
-            raise ValueError(f"{parts.netloc} answered {response.status}")
+            raise ServerRefused(response.status, errors.error_text_in(response.read(_MAX_ERROR)))
         return response.read(_MAX_BYTES)
     finally:
         connection.close()

@@ -11,6 +11,7 @@ from agentkit.core.usage import Usage
 from agentkit.models import finish_reasons
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.dialects.rendering import View
+from agentkit.models.error_objects import error_in
 from agentkit.models.json_fields import items, number, string
 from agentkit.models.remote import Remote
 from agentkit.models.urls import base_of, without_secrets
@@ -37,7 +38,7 @@ def Ollama(
     more.setdefault(
         "name", f"ollama:{model}" if address == default else f"ollama:{model} at {without_secrets(address)}"
     )
-    known = Abilities(tools=True, json=True, stream=True)
+    known = Abilities(tools=True, json=True, stream=True, schema=True)
     return Remote(WIRE, model, base_url=address, api_key=api_key, key_name=key_name, known=known, **more)
 
 
@@ -89,7 +90,7 @@ class ChatApi:
         if request.tools and request.choice != "none":
             body["tools"] = request.tools
         if request.dialect.json_mode and request.offered:
-            body["format"] = "json"
+            body["format"] = request.constraint.parameters if request.constraint else "json"
         if request.stop:
             body["options"] = {"stop": list(request.stop)}
         return {**body, "stream": True}
@@ -117,19 +118,22 @@ WIRE = ChatApi()
 class ChatParser:
     """One reply that is arriving, as JSON lines; the last one says that it is done."""
 
-    __slots__ = ("_calls", "_cost", "acted", "finish")
+    __slots__ = ("_calls", "_cost", "acted", "finish", "in_one_piece")
 
     def __init__(self, cost: Cost) -> None:
         self.finish = ""
         self.acted = False
+        self.in_one_piece = False
         self._cost = cost
         self._calls = 0
 
     def event(self, kind: str, data: dict[str, Any]) -> Iterator[Chunk]:
-        """Yield the chunks in one line."""
-        if error := data.get("error"):
-            raise HostError(error if isinstance(error, dict) else {"message": str(error)})
+        """Yield the chunks in one line; the last one is known by `done`, and nothing after it belongs to the reply."""
+        if self.finish:
+            return
         message = data.get("message")
+        if (error := error_in(data, is_reply=isinstance(message, dict) or "done" in data)) is not None:
+            raise HostError(error)
         if isinstance(message, dict):
             text, thought = string(message.get("content")), string(message.get("thinking"))
             if text or thought:

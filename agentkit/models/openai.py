@@ -2,7 +2,7 @@
 
 The API: https://platform.openai.com/docs/api-reference/chat. Servers send more than it says, and all of it is read:
 several calls under one index, names in every piece, no index, no finish reason but `[DONE]`, content as a list of
-parts.
+parts, the whole message beside each piece or after the last.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from agentkit.core.usage import Usage
 from agentkit.models import finish_reasons
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.dialects.rendering import View
+from agentkit.models.error_objects import error_in
 from agentkit.models.json_fields import items, mapping, money, number, string
 from agentkit.models.remote import Remote
 from agentkit.models.urls import base_of, without_secrets
@@ -34,7 +35,8 @@ def OpenAI(
     """Return a model of OpenAI, or with `base_url` of any server with the same API; `more` is passed on to `Remote`.
 
     `OPENAI_API_KEY` is sent to OpenAI and to the host of `OPENAI_BASE_URL`, and nowhere else: for another host give
-    `api_key`, or the name of its environment variable as `key_name`.
+    `api_key`, or the name of its environment variable as `key_name`. If another host's JSON mode follows a schema, say
+    so with `abilities={"schema": True}`.
     """
     default = os.environ.get("OPENAI_BASE_URL", "").strip() or BASE
     base = base_of(base_url or default, _PATH)
@@ -44,7 +46,7 @@ def OpenAI(
     reasons = bool(_REASONING_MODEL.search(model))
     more.setdefault("name", f"openai:{model}" if is_default else f"{without_secrets(base)}#{model}")
     more.setdefault("without", ("stop",) if reasons else ())
-    known = Abilities(tools=True, json=True, stream=True, reasoning=reasons)
+    known = Abilities(tools=True, json=True, stream=True, reasoning=reasons, schema=base == base_of(BASE, _PATH))
     return Remote(WIRE, model, base_url=base, api_key=api_key, key_name=key_name, known=known, **more)
 
 
@@ -86,6 +88,9 @@ class ChatCompletions:
             body["stop"] = list(request.stop)
         if request.dialect.json_mode and request.offered:
             body["response_format"] = {"type": "json_object"}
+        if shape := request.constraint:
+            wanted = {"name": shape.name, "schema": shape.parameters}
+            body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         return {**body, "stream": True, "stream_options": {"include_usage": True}}
 
     def with_settings(self, body: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
@@ -111,36 +116,46 @@ def tool_choice(choice: str) -> Any:
 class CompletionParser:
     """One chat completion that is arriving, in pieces or whole. If there are several choices, the first one counts."""
 
-    __slots__ = ("_cost", "_host", "_last_call", "_next_index", "_refused", "_signed_details", "acted", "finish")
+    __slots__ = (
+        *("_cost", "_host", "_last_index", "_next_index", "_refused", "_sent", "_signed_details"),
+        *("acted", "finish", "in_one_piece"),
+    )
 
     def __init__(self, host: str, cost: Cost) -> None:
         self.finish = ""
         self.acted = False
+        self.in_one_piece = False
         self._host = host
         self._cost = cost
         self._next_index = 0
-        self._last_call: dict[str, Any] = {"id": "", "name": "", "index": -1, "has_arguments": False}
+        self._last_index = 0
+        self._sent: set[str] = set()  # the fields of the message of which something has arrived
         self._refused = False
         self._signed_details: list[Any] = []
 
     def event(self, kind: str, data: dict[str, Any]) -> Iterator[Chunk]:
         """Yield the chunks in one piece of a completion, or in a whole one."""
-        if ((error := data.get("error")) or kind == "error") and not self.finish:
-            raise HostError(
-                error if isinstance(error, dict) else {"message": str(error or data.get("message") or data)}
-            )
-        usage = self._usage(data.get("usage"))
         choices = items(data.get("choices"))
+        if (data.get("error") or kind == "error" or not choices) and not self.finish:
+            error = error_in(data, is_reply=bool(choices or data.get("usage")))
+            if error is not None or kind == "error":
+                raise HostError(data if error is None else error)
+        usage = self._usage(data.get("usage"))
         choice = next((each for each in choices if isinstance(each, dict) and not each.get("index")), None)
         if choice is None:
             if usage:
                 yield Chunk(usage=usage)
             return
-        whole = choice.get("message")
-        delta = whole if isinstance(whole, dict) else choice.get("delta")
+        if choice.get("error") and not self.finish:
+            raise HostError(error_in(choice, is_reply=True))
+        finish = string(choice.get("finish_reason"))
+        delta, message = choice.get("delta"), choice.get("message")
         if isinstance(delta, dict):
+            self._sent.update([name for name, value in delta.items() if value])
             yield from self._delta(delta)
-        finish = string(choice.get("finish_reason")) or ("stop" if whole and not self.finish else "")
+        if isinstance(message, dict) and (finish or not isinstance(delta, dict)):
+            self.in_one_piece = not self._sent
+            yield from self._delta({name: value for name, value in message.items() if name not in self._sent}, True)
         if finish:
             if finish_reasons.gave_up(finish):
                 yield Chunk(usage=usage)
@@ -150,12 +165,12 @@ class CompletionParser:
             yield Chunk(usage=usage, finish=self.finish if finish else "", opaque=self._opaque() if finish else None)
 
     def end_marker(self) -> Iterator[Chunk]:
-        """Take `[DONE]` as the end, even if no finish reason came."""
-        if not self.finish:
-            self.finish = "tool_calls" if self._next_index else "stop"
+        """Take `[DONE]` as the end, even if no finish reason came, unless nothing has arrived at all."""
+        if not self.finish and (self.in_one_piece or self._sent - {"role"}):
+            self.finish = "tool_calls" if self._next_index and not self.in_one_piece else "stop"
             yield Chunk(finish=self.finish)
 
-    def _delta(self, delta: dict[str, Any]) -> Iterator[Chunk]:
+    def _delta(self, delta: dict[str, Any], is_whole: bool = False) -> Iterator[Chunk]:
         content = delta.get("content")
         text, thought = (content, "") if isinstance(content, str) else _text_and_thinking(content)
         refusal = string(delta.get("refusal"))
@@ -165,33 +180,25 @@ class CompletionParser:
         self._signed_details += items(delta.get("reasoning_details"))
         if text or thought or refusal:
             yield Chunk(text + refusal, thought)
-        for call in items(delta.get("tool_calls")):
-            if isinstance(call, dict):
-                yield Chunk(call=self._call(call))
+        if calls := delta.get("tool_calls"):
+            for position, call in enumerate(_listed(calls)):
+                if isinstance(call, dict):
+                    yield Chunk(call=self._call(call, is_whole, is_first=position == 0))
         legacy = delta.get("function_call")
-        if isinstance(legacy, dict) and (legacy.get("name") or self._last_call["name"]):
+        if isinstance(legacy, dict) and (legacy.get("name") or self._next_index):
             yield Chunk(call=self._call({"index": 0, "function": legacy}))
 
-    def _call(self, call: dict[str, Any]) -> CallDelta:
-        """Return a piece of a call; one without an index belongs to the last, unless it has an id or a
-        name of its own.
-        """
+    def _call(self, call: dict[str, Any], is_whole: bool = False, is_first: bool = True) -> CallDelta:
+        """Return a piece of a call; one without an index has that of the last, unless it surely begins another call."""
         inner = call.get("function")
         function = inner if isinstance(inner, dict) else call
         id, name, arguments = string(call.get("id")), string(function.get("name")), function.get("arguments")
-        index, last = call.get("index"), self._last_call
-        if not isinstance(index, int):
-            is_new = last["index"] < 0 or (id and id != last["id"]) or (name and not id and last["has_arguments"])
-            index = self._next_index if is_new else last["index"]
-        self._next_index = max(self._next_index, index + 1)
+        index = call.get("index")
+        if is_whole or not isinstance(index, int):
+            index = self._next_index if is_whole or (name and not is_first) else self._last_index
+        self._last_index, self._next_index = index, max(self._next_index, index + 1)
         if isinstance(arguments, dict | list):
             arguments = json.dumps(arguments)
-        self._last_call = {
-            "id": id or last["id"],
-            "name": name or last["name"],
-            "index": index,
-            "has_arguments": bool(arguments),
-        }
         return CallDelta(index, id, name, string(arguments))
 
     def _usage(self, data: Any) -> Usage | None:
@@ -228,6 +235,13 @@ def joined_details(details: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if value is not None:
                 whole[name] = before + value if grows else value
     return list(joined.values())
+
+
+def _listed(calls: Any) -> list[Any]:
+    """Return the calls of a message; some hosts send an object instead of a list: one call, or calls by their index."""
+    if isinstance(calls, dict):
+        return [calls] if "function" in calls or "name" in calls else list(calls.values())
+    return items(calls)
 
 
 def _text_and_thinking(content: Any) -> tuple[str, str]:

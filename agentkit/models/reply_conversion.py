@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.core.messages import Call, Reply
+from agentkit.core.secrets import mask
 from agentkit.core.usage import Usage
 from agentkit.errors import ModelError
 from agentkit.models import finish_reasons
 from agentkit.models.dialects.call_parsing import call_from_api
 
 _NUMBER = (int, float)
+_REPLY_FIELDS = ("content", "text", "tool_calls", "choices", "message")
+_MAX_ERROR = 400  # characters
 _TOKEN_COUNTS = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
 
 
@@ -18,7 +21,8 @@ def reply_of(value: Any) -> Reply:
     """Return the reply in a text, a `Reply`, a dict or an object with `content` and `tool_calls`, or a whole
     completion.
 
-    Raises `ModelError` if it is none of these, and `TypeError` for a `Reply` whose fields have the wrong types.
+    Raises `ModelError` if it is none of these, or if it reports an error instead, and `TypeError` for a `Reply` whose
+    fields have the wrong types.
     """
     if isinstance(value, Reply):
         if wrong := _wrong_fields(value):
@@ -26,6 +30,8 @@ def reply_of(value: Any) -> Reply:
         return value
     if isinstance(value, str):
         return Reply(value)
+    if error := _error(value):
+        raise ModelError(f"the model's client reports an error: {error}")
     choices = _get(value, "choices")
     usage, finish = _usage(_get(value, "usage")), _get(value, "finish_reason") or _get(value, "stop_reason") or ""
     if choices:
@@ -43,6 +49,20 @@ def reply_of(value: Any) -> Reply:
     reasoning = _get(value, "reasoning_content") or _get(value, "reasoning") or ""
     reasoning = reasoning if isinstance(reasoning, str) else ""
     return Reply(text, calls, reasoning=reasoning, usage=usage, finish=finish_reasons.normalized(str(finish)))
+
+
+def _error(value: Any) -> str:
+    """Return the error that a record reports instead of a reply: with `success` false, or without text and calls."""
+    error, failed = _get(value, "error"), _get(value, "success") is False
+    error = error if isinstance(error, str | dict | BaseException) else None
+    if not (error or failed) or not (failed or not any(_get(value, name) for name in _REPLY_FIELDS)):
+        return ""
+    if isinstance(error, dict):
+        error = error.get("message") or error
+    text = error or next(
+        (found for name in ("message", "detail") if (found := _get(value, name))), "no reason is given"
+    )
+    return mask(" ".join(str(text).split()))[:_MAX_ERROR]
 
 
 def _wrong_fields(reply: Reply) -> str:
@@ -78,7 +98,7 @@ def _calls_among_blocks(content: Any) -> list[Any]:
 
 def _call(data: Any) -> Call:
     function = _get(data, "function") or data
-    candidates = (_get(function, name) for name in ("arguments", "input", "args"))
+    candidates = (_get(function, name) for name in ("arguments", "input", "args", "parameters"))
     arguments = next((value for value in candidates if value is not None), "")
     return call_from_api(str(_get(function, "name") or ""), arguments, str(_get(data, "id") or ""))
 

@@ -103,9 +103,9 @@ def choose() -> Choice:
     The model is not asked, and no key is sent anywhere.
     """
     if name := os.environ.get("AGENTKIT_MODEL", "").strip():
-        return Choice(name, "the environment variable AGENTKIT_MODEL names it")
+        return Choice(name, f"the environment variable AGENTKIT_MODEL names it{_but_unknown(name)}")
     if name := str(read_config().get("model", "")).strip():
-        return Choice(name, "config.toml names it")
+        return Choice(name, f"config.toml names it{_but_unknown(name)}")
     from agentkit.models import local_servers
 
     for found in local_servers.servers():
@@ -116,13 +116,24 @@ def choose() -> Choice:
     return Choice("offline", "no model was named, no local server answers, and no key is set")
 
 
+def _but_unknown(name: str) -> str:
+    """Return what is wrong with a configured name, or ""."""
+    if is_name(name) or name in plugins("models"):
+        return ""
+    likely = _likely_name(name)
+    return f", but there is no such model{f'; did you mean {likely!r}?' if likely else ''}"
+
+
 def list_all() -> dict[str, str]:
     """Return the models that can be named here and now, each with what is known about it."""
     from agentkit.models import local_servers
 
     listed = {name: (type(find(name)).__doc__ or "").strip().split("\n")[0] for name in KNOWN}
-    for server in local_servers.servers():
-        listed |= dict.fromkeys(server.names, f"{server.server} at {server.address}")
+    for server in local_servers.all_servers():
+        about = f"{server.server} at {server.address}" if server.server != server.address else "a server that answers"
+        listed |= dict.fromkeys(server.names, about)
+        if server.problem:
+            listed[server.address] = f"{about}, but {server.problem}"
     for key, name in PAID.items():
         provider = name.partition(":")[0]
         about = f"{key} is set, and is billed for it" if keys.is_set(key) else f"needs a key: {key}"
@@ -180,6 +191,10 @@ def _at_url(url: str) -> Any:
                 f"{address} did not answer when asked for its models ({error}). Is it up, and is the address right?"
             )
             raise UsageError(f"{reason} A model that is named is not looked for: {address}#NAME") from None
+        except local_servers.ServerRefused as error:
+            raise UsageError(
+                f"{address} did not list its models: {error}. A model that is named is not looked for: {address}#NAME"
+            ) from None
         except Exception:
             models = ()
         if not models:

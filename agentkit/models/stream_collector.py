@@ -10,6 +10,7 @@ from agentkit.core.messages import Reply
 from agentkit.core.usage import Usage
 from agentkit.errors import ModelError
 from agentkit.models.base import CallDelta, Chunk
+from agentkit.models.dialects import loose_json
 from agentkit.models.dialects.call_parsing import call_from_api
 from agentkit.models.reply_conversion import reply_of
 from agentkit.models.surrogates import paired
@@ -69,8 +70,8 @@ def _is_stream(output: Any) -> bool:
 class StreamCollector:
     """The chunks of one stream, put together as they arrive.
 
-    The pieces of a call have the same index. A different id or name at the same index begins another call: some servers
-    send two calls under one index, and some repeat the id and the name in every piece.
+    The pieces of a call have the same index. But some servers send several calls under one index, some repeat the id
+    and the name in every piece, some send a new id in each, and some a name in pieces (`_PartialCall.is_followed_by`).
     """
 
     def __init__(self) -> None:
@@ -102,6 +103,8 @@ class StreamCollector:
         self.finish = chunk.finish or self.finish
         self.opaque = chunk.opaque or self.opaque
         self.model = chunk.model or self.model
+        if chunk.problem and chunk.problem not in self.problems:
+            self.problems.append(chunk.problem)
         return chunk
 
     @property
@@ -136,12 +139,14 @@ class StreamCollector:
 
     def _add_to_call(self, delta: CallDelta) -> None:
         call = self._open_calls.get(delta.index)
-        if call is None or call.differs_from(delta):
+        if call is None or (delta.name and call.is_followed_by(delta)):
             call = self._open_calls[delta.index] = _PartialCall()
             self._calls.append(call)
         call.id = call.id or delta.id
-        call.name = call.name or delta.name
-        call.arguments.append(delta.arguments)
+        if delta.name and delta.name != call.name:
+            call.name += delta.name
+        if delta.arguments:
+            call.arguments.append(delta.arguments)
 
 
 class _PartialCall:
@@ -154,7 +159,14 @@ class _PartialCall:
         self.name = ""
         self.arguments: list[str] = []
 
-    def differs_from(self, delta: CallDelta) -> bool:
-        return bool(delta.id and self.id and delta.id != self.id) or bool(
-            delta.name and self.name and delta.name != self.name
-        )
+    def is_followed_by(self, delta: CallDelta) -> bool:
+        """Return whether a piece with a name begins another call, instead of going on with this one.
+
+        A different name does, unless it may be the rest of a name: no arguments have come, and no other id. The same
+        name does if arguments come again although they were whole.
+        """
+        has_other_id = bool(delta.id and self.id and delta.id != self.id)
+        if delta.name != self.name:
+            return bool(self.name) and (has_other_id or bool(self.arguments))
+        begins = has_other_id or delta.arguments.lstrip().startswith("{")
+        return begins and isinstance(loose_json.strict("".join(self.arguments).strip()).value, dict)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentkit.core.messages import Call, Chat, Reply, canonical
 from agentkit.core.schema import LEVELS, Shape, in_words
 from agentkit.core.steps import Tools
-from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, UsageError
+from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, ModelRejected, UsageError
 from agentkit.models import dialects, finish_reasons
 from agentkit.models.base import Abilities, Request
 from agentkit.models.dialects import loose_json, thinking_tags
@@ -34,20 +34,31 @@ Your reply is data: one JSON object and nothing else, no prose and no code fence
 FUNCTION_DESCRIPTION = "Give the data that was asked for."
 NOTHING = "there is no JSON in the reply"
 REFUSED = (400, 404, 422, 501)
-"""HTTP statuses of hosts that do not know tool_choice or a JSON mode, or have no route for either."""
+"""HTTP statuses of hosts that do not know tool_choice or a JSON mode, or have no route for either; `ModelRejected` says
+the same whatever the status is (llama.cpp: 500 and "requires --jinja").
+"""
 
 
 @dataclass(slots=True, eq=False)
 class StructuredOutput:
-    """The dialect in which data of one shape is asked for at one level; it has the name of the level."""
+    """The dialect in which data of one shape is asked for at one level; it has the name of the level.
+
+    `follows_schema`: the JSON mode of the host can be held to a schema.
+    """
 
     shape: Shape
     name: str
+    follows_schema: bool = False
     stop: tuple[str, ...] = ()
     json_mode: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.json_mode = self.name == "json"
+
+    @property
+    def constraint(self) -> Shape | None:
+        """The shape that the host is asked to hold the model to."""
+        return self.shape if self.json_mode and self.follows_schema else None
 
     def render(self, chat: Chat, tools: Tools) -> Rendering:
         """Return the chat in the dialect of this level; the schema comes first, unless a function carries it."""
@@ -150,12 +161,13 @@ def dialect_for(shape: Shape, abilities: Abilities, forced: Dialect | None = Non
     best = LEVELS.index(forced.name) if forced and forced.name in LEVELS else 0
     can = {"native": abilities.tools, "json": abilities.json, "text": True}
     levels = LEVELS[max(best, LEVELS.index(shape.at_most)) :]
-    return StructuredOutput(shape, next(level for level in levels if can[level] or (forced and level == forced.name)))
+    level = next(level for level in levels if can[level] or (forced and level == forced.name))
+    return StructuredOutput(shape, level, abilities.schema)
 
 
-def dialect_named(name: str, shape: Shape | None) -> Dialect:
+def dialect_named(name: str, shape: Shape | None, abilities: Abilities) -> Dialect:
     """Return the dialect that an entry names; for data this is a level."""
-    return dialects.get(name) if shape is None else StructuredOutput(shape, name)
+    return dialects.get(name) if shape is None else StructuredOutput(shape, name, abilities.schema)
 
 
 def request_for(step: Think, dialect: Dialect, settings: dict[str, Any]) -> Request:
@@ -171,7 +183,7 @@ def finish_after_failure(step: Think, dialect: Dialect, error: BaseException) ->
 
     "rejected" means that the host refused this way to ask for data, and that there is another one.
     """
-    is_refused = getattr(error, "status", 0) in REFUSED and not isinstance(
+    is_refused = (getattr(error, "status", 0) in REFUSED or isinstance(error, ModelRejected)) and not isinstance(
         error, ModelDenied | ModelMissing | ContextOverflow
     )
     if step.shape is not None and dialect.name != LEVELS[-1] and is_refused:

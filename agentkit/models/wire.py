@@ -35,16 +35,25 @@ class HostError(Exception):
         self.body = body
 
 
+class BrokenReply(Exception):
+    """A reply breaks the rules of its API; the text says how."""
+
+
 class ReplyParser(Protocol):
-    """One reply that is arriving. `finish` is set as soon as it is whole, `acted` if the host ran a tool itself."""
+    """One reply that is arriving.
+
+    `finish` is set as soon as it is whole, `acted` if the host ran a tool itself, and `in_one_piece` if a whole message
+    came instead of pieces of one.
+    """
 
     finish: str
     acted: bool
+    in_one_piece: bool
 
     def event(self, kind: str, data: dict[str, Any]) -> Iterator[Chunk]:
         """Yield the chunks in one object of the stream, or in a whole reply.
 
-        Raises `HostError` if it reports an error.
+        Raises `HostError` if it reports an error, and `BrokenReply` if it cannot be a part of this reply.
         """
 
     def end_marker(self) -> Iterator[Chunk]:

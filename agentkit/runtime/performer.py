@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentkit.core import interrupts
-from agentkit.core.messages import Call, Message, Reply
+from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.schema import Shape
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act, Think
@@ -15,7 +15,7 @@ from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError
 from agentkit.gates.deadline import out_of_time
 from agentkit.models import dialects, structured_output
 from agentkit.models.base import Abilities, Model, Request
-from agentkit.models.context_overflow import shortened
+from agentkit.models.context_overflow import left_over, shortened
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.reply_conversion import is_usage, reply_of
 from agentkit.runtime.calls import call_model, call_tool, late_error, tool_error
@@ -112,7 +112,7 @@ class Performer:
         """Return the request of a model call: the JSON that is sent, if the model is still available to write it."""
         model = self._model_for(step)
         dialect = (
-            structured_output.dialect_named(dialect_name, step.shape)
+            structured_output.dialect_named(dialect_name, step.shape, getattr(model, "abilities", Abilities()))
             if dialect_name
             else self.dialect_for(model, step.shape)
         )
@@ -143,16 +143,20 @@ class Performer:
         return dialect.read(_masked_reply(reply), step.tools)
 
     def _ask(self, step: Think, flight: InFlight, model: Model, request: Request, listeners: Listeners) -> Any:
-        """Ask a model; a chat that is too long for it is shortened once."""
+        """Ask a model; a chat that is too long for it is shortened until it fits, or until nothing more can go."""
         limit = None if getattr(model, "limits_itself", False) else self.model_timeout
-        try:
-            return call_model(model, request, flight, limit, listeners)
-        except ContextOverflow:
-            chat, flight.entry.reason = shortened(step.chat)
-            if chat is None:
-                raise
-            flight.entry.performed = replace(step, chat=chat)
-            return call_model(model, replace(request, chat=chat), flight, limit, listeners)
+        sent: Chat | None = None
+        while True:
+            try:
+                return call_model(model, request, flight, limit, listeners)
+            except ContextOverflow as error:
+                shorter, reason = shortened(step.chat, sent)
+                if shorter is None:
+                    if sent is not None:
+                        error.args = (f"{str(error).rstrip('.')}. {left_over(sent)}.",)
+                    raise
+                sent, flight.entry.reason = shorter, reason
+            flight.entry.performed, request = replace(step, chat=sent), replace(request, chat=sent)
 
     def _failed(self, error: Exception, flight: InFlight, step: Think, model: Model, dialect: Dialect) -> Reply:
         """Return a reply that says that the model failed, if the step allows that; otherwise raise the error."""

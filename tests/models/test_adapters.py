@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import enum
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock, MagicMock
 
 import pytest
 
 from agentkit import Agent
 from agentkit.core.messages import Call, Chat, Message, Reply, Usage, assistant
-from agentkit.errors import UsageError
+from agentkit.errors import ModelError, UsageError
 from agentkit.models import dialects
 from agentkit.models.adapters import as_model
 from agentkit.models.base import Abilities, Request
@@ -167,3 +170,174 @@ def test_abilities_of_the_wrong_type_are_refused_at_once() -> None:
 def test_a_reply_with_fields_of_the_wrong_type_is_refused(reply: Reply) -> None:
     with pytest.raises(TypeError, match="of a Reply must be"):
         reply_of(reply)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"success": False, "error": "quota is gone"},
+        {"success": False, "error": "quota is gone", "content": "", "tool_calls": []},
+        {"success": False, "content": None, "error": {"message": "quota is gone", "code": 3}},
+        {"success": False, "message": "quota is gone"},
+        {"error": {"message": "quota is gone"}},
+        SimpleNamespace(success=False, error="quota is gone", content=""),
+        SimpleNamespace(content="", tool_calls=None, error=RuntimeError("quota is gone")),
+    ],
+)
+def test_a_record_that_reports_an_error_is_that_error(record: Any) -> None:
+    with pytest.raises(ModelError, match="quota is gone"):
+        reply_of(record)
+    result = Agent(SimpleNamespace(complete=lambda messages: record), journal=None).run("q")
+    assert "quota is gone" in str(result.error)
+
+
+@pytest.mark.parametrize("record", [{"success": True, "error": None, "content": "hi"}, {"error": "", "content": "hi"}])
+def test_a_record_without_an_error_is_a_reply(record: Any) -> None:
+    assert reply_of(record).text == "hi"
+
+
+class KeywordOnly:
+    def chat(self, *, messages: list[Any], tools: Any = None) -> str:
+        return messages[-1]["content"]
+
+
+class AnyKeyword:
+    def complete(self, **given: Any) -> str:
+        return given["messages"][-1]["content"]
+
+
+class PartsByKeyword:
+    def complete(self, *, system_prompt: str, user_query: str) -> str:
+        return user_query
+
+
+class AnythingAtAll:
+    def chat(self, *given: Any, **more: Any) -> str:
+        return given[0][-1]["content"]
+
+
+@pytest.mark.parametrize("client", [KeywordOnly(), AnyKeyword(), PartsByKeyword(), AnythingAtAll()])
+def test_a_method_is_called_as_its_signature_wants(client: Any) -> None:
+    assert Agent(client, journal=None).run("Time?").answer == "Time?"
+
+
+@pytest.mark.parametrize("supports", [True, False])
+def test_an_object_that_says_whether_it_supports_tools_is_believed(supports: bool) -> None:
+    model = SimpleNamespace(chat=lambda messages, tools=None: "x", supports_tools=supports)
+    assert as_model(model).abilities == Abilities(tools=supports)
+
+
+def test_an_object_that_supports_tools_gets_them_under_any_keyword() -> None:
+    seen: dict[str, Any] = {}
+
+    class Open(AnyKeyword):
+        supports_tools = True
+
+        def complete(self, **given: Any) -> str:
+            seen.update(given)
+            return "hi"
+
+    assert Agent(Open(), [now], journal=None).run("q").answer == "hi"
+    assert seen["tools"] == [now.native]
+
+
+async def _async_words(messages: Any) -> Any:
+    for word in ("One ", "two."):
+        yield word
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        lambda messages: iter(["One ", "two."]),
+        lambda messages: (word for word in ("One ", "two.")),
+        lambda messages: iter([{"content": "One "}, {"content": "two.", "finish_reason": "stop"}]),
+        lambda messages: iter([SimpleNamespace(text="One "), SimpleNamespace(text="two.")]),
+        _async_words,
+    ],
+)
+def test_an_object_that_only_streams_is_a_model(stream: Any) -> None:
+    assert Agent(SimpleNamespace(stream=stream), journal=None).run("count").answer == "One two."
+
+
+class Role(enum.Enum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass
+class ChatMessage:
+    role: Role
+    content: str
+
+
+@dataclass
+class ForeignCall:
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass
+class ForeignReply:
+    content: str
+    tool_calls: list[ForeignCall]
+
+
+class ChatEngine:
+    """An engine in the style of OVOS: messages are objects with a role of an enum, and so is what it returns."""
+
+    def continue_chat(
+        self, messages: list[ChatMessage], session_id: str = "default", lang: str | None = None
+    ) -> ChatMessage:
+        assert all(isinstance(message.role, Role) for message in messages)
+        asked = next(message for message in messages if message.role is Role.USER)
+        return ChatMessage(Role.ASSISTANT, asked.content)
+
+
+class UnannotatedEngine:
+    def continue_chat(self, messages, session_id="default"):  # type: ignore[no-untyped-def]
+        return SimpleNamespace(role="assistant", content=messages[-1].role + ": " + messages[-1].content)
+
+
+def test_messages_come_as_the_class_that_the_annotation_names_and_else_with_attributes() -> None:
+    assert Agent(ChatEngine(), journal=None).run("Time?").answer == "Time?"
+    assert Agent(UnannotatedEngine(), journal=None).run("Time?").answer == "user: Time?"
+
+
+def test_calls_in_records_of_any_class_are_calls() -> None:
+    replies = iter([ForeignReply("", [ForeignCall("c1", "now", {})]), ForeignReply("noon", [])])
+    result = Agent(SimpleNamespace(chat=lambda messages, tools=None: next(replies)), [now], journal=None).run("q")
+    assert (result.answer, [entry.result.text for entry in result.run.entries if entry.kind == "act"]) == (
+        "noon",
+        ["noon"],
+    )
+
+
+def _mock(name: str, mock: Any) -> Any:
+    model = MagicMock()
+    setattr(model, name, mock)
+    return model
+
+
+def _configured(name: str) -> Any:
+    model = MagicMock()
+    getattr(model, name).return_value = {"content": "hi"}
+    return model
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        _mock("complete", AsyncMock(return_value={"content": "hi"})),
+        _mock("chat", MagicMock(return_value="hi")),
+        _mock("continue_chat", lambda messages: "hi"),
+        _configured("chat"),
+        _configured("complete"),
+        MagicMock(return_value="hi"),
+        AsyncMock(return_value="hi"),
+    ],
+)
+def test_a_mock_with_one_method_or_a_return_value_is_a_model(model: Any) -> None:
+    assert Agent(model, journal=None).run("q").answer == "hi"

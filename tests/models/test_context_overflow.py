@@ -95,3 +95,23 @@ def test_a_task_that_is_too_long_is_not_cut() -> None:
         assert (
             isinstance(result.error, ContextOverflow) and "shorten the task" in str(result.error) and len(host.got) == 1
         )
+
+
+def test_a_chat_is_shortened_again_until_it_fits() -> None:
+    seven = [user(f"{n} {LONG}") if n % 2 == 0 else assistant(f"{n} {LONG}") for n in range(7)]
+    with Loopback([OVERFLOW, OVERFLOW, answer(completion("done"))]) as host:
+        result = Agent(OpenAI("m", base_url=host.url), journal="memory").run(seven)
+        assert result.answer == "done", result.error
+        last = [entry for entry in result.run.entries if entry.kind == "think"][-1]
+        assert host.got[-1].json == result.run.request(last)
+    sizes = [len(got.body) for got in host.got]
+    assert sizes[0] > sizes[1] > sizes[2] and "too long" in last.reason
+
+
+def test_a_chat_that_cannot_be_shortened_further_is_an_error_that_says_what_is_left() -> None:
+    with Loopback([OVERFLOW]) as host:
+        result = Agent(OpenAI("m", base_url=host.url), journal=None).run(TURNS)
+        assert isinstance(result.error, ContextOverflow)
+        assert "as far as possible" in str(result.error) and "one of the user" in str(result.error)
+    sizes = [len(got.body) for got in host.got]
+    assert sizes == sorted(set(sizes), reverse=True) and 2 < len(sizes) < 8

@@ -69,6 +69,31 @@ def test_a_reply_that_is_neither_an_action_nor_an_answer_is_unreadable(text: str
     assert (reply.readable, reply.calls, reply.answer) == (False, (), text)
 
 
+NESTED = '{"tool_name": "add", "tool_args": {"a": 1, "b": 2}}'
+
+
+@pytest.mark.parametrize("finish", ["length", "stop"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"steps": [' + NESTED + ', {"tool_name": "ad',
+        '{"steps": [' + NESTED,
+        "{'steps': [" + NESTED + ", {'tool_name': 'ad",
+        "{steps: [" + NESTED + ", {",
+        '{"note": "a "quoted" word", "call": ' + NESTED + "}",
+        '{"answer"; ' + NESTED + "}",
+    ],
+)
+def test_a_call_inside_an_object_that_is_broken_or_was_cut_off_is_not_run(text: str, finish: str) -> None:
+    reply = JSON.read(Reply(text, finish=finish), TOOLS)
+    assert (reply.calls, reply.readable) == ((), False)
+
+
+def test_a_brace_in_prose_does_not_hide_the_object_after_it() -> None:
+    (call,) = JSON.read(Reply("I open with { and then: " + NESTED), TOOLS).calls
+    assert (call.name, call.arguments) == ("add", {"a": 1, "b": 2})
+
+
 def test_loose_json_is_read_and_reported() -> None:
     (call,) = read("{'type': 'tool_call', 'tool_name': 'add', 'tool_args': {'a': 1, 'b': 2}}").calls
     assert call.arguments == {"a": 1, "b": 2} and call.coerced

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from agentkit import Agent
 from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
-from agentkit.models import dialects
+from agentkit.models import Scripted, dialects, finish_reasons
 from agentkit.models.dialects.call_parsing import call_from_api
 from agentkit.models.dialects.native import NOT_RUN
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS
@@ -75,6 +77,74 @@ def test_empty_arguments_will_do_for_a_tool_that_takes_none() -> None:
     assert (call.arguments, call.problem) == ({}, "") and call.coerced
 
 
+@tool
+def look(place: str = "here", depth: int = 1) -> str:
+    """Look around."""
+    return place
+
+
+@pytest.mark.parametrize("written", ["", " ", "null", "[]", '""', "None"])
+def test_arguments_that_say_nothing_will_do_for_a_tool_that_needs_none(written: str) -> None:
+    call = call_from_api("look", written, "c")
+    (found,) = NATIVE.read(Reply("", (call,), finish="tool_calls"), (look,)).calls
+    assert (found.arguments, found.problem) == ({}, "") and found.coerced
+    (needed,) = read("", replace(call, name="add")).calls
+    assert needed.problem
+
+
+def test_empty_arguments_that_may_have_been_cut_off_are_refused_for_the_last_call() -> None:
+    cut = tuple(call_from_api("look", "", id) for id in ("c1", "c2"))
+    first, last = NATIVE.read(Reply("", cut, finish="length"), (look,)).calls
+    assert not first.problem and last.problem
+
+
+READABLE = [
+    r'"{\"a\": 1}"',
+    r'"\"{\\\"a\\\": 1}\""',
+    '```json\n{"a": 1}\n```',
+    '```\n{"a": 1}```',
+    ' {"a": 1} ',
+    '{"a": 1}}',
+    '{"a": 1}\n```',
+    '{"a": 1}</tool_call>',
+    '{"a": 1}<|im_end|>',
+    '{}{"a": 1}',
+    '{"a": 1}{"a": 1}',
+]
+"""Arguments that are one object, whatever is around it."""
+
+NOT_READABLE = [
+    r'"{\"a\": 1"',
+    '```json\n{"a": 1',
+    '```json\n{"a": 1}\n```\n```json\n{"a": 2}\n```',
+    '{"a": 1}{"a": 2}',
+    '{"a": 1} and {"b": 2}',
+    '{"a": 1} or so',
+    '{}{"a": ',
+    '"{}" "{}"',
+    '[{"a": 1}, {"a": 2}]',
+]
+"""Arguments that were cut off, or that could mean two things."""
+
+
+@pytest.mark.parametrize("written", READABLE)
+def test_arguments_are_read_whatever_is_around_them(written: str) -> None:
+    call = call_from_api("add", written)
+    assert (call.arguments, call.problem, call.raw) == ({"a": 1}, "", written)
+    assert call.coerced or written.strip() == '{"a": 1}'
+
+
+def test_a_raw_line_break_inside_an_argument_is_kept() -> None:
+    call = call_from_api("add", '{"a": "x\ny"}')
+    assert (call.arguments, call.problem) == ({"a": "x\ny"}, "") and call.coerced
+
+
+@pytest.mark.parametrize("written", NOT_READABLE)
+def test_arguments_that_were_cut_off_or_could_mean_two_things_are_refused(written: str) -> None:
+    call = call_from_api("add", written)
+    assert call.problem and call.arguments == {} and call.raw == written
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -82,7 +152,7 @@ def test_empty_arguments_will_do_for_a_tool_that_takes_none() -> None:
         'I add them.\n[TOOL_CALL: add] ( {"a": 1, "b": 2} )',
         '<tool_call>{"name": "add", "arguments": {"a": 1, "b": 2}}</tool_call>',
         '<tool_call>\n{"name": "add", "parameters": {"a": 1, "b": 2}}\n</tool_call>',
-        'I add them.\n```json\n{"tool_name": "add", "tool_args": {"a": 1, "b": 2}}\n```',
+        '```json\n{"tool_name": "add", "tool_args": {"a": 1, "b": 2}}\n```',
         '```\n{"action": "add", "action_input": {"a": 1, "b": 2}}\n```\n',
         '{"function": {"name": "add", "arguments": "{\\"a\\": 1, \\"b\\": 2}"}}',
         'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}\nObservation: 3\nFINAL_ANSWER: 3',
@@ -92,6 +162,46 @@ def test_empty_arguments_will_do_for_a_tool_that_takes_none() -> None:
 def test_a_call_written_into_the_text_is_read_in_every_dialect(text: str, name: str) -> None:
     (call,) = dialects.get(name).read(Reply(text), TOOLS).calls
     assert (call.name, call.arguments, call.problem) == ("add", {"a": 1, "b": 2}, "")
+
+
+FENCED = '```json\n{"tool_name": "add", "tool_args": {"a": 1, "b": 2}}\n```'
+
+
+@pytest.mark.parametrize("text", [f"I add them.\n{FENCED}", f"{FENCED}\nThat is how you add.", f"So:\n{FENCED}\nDone."])
+def test_a_fenced_call_beside_prose_is_an_example_for_a_model_that_can_make_calls(text: str) -> None:
+    reply = read(text)
+    assert (reply.calls, reply.answer) == ((), text)
+    assert [call.name for name in ("json", "text") for call in dialects.get(name).read(Reply(text), TOOLS).calls] == [
+        "add",
+        "add",
+    ]
+
+
+def test_an_example_in_a_final_answer_runs_no_tool() -> None:
+    ran: list[str] = []
+
+    @tool
+    def pay(amount: int) -> str:
+        """Pay."""
+        ran.append(str(amount))
+        return "paid"
+
+    text = 'You would call it like this:\n\n```json\n{"name": "pay", "arguments": {"amount": 90}}\n```\n\nShall I?'
+    result = Agent(Scripted([text]), [pay], dialect="native", journal=None).run("How do I pay?")
+    assert (result.answer, ran) == (text, [])
+
+
+@pytest.mark.parametrize("finish", ["length", "content_filter", "weird"])
+@pytest.mark.parametrize("name", ["native", "json", "text"])
+def test_a_call_in_a_reply_that_was_cut_short_is_reported(name: str, finish: str) -> None:
+    written = {
+        "native": Reply("", (Call("add", {"a": 1, "b": 2}, "c1"),), finish=finish),
+        "json": Reply('{"type": "tool_call", "tool_name": "add", "tool_args": {"a": 1, "b": 2}} and', finish=finish),
+        "text": Reply('Action: add\nAction Input: {"a": 1, "b": 2}\nThought: and', finish=finish),
+    }
+    reply = dialects.get(name).read(written[name], TOOLS)
+    assert [call.name for call in reply.calls] == ["add"]
+    assert reply.problems == finish_reasons.problems(finish) and len(reply.problems) == 1
 
 
 @pytest.mark.parametrize("name", ["native", "json", "text"])

@@ -27,7 +27,7 @@ def fire(n: int) -> str:
 def test_if_the_first_model_fails_for_good_the_next_answers_and_the_trace_says_so(background: bool) -> None:
     with Loopback([DENIED]) as first_host, Loopback([answer(completion("from two"))]) as second_host:
         model = Fallback(
-            [OpenAI("a", base_url=first_host.url, name="first"), OpenAI("b", base_url=second_host.url, name="second")]
+            [OpenAI("a", base_url=first_host.url, name="first"), OpenAI("m", base_url=second_host.url, name="second")]
         )
         agent = Agent(model, journal=None)
         result = agent.start("q").wait() if background else agent.run("q")
@@ -46,7 +46,7 @@ def test_the_beginning_of_a_reply_from_a_model_that_failed_is_discarded() -> Non
         Loopback([half]) as first_host,
         Loopback([answer(calling("fire", '{"n": 7}')), answer(completion("done"))]) as second_host,
     ):
-        model = Fallback([OpenAI("a", base_url=first_host.url, retries=0), OpenAI("b", base_url=second_host.url)])
+        model = Fallback([OpenAI("a", base_url=first_host.url, retries=0), OpenAI("m", base_url=second_host.url)])
         result = Agent(model, [fire], journal=None, on_event=events.append, engine=Loop("react", max_iterations=1)).run(
             "q"
         )
@@ -57,7 +57,7 @@ def test_the_beginning_of_a_reply_from_a_model_that_failed_is_discarded() -> Non
 
 def test_if_all_models_fail_the_error_names_all_of_them() -> None:
     with Loopback([DENIED]) as first_host, Loopback([fault("503 Unavailable", "down")]) as second_host:
-        model = Fallback([OpenAI("a", base_url=first_host.url), OpenAI("b", base_url=second_host.url, retries=0)])
+        model = Fallback([OpenAI("a", base_url=first_host.url), OpenAI("m", base_url=second_host.url, retries=0)])
         error = Agent(model, journal=None).run("q").error
     assert (
         type(error) is ModelBusy
@@ -73,7 +73,7 @@ def test_a_chat_that_is_too_long_is_not_passed_on_to_the_next_model() -> None:
         Loopback([answer(completion("no"))]) as second_host,
     ):
         error = (
-            Agent(Fallback([OpenAI("a", base_url=first_host.url), OpenAI("b", base_url=second_host.url)]), journal=None)
+            Agent(Fallback([OpenAI("a", base_url=first_host.url), OpenAI("m", base_url=second_host.url)]), journal=None)
             .run("q")
             .error
         )
@@ -112,7 +112,7 @@ def test_stop_closes_the_socket_of_the_model_that_is_being_asked() -> None:
 
     with Loopback([DENIED]) as first_host, Loopback([stall([])]) as second_host:
         run = Agent(
-            Fallback([OpenAI("a", base_url=first_host.url), OpenAI("b", base_url=second_host.url)]), journal=None
+            Fallback([OpenAI("a", base_url=first_host.url), OpenAI("m", base_url=second_host.url)]), journal=None
         ).start("q")
         end = time.monotonic() + 3
         while not second_host.got and time.monotonic() < end:
@@ -124,7 +124,7 @@ def test_stop_closes_the_socket_of_the_model_that_is_being_asked() -> None:
 def test_a_failure_of_the_last_model_can_be_tried_again() -> None:
     with Loopback([fault("503 Unavailable", "down"), answer(completion("ok"))]) as host:
         run = Agent(
-            Fallback([Scripted([ModelError("x"), ModelError("y")]), OpenAI("b", base_url=host.url, retries=0)]),
+            Fallback([Scripted([ModelError("x"), ModelError("y")]), OpenAI("m", base_url=host.url, retries=0)]),
             journal=None,
         )
         first = run.start("q", paused=True)

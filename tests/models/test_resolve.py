@@ -116,7 +116,7 @@ def test_ollama_is_asked_for_the_abilities_of_its_model(monkeypatch: pytest.Monk
     can = answer(json.dumps({"capabilities": ["completion", "thinking"]}), kind="application/json")
     with Loopback([can]) as host:
         monkeypatch.setenv("OLLAMA_HOST", host.host)
-        assert resolve.find("ollama:m").abilities == Abilities(json=True, stream=True, reasoning=True)
+        assert resolve.find("ollama:m").abilities == Abilities(json=True, stream=True, reasoning=True, schema=True)
         assert host.got[0].json == {"model": "m"}
 
 
@@ -237,3 +237,34 @@ def test_a_secret_in_the_place_of_a_model_name_is_not_shown(name: str) -> None:
     with pytest.raises(UsageError) as refused:
         resolve.find(name)
     assert "hunter2" not in str(refused.value) and "ABCDEFGH" not in str(refused.value)
+
+
+LOADING = answer('{"error": {"message": "Loading model", "code": 503}}', "503 Service Unavailable", "application/json")
+DENIED = answer('{"error": {"message": "no key"}}', "401 Unauthorized", "application/json")
+
+
+@pytest.mark.parametrize(("said", "told"), [(LOADING, "still loading its model"), (DENIED, "answered 401: no key")])
+def test_a_server_that_does_not_list_its_models_is_told_with_what_it_says(
+    monkeypatch: pytest.MonkeyPatch, said: bytes, told: str
+) -> None:
+    with Loopback([said]) as host:
+        with pytest.raises(UsageError, match=told):
+            resolve.find(f"{host.url}/v1")
+        monkeypatch.setenv("AGENTKIT_LOCAL", f"{host.url}/v1")
+        assert told in resolve.list_all()[f"{host.url}/v1"]
+        assert local_servers.servers() == []
+
+
+def test_a_local_server_is_found_without_the_path_of_its_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Loopback([answer("", "404 Not Found"), listing("qwen3")]) as host:
+        monkeypatch.setenv("AGENTKIT_LOCAL", host.url)
+        assert resolve.choose().name == f"{host.url}/v1#qwen3"
+
+
+def test_a_configured_model_that_does_not_exist_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTKIT_MODEL", "zzz")
+    assert resolve.choose().why.endswith("names it, but there is no such model")
+    monkeypatch.setenv("AGENTKIT_MODEL", "gpt-5")
+    assert resolve.choose().why.endswith("did you mean 'openai:gpt-5'?")
+    monkeypatch.setenv("AGENTKIT_MODEL", "offline")
+    assert resolve.choose().why.endswith("names it")

@@ -43,6 +43,23 @@ def test_two_ids_under_one_index_are_two_calls() -> None:
     assert [(call.id, call.arguments) for call in parallel] == [("a", {}), ("b", {"x": 1})]
 
 
+def test_two_calls_of_one_tool_under_one_index_without_ids_are_two_calls() -> None:
+    parallel = calls(CallDelta(0, "", "one", '{"x": 1}'), CallDelta(0, "", "one", '{"x": 2}'))
+    assert [call.arguments for call in parallel] == [{"x": 1}, {"x": 2}]
+
+
+@pytest.mark.parametrize("name", ["", "one"])
+def test_a_new_id_in_every_piece_does_not_begin_a_new_call(name: str) -> None:
+    pieces = [CallDelta(0, f"c{n}", name, piece) for n, piece in enumerate(['{"x"', ": ", "1}"], start=2)]
+    (call,) = calls(CallDelta(0, "c1", "one"), *pieces)
+    assert (call.id, call.name, call.arguments) == ("c1", "one", {"x": 1})
+
+
+def test_a_name_in_pieces_is_one_name() -> None:
+    (call,) = calls(CallDelta(0, "a", "get_"), CallDelta(0, name="weather"), CallDelta(0, arguments='{"x": 1}'))
+    assert (call.name, call.arguments) == ("get_weather", {"x": 1})
+
+
 @pytest.mark.parametrize("written", ['{"x": ', "", "[]", "x"])
 def test_arguments_that_are_not_an_object_are_a_problem_and_are_kept(written: str) -> None:
     (call,) = calls(CallDelta(0, "a", "one", written))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from loopback import Loopback, answer, completion, lines
+
+from agentkit import Agent, Answer, structured
 from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.schema import Level, Shape
 from agentkit.core.steps import replace
-from agentkit.models import dialects
+from agentkit.models import Ollama, OpenAI, dialects
 from agentkit.models.base import Abilities
 from agentkit.models.structured_output import StructuredOutput, dialect_for
 
@@ -80,3 +84,28 @@ def test_data_must_have_the_types_of_its_json_schema_and_is_not_converted() -> N
     assert StructuredOutput(count, "text").read(Reply('{"n": 5}'), ()).answer == '{"n": 5}'
     reply = StructuredOutput(count, "text").read(Reply('{"n": "5"}'), ())
     assert reply.answer is None and "n: Input should be a valid integer" in reply.problems
+
+
+def city(task: Any) -> Any:
+    """Ask for a city."""
+    found = yield from structured(task, CITY.schema)
+    return Answer(found.value["name"], Chat.of(task))
+
+
+@pytest.mark.parametrize("schema", [True, False])
+@pytest.mark.parametrize("make", [OpenAI, Ollama])
+def test_a_host_whose_json_mode_follows_a_schema_is_sent_it(make: Any, schema: bool) -> None:
+    reply = {"message": {"role": "assistant", "content": '{"name": "Bern"}'}, "done": True, "done_reason": "stop"}
+    said = completion('{"name": "Bern"}') if make is OpenAI else lines(reply)
+    with Loopback([answer(said)]) as host:
+        model = make("m", base_url=host.url, abilities={"tools": False, "schema": schema})
+        run = Agent(model, engine=city, journal=None).start("q")
+        assert run.wait().answer == "Bern"
+        body, entry = host.got[0].json, next(entry for entry in run.entries if entry.kind == "think")
+        assert run.request(entry) == body
+    sent = body["response_format"] if make is OpenAI else body["format"]
+    if not schema:
+        assert sent == ({"type": "json_object"} if make is OpenAI else "json")
+    else:
+        wanted = sent["json_schema"]["schema"] if make is OpenAI else sent
+        assert (wanted["type"], list(wanted["properties"]), wanted["required"]) == ("object", ["name"], ["name"])

@@ -20,6 +20,13 @@ ARGUMENT_KEYS = ("tool_args", "arguments", "args", "action_input", "parameters",
 """The keys under which models put its arguments."""
 
 _WORDS_FOR_NOTHING = {"", "{}", "none", "null", "nil", "n/a", "na", "no input", "empty", "-", "()", '""', "''"}
+_NOTHING = ("", "null", "[]", '""', "none")
+"""What APIs send as the arguments of a call that has none."""
+
+_MAX_QUOTED = 3
+"""How often arguments may be JSON in a JSON text."""
+
+_CLOSING_SIGNS = re.compile(r"(?:[}\]`\s]|</\w{1,40}>|<\|\w{1,40}\|>)++")
 _FENCE = re.compile(r"^[ \t]*+```", re.MULTILINE)
 
 
@@ -92,7 +99,10 @@ def call_from_object(data: dict[str, Any], tools: Tools, *, position: int = 0, m
 
 
 def call_from_api(name: str, arguments: Any, id: str = "") -> Call:
-    """Return the call that an API sent. Its arguments must be a JSON object, as text or as data; nothing is mended."""
+    """Return the call that an API sent. Its arguments must be a JSON object, as data or as text.
+
+    The object may be in a frame, which is left out and noted (`_framed`), but nothing is mended inside it.
+    """
     if isinstance(arguments, dict):
         return Call(name, arguments, id)
     if not isinstance(arguments, str):
@@ -101,11 +111,56 @@ def call_from_api(name: str, arguments: Any, id: str = "") -> Call:
     parsed = loose_json.strict(arguments, start)
     if isinstance(parsed.value, dict) and not arguments[parsed.end :].strip():
         return Call(name, parsed.value, id, arguments)
+    value, note = _framed(arguments.strip())
+    if value is not None:
+        return Call(name, value, id, arguments, coerced=(note,))
     if not arguments.strip():
         return Call(name, {}, id, arguments, _unusable("empty"))
     cut_off = arguments[start] == "{" and parsed.value is None and loose_json.is_cut_off(arguments, start)
     reason = loose_json.CUT_OFF if cut_off else parsed.problem or loose_json.NO_OBJECT
     return Call(name, {}, id, arguments, _unusable(reason))
+
+
+def _framed(text: str) -> tuple[dict[str, Any] | None, str]:
+    """Return the one JSON object in a text that holds nothing else of meaning, and what is around it; else None."""
+    if text.startswith("```"):
+        inside, _ = unfenced(text)
+        is_all = text.endswith("```") and text.count("```") == 2
+        return (_only_object(inside) if is_all else None), "the arguments were in a code fence"
+    if text.startswith('"'):
+        inner = loose_json.strict(text)
+        for _ in range(_MAX_QUOTED):
+            if not isinstance(inner.value, str) or inner.end != len(text):
+                break
+            text = inner.value.strip()
+            if (value := _only_object(text)) is not None:
+                return value, "the arguments were JSON in a JSON text"
+            inner = loose_json.strict(text)
+        return None, ""
+    if text.startswith("{") and (end := loose_json.end_of(text, 0)):
+        value, rest = json.loads(text[:end], strict=False), text[end:].strip()
+        if not rest:
+            return value, "raw line breaks inside a text were accepted"
+        if _CLOSING_SIGNS.fullmatch(rest):
+            return value, "closing signs after the arguments were left out"
+        if (other := _only_object(rest)) is not None and value in ({}, other):
+            return other, "the arguments came twice" if value else "an empty object before the arguments was left out"
+    return None, ""
+
+
+def _only_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object that is the whole text, or None."""
+    parsed = loose_json.strict(text)
+    return parsed.value if isinstance(parsed.value, dict) and parsed.end == len(text) else None
+
+
+def without_arguments(call: Call, tool: OfferedTool | None) -> Call:
+    """Return a call whose arguments say "nothing" as a call without arguments, if its tool needs none."""
+    is_nothing = (call.raw or "").strip().casefold() in _NOTHING
+    if not (call.problem and tool and is_nothing) or tool.parameters.get("required"):
+        return call
+    note = f"{call.raw!r} was read as no arguments" if call.raw else "empty text was read as no arguments"
+    return replace(call, arguments={}, problem="", coerced=(*call.coerced, note))
 
 
 def unfenced(text: str) -> tuple[str, bool]:

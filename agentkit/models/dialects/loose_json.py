@@ -32,6 +32,9 @@ _TOKEN = re.compile(
 )
 _BRACKET_OR_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_START_OF_OBJECT = re.compile(r"""\{\s*+(?:["']|\w++\s*+:)""")
+"""The beginning of an object, and not a brace in prose or code."""
+
 _WORD = re.compile(r"\w+")
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _NUMBER_AT_END = re.compile(r"[-+.\d][-+.\deE]*\s*\Z")
@@ -114,8 +117,8 @@ def _lacks_a_comma(begun: str) -> bool:
 
 
 def objects(text: str) -> list[tuple[int, Parsed]]:
-    """Return the JSON objects of a text with their positions, in order, none inside another; only the
-    first is mended.
+    """Return the JSON objects of a text with their positions, in order, none inside another, not even inside one that
+    is broken or was cut off; only the first is mended.
     """
     found: list[tuple[int, Parsed]] = []
     at = 0
@@ -129,9 +132,19 @@ def objects(text: str) -> list[tuple[int, Parsed]]:
         if isinstance(parsed.value, dict):
             found.append((at, parsed))
             at = parsed.end
+        elif _START_OF_OBJECT.match(text, at):
+            end = _end_of_broken(text, at)
+            if not end:
+                break
+            at = end
         else:
             at += 1
     return found
+
+
+def _end_of_broken(text: str, at: int) -> int:
+    """Return the end of an object that cannot be read, or 0 if it has none."""
+    return _normalized(text, at)[1] if len(text) - at <= _MAX_MENDED else 0
 
 
 def end_of(text: str, at: int) -> int:

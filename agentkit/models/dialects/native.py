@@ -9,8 +9,9 @@ from typing import Any
 
 from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Tools
+from agentkit.models import finish_reasons
 from agentkit.models.dialects import calls_in_text, text_protocol, thinking_tags
-from agentkit.models.dialects.call_parsing import call_id, find_tool, takes_no_arguments
+from agentkit.models.dialects.call_parsing import call_id, find_tool, takes_no_arguments, without_arguments
 from agentkit.models.dialects.reading import Reading, completed, completed_without_calls
 from agentkit.models.dialects.rendering import (
     Block,
@@ -27,6 +28,7 @@ from agentkit.tools.observations import clip
 
 NOT_RUN = "This call was not run."
 NOT_OFFERED = "a tool was called, but none was offered"
+_MARKED_CALL = re.compile(r"<tool_call>|\[TOOL_CALL:", re.IGNORECASE)
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -46,7 +48,10 @@ class Native:
         return [tool.native for tool in tools]
 
     def read(self, reply: Reply, tools: Tools) -> Reply:
-        """Read the calls of a reply, else calls that are written out in its text, else its text as the answer."""
+        """Read the calls of a reply, else calls that are written out in its text, else its text as the answer.
+
+        A call in a code fence must be the whole text; beside prose it is an example.
+        """
         if not tools:
             problems = (*reply.problems, NOT_OFFERED) if reply.calls else reply.problems
             return text_protocol.read_answer(replace(reply, calls=(), problems=problems), self.name)
@@ -54,9 +59,15 @@ class Native:
         if reply.calls:
             if text is reply.text and (unchanged := _as_sent(reply, tools)):
                 return unchanged
-            calls = tuple(_recognized(call, position, tools) for position, call in enumerate(reply.calls))
+            whole = len(reply.calls) - (not finish_reasons.is_whole(reply.finish))
+            calls = tuple(
+                _recognized(call, position, tools, is_whole=position < whole)
+                for position, call in enumerate(reply.calls)
+            )
             return completed(reply, self.name, text, thought, Reading(text.strip(), calls))
         reading = calls_in_text.read(text, tools)
+        if reading.thought and not _MARKED_CALL.search(text):
+            reading = Reading()  # a fence beside prose is an example: this model can make real calls
         if reading.calls or reading.problems:
             return completed(reply, self.name, text, thought, reading)
         kept, cut = text_protocol.before_observation(text)
@@ -73,6 +84,8 @@ class Native:
 
 def _as_sent(reply: Reply, tools: Tools) -> Reply | None:
     """Return a reply whose calls need no changes, and None for any other; nearly every step of a run passes here."""
+    if not finish_reasons.is_whole(reply.finish):
+        return None
     names = [tool.name for tool in tools]
     for call in reply.calls:
         if call.name not in names or not call.id or call.problem:
@@ -83,14 +96,14 @@ def _as_sent(reply: Reply, tools: Tools) -> Reply | None:
     )  # fmt: skip
 
 
-def _recognized(call: Call, position: int, tools: Tools) -> Call:
+def _recognized(call: Call, position: int, tools: Tools, *, is_whole: bool) -> Call:
     """Return a call with the registered name of its tool and an id.
 
-    Empty arguments will do for a tool that takes none.
+    Empty arguments will do for a tool that needs none; if they may have been cut off, only for one that takes none.
     """
     name, tool = find_tool(call.name, tools)
-    if call.problem and tool and takes_no_arguments(tool) and not (call.raw or "").strip():
-        call = replace(call, arguments={}, problem="", coerced=(*call.coerced, "empty text was read as no arguments"))
+    if is_whole or (tool and takes_no_arguments(tool)):
+        call = without_arguments(call, tool)
     if call.id and call.name == name:
         return call
     return replace(call, name=name, id=call.id or call_id(name, call.arguments or call.raw, position))

@@ -32,6 +32,8 @@ def completed(reply: Reply, dialect: str, raw: str, thought: str, reading: Readi
     readable, it becomes the answer as it is, and belongs to no dialect.
     """
     problems = (INVENTED, *reading.problems) if cut else reading.problems
+    if reading.calls:
+        problems += finish_reasons.problems(reply.finish)
     reasoning = "\n".join(part for part in (reply.reasoning, thought) if part)
     more: dict[str, Any] = {"raw": raw, "dialect": dialect, "cut": cut, "readable": True}
     if reading.calls:

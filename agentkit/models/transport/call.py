@@ -26,6 +26,10 @@ TIME_FOR_REST = 2.0
 """Seconds that a host has, once its reply is whole, for what comes after it: the usage, and the end of the response."""
 
 
+TIME_FOR_END = 0.05
+"""Seconds in which the response must end after the reply, so that its connection can be kept for the next call."""
+
+
 class Callee(Protocol):
     """What a call needs to know of its model (`Remote`)."""
 
@@ -55,7 +59,7 @@ class Callee(Protocol):
 class RemoteCall:
     """The chunks of one call, to be read once.
 
-    Nothing is sent before the first is asked for; leaving closes the connection.
+    Nothing is sent before the first is asked for; leaving before the end closes the connection.
     """
 
     def __init__(self, model: Callee, request: Request) -> None:
@@ -66,6 +70,7 @@ class RemoteCall:
         self._deadline = 0.0
         self._attempt = 0
         self._is_near_end = False
+        self._has_new_connection = False
         self._reader: StreamReader | None = None
         self._chunks: Any = None
 
@@ -90,6 +95,7 @@ class RemoteCall:
                             yield chunk
                     for chunk in reader.end():
                         yield chunk
+                    await self._read_end(pieces)
                 return
             except Exception as error:
                 failure = self._failure(error)
@@ -139,8 +145,28 @@ class RemoteCall:
         async with asyncio.timeout(self._time_left()):
             headers = background.in_thread(self.model.headers)  # a keyring may ask a person first
             client = clients.client(self.model.is_local)
-            request = client.build_request("POST", **self._sent(await asyncio.wrap_future(headers)))
-            return await client.send(request, stream=True)
+            sent = self._sent(await asyncio.wrap_future(headers))
+            while True:
+                self._has_new_connection = False
+                try:
+                    return await client.send(client.build_request("POST", **sent), stream=True)
+                except Exception as error:
+                    if self._has_new_connection or not clients.is_broken(error):
+                        raise  # else the host had closed a kept connection, and another one is tried
+
+    async def _note_connecting(self, name: str, info: Any) -> None:
+        self._has_new_connection = self._has_new_connection or name.startswith("connection.connect")
+
+    async def _read_end(self, pieces: AsyncIterator[bytes]) -> None:
+        """Read the end of the response, for a moment: only then can its connection be kept."""
+        import asyncio
+
+        try:
+            async with asyncio.timeout(TIME_FOR_END):
+                await anext(pieces, b"")
+        except Exception as error:
+            if not clients.is_connection_failure(error):
+                raise
 
     async def _next_piece(self, pieces: AsyncIterator[bytes]) -> bytes:
         """Wait for the next piece of the response, empty at its end; only briefly if the reply is already whole."""
@@ -173,7 +199,10 @@ class RemoteCall:
             "content": self.model.encode(self.request),
             "headers": headers,
             "timeout": httpx2.Timeout(min(self._silence, left), connect=min(CONNECT_TIMEOUT, left)),
-            "extensions": {"is_over": self._is_over},  # for a tape: whether the call ended by itself or was stopped
+            "extensions": {
+                "is_over": self._is_over,  # for a tape: whether the call ended by itself or was stopped
+                "trace": self._note_connecting,
+            },
         }
 
     def _new_reader(self, response: Any) -> StreamReader:

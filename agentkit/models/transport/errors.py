@@ -44,6 +44,10 @@ _STATUSES = {
 }
 """The HTTP statuses that errors inside a reply would have had, by their type or code."""
 
+UNPARSED: Meaning = (
+    ModelGarbled,
+    'The host could not read what its model wrote: try again, or use dialect="json" or "text", which agentkit reads',
+)
 LOOK_AT_PROXY = "Look at HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; NO_PROXY names the hosts that are asked directly"
 
 _TOO_LONG = re.compile(
@@ -61,6 +65,9 @@ _NO_TOOLS = re.compile(
     r"supported|--jinja"
     r"|tool choice requires",
     re.IGNORECASE,
+)
+_NOT_PARSED = re.compile(
+    r"(?:failed|unable) to parse|(?:error|failed) parsing|parse error|tool_use_failed", re.IGNORECASE
 )
 _NO_JSON_MODE = re.compile(r"response_format|json_object|json mode", re.IGNORECASE)
 _WRONG_KEY = re.compile(
@@ -95,14 +102,17 @@ def from_host_error(body: Any, endpoint: Endpoint) -> ModelError:
     """Return the error that a host reports inside a reply that began well."""
     host_text = _text_in(body) or "an error without a text"
     status = _status_of(body, host_text)
-    kind, advice = _meaning(status, host_text, None, endpoint)
+    if _NOT_PARSED.search(host_text):  # the request was read long ago, so this is about what the model wrote
+        kind, advice = UNPARSED
+    else:
+        kind, advice = _meaning(status, host_text, None, endpoint)
     return make(kind, endpoint, f"reported an error in its reply: {host_text.rstrip('.')}. {advice}", status)
 
 
 def _meaning(status: int, host_text: str, wait: float | None, endpoint: Endpoint) -> Meaning:
     name = endpoint.key_name
     key = f"the key in {name}" if name else "the key"
-    if status == 413 or (status in (400, 422) and _TOO_LONG.search(host_text)):
+    if status == 413 or (status not in (401, 402, 429) and _TOO_LONG.search(host_text)):
         advice = "The chat is too long for the model: shorten the task or the tools' results, or use another model"
         return ContextOverflow, advice
     if _NO_CREDIT.search(host_text):
@@ -127,6 +137,8 @@ def _meaning(status: int, host_text: str, wait: float | None, endpoint: Endpoint
     if status == 429:
         when = "later" if wait is None else f"in {duration(wait)}"
         return ModelBusy, f"Too many requests or tokens: try again {when}, or set per_minute= to ask less often"
+    if status >= 500 and _NOT_PARSED.search(host_text):
+        return UNPARSED
     if status in (408, 409, 425) or status >= 500:
         return ModelBusy, "The host cannot answer now: try again, or name a second model with Fallback([…])"
     if _NO_JSON_MODE.search(host_text):
@@ -138,9 +150,11 @@ def _meaning(status: int, host_text: str, wait: float | None, endpoint: Endpoint
 
 def _status_of(body: Any, host_text: str) -> int:
     """Return the HTTP status that an error inside a reply would have had by itself, from what it names or says."""
-    for name in ("code", "status", "type"):
+    for name in ("code", "status", "type", "error_code"):
         value = body.get(name) if isinstance(body, dict) else None
         status = _STATUSES.get(value, 0) if isinstance(value, str) else value
+        if name == "error_code" and isinstance(status, int):
+            status //= 100  # FastChat numbers its errors from the status: 50004
         if isinstance(status, int) and 400 <= status < 600:
             return status
     text = f"{body.get('type', '')} {host_text}" if isinstance(body, dict) else host_text
@@ -221,7 +235,7 @@ def error_text_in(body: bytes) -> str:
 
 
 def _text_in(data: Any) -> str:
-    for name in ("error", "message", "detail", "msg", "errors"):
+    for name in ("error", "message", "detail", "msg", "errors", "text"):
         inner = data.get(name) if isinstance(data, dict) else None
         if isinstance(inner, str) and inner:
             code = data.get("code")

@@ -1,4 +1,8 @@
-"""Split a stream of bytes into lines, and lines into server-sent events (WHATWG HTML, section 9.2.6)."""
+"""Split a stream of bytes into lines, and lines into server-sent events (WHATWG HTML, section 9.2.6).
+
+One field is read that the specification would skip: llama.cpp (before its pull request 16109) reports an error of a
+stream as `error: {…}`, which becomes an event of the type "error".
+"""
 
 from __future__ import annotations
 
@@ -75,3 +79,5 @@ class Events:
             self._data.append(value.removeprefix(b" "))
         elif name == b"event":
             self._type = value.removeprefix(b" ").decode("utf-8", "replace")
+        elif name == b"error":
+            self._type, self._data = "error", [value.removeprefix(b" ")]

@@ -15,7 +15,7 @@ from agentkit.errors import ModelGarbled
 from agentkit.models.base import Chunk
 from agentkit.models.transport import errors
 from agentkit.models.transport.server_sent_events import Events, Lines
-from agentkit.models.wire import Endpoint, HostError, ReplyParser
+from agentkit.models.wire import BrokenReply, Endpoint, HostError, ReplyParser
 
 MAX_BYTES = 32_000_000
 """Bytes of one reply that are read: more than any model writes."""
@@ -51,6 +51,8 @@ class StreamReader:
         self._events: Events | None = None
         self._lines: Lines | None = None
         self._one_object: list[bytes] | None = None  # a single object over many lines
+        self._objects = 0
+        self._is_named = False
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
         """Take more bytes, and yield the chunks in them."""
@@ -77,6 +79,8 @@ class StreamReader:
                     yield from self._decide(self._undecided)
         except HostError as error:
             self._reported(error)
+        except BrokenReply as error:
+            raise self._garbled(f"{error}; nothing of it was used. Try again") from None
 
     def end(self) -> Iterator[Chunk]:
         """Read what is left when the connection is closed, and check that the reply is whole."""
@@ -90,9 +94,16 @@ class StreamReader:
             elif self._lines is not None:
                 rest = self._lines.end() if self._one_object is None else b"".join(self._one_object)
                 if rest.strip():
-                    yield from self.parser.event("", self._object(rest))
+                    self._objects += 1
+                    value = self._object(rest)
+                    yield from self._answered_by(value)
+                    yield from self.parser.event("", value)
+                if self._objects == 1 and self.parser.in_one_piece:
+                    yield from self.parser.end_marker()
         except HostError as error:
             self._reported(error)
+        except BrokenReply as error:
+            raise self._garbled(f"{error}; nothing of it was used. Try again") from None
         if not self.parser.finish:
             raise self._garbled(f"{self._incomplete()}; nothing of it was used. Try again")
         self.done = True
@@ -112,12 +123,15 @@ class StreamReader:
     def _read_events(self, data: bytes) -> Iterator[Chunk]:
         assert self._events is not None
         for kind, event in self._events.feed(data):
-            if event == b"[DONE]":
+            if event.strip() == b"[DONE]":
                 self.done = True
                 yield from self.parser.end_marker()
                 return
             if event:
-                yield from self.parser.event(kind, self._object(event))
+                value = self._event(kind, event)
+                if not self._is_named:
+                    yield from self._answered_by(value)
+                yield from self.parser.event(kind, value)
 
     def _read_lines(self, data: bytes) -> Iterator[Chunk]:
         assert self._lines is not None
@@ -130,12 +144,16 @@ class StreamReader:
             except (ValueError, RecursionError):  # one object over many lines, or something else: the end will tell
                 self._one_object = [b"\n".join((*lines[n:], self._lines.end()))]
                 return
-            yield from self.parser.event("", self._checked_object(value, line))
+            self._objects += 1
+            yield from self._answered_by(self._checked_object(value, line))
+            yield from self.parser.event("", value)
 
     def _read_last_event(self, kind: str, data: bytes) -> Iterator[Chunk]:
         """Read the event that the end of the stream cut off; a JSON object shows by itself whether it is whole."""
         if data == b"[DONE]":
             yield from self.parser.end_marker()
+        elif kind == "error" and data and data[:1] != b"{":
+            self._event(kind, data)
         elif data[-1:] == b"}":
             try:
                 value = json.loads(data)
@@ -154,6 +172,25 @@ class StreamReader:
         if self._events is not None and not self._events.has_fields:
             return f"answered with something that is not a reply ({_quoted(self._start)})"
         return f"cut off its reply after {self._count:,} bytes, without a finish reason"
+
+    def _answered_by(self, value: dict[str, Any]) -> Iterator[Chunk]:
+        """Yield a problem if the host says that another model answers than the one that was asked."""
+        message = value.get("message")
+        name = value.get("model") or (message.get("model") if isinstance(message, dict) else None)
+        if self._is_named or not isinstance(name, str) or not name.strip():
+            return
+        self._is_named = True
+        asked, answers = (each.strip().lower().rpartition("/")[2] for each in (self.endpoint.model, name))
+        if asked not in answers and answers not in asked:  # a version may be added or left out
+            yield Chunk(
+                problem=f"the model {mask(name)[:_SHOWN]!r} answered, not {self.endpoint.model!r}, which was asked"
+            )
+
+    def _event(self, kind: str, data: bytes) -> dict[str, Any]:
+        """Return the object of an event; an error need not be written as one."""
+        if kind == "error" and not data.lstrip().startswith(b"{"):
+            raise HostError({"message": data.decode("utf-8", "replace").strip().strip('"')})
+        return self._object(data)
 
     def _object(self, data: bytes) -> dict[str, Any]:
         try:

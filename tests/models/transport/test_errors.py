@@ -135,6 +135,7 @@ def city(task: Any) -> Any:
     [
         (fault("404 Not Found", "No endpoints found that support tool use"), "Bern"),
         (fault("400 Bad", "tool_choice is not supported"), "Bern"),
+        (fault("500 Internal", "tools param requires --jinja flag"), "Bern"),
         (fault("400 Bad", "API key not valid"), ""),
         (fault("400 Bad", "the model `m` does not exist"), ""),
     ],

@@ -32,6 +32,7 @@ from agentkit.errors import (
     UsageError,
 )
 from agentkit.models.openai import OpenAI
+from agentkit.models.transport import clients
 from agentkit.models.transport.retries import Retries
 
 pytestmark = pytest.mark.slow
@@ -124,12 +125,14 @@ CASES: dict[str, tuple[Act | bytes, type[ModelError], str]] = {
 
 @pytest.fixture(autouse=True)
 def nothing_left_open() -> Iterator[None]:
-    """Check that no thread and no file is left open."""
+    """Check that no thread and no file is left open, apart from the connections that are kept."""
     with Loopback([answer(completion("warm"))]) as host:  # whatever is kept for good exists by now
         Agent(OpenAI("m", base_url=host.url), journal=None).run("q")
         Agent(OpenAI("m", base_url=host.url), journal=None).start("q").wait()
+    clients.close_kept()
     before = open_files()
     yield
+    clients.close_kept()
     end = time.monotonic() + 3
     while time.monotonic() < end and (
         open_files() > before or "agentkit-call" in {t.name for t in threading.enumerate()}

@@ -59,6 +59,20 @@ def test_calls_without_an_index_are_distinguished_by_their_ids(size: int) -> Non
     assert [(call.name, call.arguments) for call in read(raw, size).calls] == [("add", {"a": 1}), ("sub", {"b": 2})]
 
 
+@SIZES
+@pytest.mark.parametrize("listed", ["one", "by index"])
+def test_calls_in_an_object_instead_of_a_list_are_read(listed: str, size: int) -> None:
+    whole = piece('{"a": 1}', "add", id="c1", type="function")
+    raw = sse(delta(tool_calls=whole if listed == "one" else {"0": whole}), delta("tool_calls"), b"[DONE]")
+    assert [(call.name, call.arguments) for call in read(raw, size).calls] == [("add", {"a": 1})]
+
+
+def test_calls_of_a_whole_message_are_as_many_as_it_lists_whatever_their_indexes() -> None:
+    listed = [piece("", "now", index=0), piece("", "now", index=0), piece("", "now")]
+    body = {"choices": [{"message": {"content": None, "tool_calls": listed}, "finish_reason": "tool_calls"}]}
+    assert len(read(json.dumps(body).encode()).calls) == 3
+
+
 def test_the_first_of_several_choices_counts() -> None:
     other = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": None}]}
     raw = sse(
@@ -142,3 +156,22 @@ def test_the_reader_is_done_at_the_end_marker() -> None:
     reader = StreamReader(MODEL.parser(), MODEL.endpoint)
     list(reader.feed(completion("hi")))
     assert reader.done
+
+
+@SIZES
+@pytest.mark.parametrize("name", ["m", "M", "m-2026-01-01", "vendor/m", "", None, 5])
+def test_a_host_that_answers_with_the_model_that_was_asked_is_not_reported(name: Any, size: int) -> None:
+    assert read(sse(delta(content="hi") | {"model": name}, delta("stop")), size).problems == ()
+
+
+@SIZES
+def test_a_reply_says_which_other_model_gave_it(size: int) -> None:
+    raw = sse(*(delta(content=word) | {"model": "qwen3-8b"} for word in ("One ", "two.")), delta("stop"))
+    asked = OpenAI("qwen33", base_url="http://127.0.0.1:9/v1")
+    reader, collector = StreamReader(asked.parser(), asked.endpoint), StreamCollector()
+    gather(reader, cut(raw, size), collector)
+    reply = collector.reply()
+    assert (reply.text, reply.problems) == (
+        "One two.",
+        ("the model 'qwen3-8b' answered, not 'qwen33', which was asked",),
+    )
