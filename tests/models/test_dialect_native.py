@@ -10,9 +10,9 @@ import pytest
 
 from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
 from agentkit.models import dialects
-from agentkit.models.dialects.call_parsing import call_from_api
 from agentkit.models.dialects.native import NOT_RUN
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS
+from agentkit.tools.call_parsing import call_from_api
 from agentkit.tools.tool import Tool, tool
 
 NATIVE = dialects.get("native")

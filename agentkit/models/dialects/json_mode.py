@@ -10,8 +10,7 @@ from typing import Any
 
 from agentkit.core.messages import Chat, Message, Reply
 from agentkit.core.steps import Tools
-from agentkit.models.dialects import calls_in_text, loose_json, native, text_protocol, thinking_tags
-from agentkit.models.dialects.call_parsing import ARGUMENT_KEYS, call_from_object, find_tool
+from agentkit.models.dialects import calls_in_text, native, text_protocol, thinking_tags
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, first_call_only, refused, some_names
 from agentkit.models.dialects.reading import Reading, completed
 from agentkit.models.dialects.rendering import (
@@ -24,6 +23,8 @@ from agentkit.models.dialects.rendering import (
     shown_arguments,
 )
 from agentkit.models.dialects.text import instructions
+from agentkit.tools import loose_json
+from agentkit.tools.call_parsing import ARGUMENT_KEYS, call_from_object, find_tool
 from agentkit.tools.observations import clip
 
 INSTRUCTIONS = """\

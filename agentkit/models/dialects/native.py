@@ -10,7 +10,6 @@ from typing import Any
 from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Tools
 from agentkit.models.dialects import calls_in_text, text_protocol, thinking_tags
-from agentkit.models.dialects.call_parsing import call_id, find_tool, takes_no_arguments
 from agentkit.models.dialects.reading import Reading, completed, completed_without_calls
 from agentkit.models.dialects.rendering import (
     Block,
@@ -23,6 +22,7 @@ from agentkit.models.dialects.rendering import (
     rendered,
     view,
 )
+from agentkit.tools.call_parsing import call_id, find_tool, takes_no_arguments
 from agentkit.tools.observations import clip
 
 NOT_RUN = "This call was not run."

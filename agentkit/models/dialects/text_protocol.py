@@ -11,14 +11,15 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+from agentkit.core import finish_reasons
 from agentkit.core.messages import Reply
 from agentkit.core.steps import Tools
 from agentkit.engines.parsing import close_emphasis
-from agentkit.models import finish_reasons
-from agentkit.models.dialects import loose_json, thinking_tags
-from agentkit.models.dialects.call_parsing import call_from_text, without_stray_fence
+from agentkit.models.dialects import thinking_tags
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, MAX_REFUSED, refused, some_names
 from agentkit.models.dialects.reading import Reading, completed_without_calls
+from agentkit.tools import loose_json
+from agentkit.tools.call_parsing import call_from_text, without_stray_fence
 from agentkit.tools.name_matching import strip_decoration
 
 _MARKER = re.compile(

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentkit.core.messages import Call, canonical, digest
 from agentkit.core.steps import OfferedTool, Tools
-from agentkit.models.dialects import loose_json
+from agentkit.tools import loose_json
 from agentkit.tools.name_matching import match_name, strip_decoration
 from agentkit.tools.tool import Tool
 
