@@ -16,9 +16,9 @@ from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think
 from agentkit.engines.drafting import draft
 from agentkit.engines.parsing import (
     answer_of,
-    arguments_for,
+    call_of,
     fill,
-    find_tool,
+    is_cut_off,
     labelled_blocks,
     list_tools,
     prompts_from,
@@ -73,7 +73,8 @@ def critic(
         claims = claims_in(text_of(critique))
         if not claims:
             break  # the reply says VERIFIED, or names nothing that can be checked
-        calls = [to_call(claim, n, tools) for n, claim in enumerate(claims, 1)]
+        cut = claims[-1] if is_cut_off(critique) else None
+        calls = [to_call(claim, n, tools, cut_off=claim is cut) for n, claim in enumerate(claims, 1)]
         checks = yield All(tuple(Act(call, "verify", tags) for call in calls), "verify", tags)
         ask = chat + fill(prompt["revise"], request=question_of(chat), draft=text, checks=report(claims, checks))
         text = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False))) or text
@@ -85,11 +86,10 @@ def claims_in(critique: str) -> list[dict[str, str]]:
     return [block for block in labelled_blocks(critique, ("Claim",), "Tool", "Tool Input") if "tool" in block]
 
 
-def to_call(claim: dict[str, str], number: int, tools: tuple[Any, ...]) -> Call:
+def to_call(claim: dict[str, str], number: int, tools: tuple[Any, ...], *, cut_off: bool = False) -> Call:
     """Return the call that checks a claim."""
-    tool = find_tool(claim["tool"], tools)
-    arguments = arguments_for(tool, claim.get("tool input") or claim["claim"])
-    return Call(tool.name if tool else claim["tool"], arguments, f"claim_{number}")
+    text = claim.get("tool input") or claim["claim"]
+    return call_of(claim["tool"], text, tools, f"claim_{number}", cut_off=cut_off)
 
 
 def report(claims: list[dict[str, str]], checks: tuple[Message, ...]) -> str:

@@ -9,12 +9,15 @@ Rule 3: braces in the text of a person, a model or a tool mean nothing: only the
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from agentkit.core.messages import Chat, Reply, system
+from agentkit.core import finish_reasons
+from agentkit.core.messages import Call, Chat, Reply, system
+from agentkit.core.steps import Tools
+from agentkit.tools.call_parsing import call_from_text
 
 _LEAD = r"^[ \t]*+(?:[>*_\#`\-•\[\(\"'][>*_\#`\-•\[\(\"' \t]*+)?+"
 _TAIL = r"[ \t]*+[*_`\]]{0,3}+[ \t]*+[:：](?:[*_`\]]{1,3}+(?=\s|\Z))?+[ \t]*+"
@@ -257,28 +260,18 @@ def labelled_blocks(text: str, first: tuple[str, ...], *others: str) -> list[dic
 # -- tools -------------------------------------------------------------------------------------------------------------
 
 
-def find_tool(name: str, tools: Iterable[Any]) -> Any:
-    """Return the tool with a name, which a model may have decorated; None if there is none."""
-    bare_name = name.strip().strip("*_`\"'[]").partition("(")[0].strip().casefold()
-    return next((tool for tool in tools if tool.name.casefold() == bare_name), None)
+def call_of(name: str, text: str, tools: Tools, id: str, *, cut_off: bool = False) -> Call:
+    """Return the call of a tool with the arguments in a text, which are read as those of any other call are.
+
+    `cut_off`: the end of the text may be missing, so only a complete object is used.
+    """
+    return replace(call_from_text(name, text[:_MOST], tools, cut_off=cut_off), id=id)
 
 
-def arguments_for(tool: Any, text: str) -> dict[str, Any]:
-    """Return the arguments in a text: a JSON object, or the text for `query`, `q`, `text`, or the only argument."""
-    text = text.strip()
-    bare = text.strip("`").removeprefix("json").strip()
-    if bare.startswith("{"):
-        try:
-            data = json.loads(bare)
-        except (ValueError, RecursionError):
-            data = None
-        if isinstance(data, dict):
-            return data
-    known = _argument_names(tool) if tool is not None else []
-    sole = getattr(tool, "sole_text", None)
-    name = next((name for name in ("query", "q", "text") if name in known), sole or "query")
-    return {name: text.strip("`\"'")}
+def is_cut_off(reply: Reply) -> bool:
+    """Return whether the end of a reply is missing, as far as its host says."""
+    return not finish_reasons.is_whole(reply.finish)
 
 
 def _argument_names(tool: Any) -> list[str]:
-    return list(getattr(tool, "parameters", {}).get("properties", {}))
+    return list(tool.parameters.get("properties", {}))

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Annotated, Any
 
 from annotated_types import Ge
 
-from agentkit.core.messages import Call, Chat, assistant
+from agentkit.core.messages import Chat, assistant
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Act, After, All, Answer, Engine, Part, Think
+from agentkit.core.steps import Act, After, All, Answer, Engine, Part, Think, replace
 from agentkit.engines.parsing import (
     answer_of,
-    arguments_for,
+    call_of,
     fill,
-    find_tool,
     list_tools,
     prompts_from,
     question_of,
@@ -43,9 +43,9 @@ Answer the question from the evidence below. Write only the answer.
 The question: {request}""",
 }
 _STEP = re.compile(
-    r"^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+"
-    r"[\[(](.*)[\])][ \t`*]*$",
-    re.M,
+    r"(?:^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?|#)E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+([\[(])"
+    r"|^[ \t>*\-`\d.)]*+Plan\b",
+    re.M | re.I,
 )
 _NAMED = re.compile(r"\{\{?[ \t]*#?E(\d{1,4})[ \t]*\}\}?|#E(\d{1,4})(?!\d)")
 
@@ -88,9 +88,29 @@ def rewoo(
 
 
 def read_plan(text: str) -> list[Step]:
-    """Return the steps of a plan; if several have the same number, the last one counts."""
-    steps = {number: Step(number, tool.strip(), argument) for number, tool, argument in _STEP.findall(text)}
+    """Return the steps of a plan; if several have the same number, the last one counts.
+
+    A step may follow its purpose on the same line, as in the paper: `Plan: find the author. #E1 = search[Ulysses]`. One
+    without a closing bracket was cut off, and is left out.
+    """
+    found = list(_STEP.finditer(text))
+    steps = {}
+    for match, following in zip_longest(found, found[1:]):
+        argument = (
+            input_in(text[match.end() : following.start() if following else None], match[3]) if match[1] else None
+        )
+        if argument is not None:
+            steps[match[1]] = Step(match[1], match[2].strip(), _NAMED.sub(r"#E\1\2", argument))
     return list(steps.values())
+
+
+def input_in(text: str, opening: str) -> str | None:
+    """Return the input at the beginning of a text, up to the closing bracket of its line, or else of its paragraph."""
+    closing = {"[": "]", "(": ")"}[opening]
+    for part in (text.partition("\n")[0], text.partition("\n\n")[0]):
+        if closing in part:
+            return part.rpartition(closing)[0]
+    return None
 
 
 def lanes(plan: list[Step], tools: tuple[Any, ...]) -> list[Any]:
@@ -133,9 +153,8 @@ def look_up(step: Step, results: Mapping[str, Any], tools: tuple[Any, ...], tags
     if step.tool.strip("*_` ").upper() == "LLM":
         ask = Chat.of(filled(step.input, results))
         return answer_of((yield Think(ask, role="work", tags=tags, choice="none")))
-    tool = find_tool(step.tool, tools)
-    arguments = filled(arguments_for(tool, step.input), results)
-    result = yield Act(Call(tool.name if tool else step.tool, arguments, f"E{step.number}"), "work", tags)
+    call = call_of(step.tool, step.input, tools, f"E{step.number}")
+    result = yield Act(replace(call, arguments=filled(call.arguments, results)), "work", tags)
     return result.text
 
 

@@ -13,8 +13,8 @@ from agentkit import Chat, Reply
 from agentkit.engines.parsing import (
     after,
     answer_of,
-    arguments_for,
     before,
+    call_of,
     fill,
     labelled_blocks,
     numbered_items,
@@ -25,7 +25,7 @@ from agentkit.engines.parsing import (
     verdict_of,
     with_instructions,
 )
-from agentkit.tools.tool import tool
+from agentkit.tools.tool import Tool, tool
 
 
 @pytest.mark.parametrize(
@@ -221,6 +221,12 @@ def by_text(text: str, most: int = 3) -> str:
 
 
 @tool
+def two_texts(place: str, q: str) -> str:
+    """Search."""
+    return q
+
+
+@tool
 def by_name(city: str) -> str:
     """Search."""
     return city
@@ -233,12 +239,11 @@ def by_name(city: str) -> str:
         (by_text, '"who?"', {"text": "who?"}),
         (by_name, "Oslo", {"city": "Oslo"}),
         (by_text, '{"text": "a", "most": 1}', {"text": "a", "most": 1}),
-        (by_q, "{not json}", {"q": "{not json}"}),
-        (None, "who?", {"query": "who?"}),
+        (two_texts, "who?", {"q": "who?"}),
     ],
 )
-def test_a_bare_text_becomes_the_right_argument(to: object, text: str, wanted: dict[str, object]) -> None:
-    assert arguments_for(to, text) == wanted
+def test_a_bare_text_becomes_the_right_argument(to: Tool, text: str, wanted: dict[str, object]) -> None:
+    assert call_of(to.name, text, (to,), "1").arguments == wanted
 
 
 def test_braces_in_the_text_of_a_user_are_harmless() -> None:
@@ -277,7 +282,7 @@ def test_nothing_that_a_model_writes_raises(text: str) -> None:
     assert value is None or (0 <= value <= 10 and not math.isnan(value))
     assert verdict_of(text) in (True, False, None)
     assert all(numbered_items(text)) and isinstance(labelled_blocks(text, ("Claim",), "Tool", "Tool Input"), list)
-    assert isinstance(arguments_for(None, text), dict)
+    assert isinstance(call_of("by_q", text, (by_q,), "1").arguments, dict)
 
 
 @pytest.mark.parametrize(
