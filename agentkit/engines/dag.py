@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from agentkit.core.messages import Chat, assistant
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import After, All, Answer, Engine, Loop, Part, Scope, Think
+from agentkit.core.steps import After, All, Answer, Engine, Loop, Part, Scope, Think, tagged
 from agentkit.engines.parsing import (
     after,
     before,
@@ -61,6 +61,9 @@ ANSWER: the answer as far as it is known, or what is missing if it is not known 
 }
 
 
+NO_PLAN = "no plan could be read, so the task was worked on without a plan"
+
+
 @dataclass(slots=True)
 class Judgement:
     """The model's judgement of the results: whether they answer the request, and the answer as far as it is known."""
@@ -106,7 +109,7 @@ def dag(
         again, problem = fill(prompt["again"], done=known, why=judgement.answer), ""
     if judgement.answer:
         return Answer(judgement.answer, chat + assistant(judgement.answer), "max_replans")
-    return (yield from actor.begin(chat, tools=tools))  # no plan could be read, so there are no steps
+    return (yield from tagged(actor.begin(chat, tools=tools), warning=NO_PLAN))
 
 
 @dataclass(slots=True)

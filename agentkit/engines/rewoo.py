@@ -42,6 +42,7 @@ Answer the question from the evidence below. Write only the answer.
 
 The question: {request}""",
 }
+NO_PLAN = "no plan could be read, so nothing was looked up"
 _STEP = re.compile(
     r"(?:^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?|#)E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+([\[(])"
     r"|^[ \t>*\-`\d.)]*+Plan\b",
@@ -81,7 +82,7 @@ def rewoo(
     results = (yield All(tuple(lanes(plan, tools)), role="work")) if plan else ()
     texts = [result if result is not None else missing(step, plan) for step, result in zip(plan, results, strict=True)]
     evidence = "\n".join(f"{step}\n{text}" for step, text in zip(plan, shorten(texts), strict=True))
-    tags = {"plan": tuple(map(str, plan)), "plan_states": states(results)}
+    tags = {"plan": tuple(map(str, plan)), "plan_states": states(results)} if plan else {"warning": NO_PLAN}
     ask = chat + fill(prompt["solve"], evidence=evidence or text_of(planning), request=question_of(chat))
     answer = answer_of((yield Think(ask, role="solve", tags=tags, choice="none"))) or evidence
     return Answer(answer, chat + assistant(answer))
@@ -96,10 +97,8 @@ def read_plan(text: str) -> list[Step]:
     found = list(_STEP.finditer(text))
     steps = {}
     for match, following in zip_longest(found, found[1:]):
-        argument = (
-            input_in(text[match.end() : following.start() if following else None], match[3]) if match[1] else None
-        )
-        if argument is not None:
+        rest = text[match.end() : following.start() if following else None]
+        if match[1] and (argument := input_in(rest, match[3])) is not None:
             steps[match[1]] = Step(match[1], match[2].strip(), _NAMED.sub(r"#E\1\2", argument))
     return list(steps.values())
 

@@ -16,7 +16,7 @@ from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
 from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think
 from agentkit.engines.parsing import (
-    after,
+    answer_after,
     answer_of,
     before,
     call_of,
@@ -93,11 +93,11 @@ def self_ask(
 def read(reply: Reply, *, can_look_up: bool) -> Reading:
     """Return the content of a reply. An intermediate answer that the model made up is ignored if it can look it up."""
     text = text_of(reply)
-    if can_look_up or after(FINAL, text) is None:
+    if can_look_up or not answer_after(text, FINAL):
         text = before("Intermediate answer", text)
-    final = before("Follow up", after(FINAL, text) or "").strip()
-    blocks = [] if final else labelled_blocks(text, ("Follow up", "Tool"), "Tool Input")
-    questions = [block for block in blocks if block.get("follow up") or block.get("tool input")]
+    final = before("Follow up", answer_after(text, FINAL)).strip()
+    wanted = ("follow up", "tool input")
+    questions = [] if final else labelled_blocks(text, ("Follow up", "Tool"), "Tool Input", wanted=wanted)
     return Reading(text, final, questions, is_cut_off(reply))
 
 

@@ -213,7 +213,7 @@ def test_a_tool_without_arguments_runs_with_an_empty_input(written: str) -> None
         'Action Input: {"query": "x"}',
         'Action Input: {"query": "x"}\nAction: search',
         'Action: \nAction Input: {"query": "x"}',
-        "I am done. FINAL_ANSWER: 42",
+        'I will write "FINAL_ANSWER: 42" later.',
     ],
 )
 def test_a_reply_that_follows_no_rule_is_unreadable_and_runs_nothing(text: str) -> None:

@@ -1,8 +1,9 @@
 """Read the text protocol: Thought, Action, Action Input, FINAL_ANSWER.
 
-Rule 1: a marker counts only at the start of a line (spaces and emphasis may surround it).
+Rule 1: a marker counts at the start of a line (spaces and emphasis may surround it). Only in a reply that nothing else
+can be read in, FINAL_ANSWER: counts anywhere outside quotes.
 Rule 2: an invented observation and all that follows it are cut off before anything else is read.
-Rule 3: in what remains, a final answer takes precedence over an action.
+Rule 3: in what remains, a final answer takes precedence over an action; it ends where another part of a reply begins.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from agentkit.core import finish_reasons
 from agentkit.core.messages import Reply
 from agentkit.core.steps import Tools
-from agentkit.engines.parsing import close_emphasis
+from agentkit.engines.parsing import answer_after, before_part, close_emphasis
 from agentkit.models.dialects import thinking_tags
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, MAX_REFUSED, refused, some_names
 from agentkit.models.dialects.reading import Reading, completed_without_calls
@@ -29,6 +30,7 @@ _MARKER = re.compile(
         (?:[ ]?\d{1,3}+)?+[ \t]{0,4}+[*_`]{0,3}+[ \t]{0,4}+[:：](?:[*_`]{1,3}+(?=\s|\Z))?+""",
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
 )
+_FINAL = re.compile(r"(final[ _]answer)", re.IGNORECASE)
 _START_OF_INPUT = re.compile(r"\s*+(?:```\w*+\s*+)?+")
 _MAX_INPUTS = (
     16  # JSON inputs that are searched for text that only looks like a marker; each may cost a pass over the text
@@ -90,6 +92,14 @@ def read(text: str, tools: Tools, finish: str = "") -> Reading:
     return Reading(prose(text[: first.action.start]), (call, *refused(extra)), None, problems)
 
 
+def read_answer_anywhere(text: str, finish: str = "") -> Reading:
+    """Return the final answer that follows FINAL_ANSWER: within a line; nothing is read if there is none."""
+    answer = answer_after(text, "FINAL_ANSWER", "FINAL ANSWER")
+    if not answer:
+        return Reading()
+    return Reading(prose(_FINAL.split(text[: text.rindex(answer)])[0]), (), answer, finish_reasons.problems(finish))
+
+
 def read_answer(reply: Reply, dialect: str) -> Reply:
     """Read a reply to a request without tools: the whole text is the answer, or what follows FINAL_ANSWER:."""
     text, thought = thinking_tags.split(reply.text)
@@ -105,10 +115,10 @@ def prose(text: str) -> str:
 
 
 def _final_answer(text: str, final: Marker, actions: list[Action], finish: str) -> Reading:
-    """Read the final answer, up to an action that follows it."""
+    """Read the final answer, up to another part of a reply."""
     end = next((action.action.start for action in actions if action.action.start > final.start), None)
-    lead, _, tail = re.split(r"(?i)(final[ _]answer)", text[final.start : final.end], maxsplit=1)
-    answer = close_emphasis(lead, tail, text[final.end : end].strip())
+    lead, _, tail = _FINAL.split(text[final.start : final.end], maxsplit=1)
+    answer = before_part(close_emphasis(lead, tail, text[final.end : end].strip()))
     if text.count("```", 0, final.start) % 2:
         answer = without_stray_fence(answer)
     problems = []
