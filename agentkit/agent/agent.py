@@ -21,6 +21,7 @@ from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unkno
 from agentkit.gates.approval import approval, rejection
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
+from agentkit.gates.call_limit import CallLimit
 from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
@@ -244,7 +245,8 @@ class Agent(Displayed):
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
         guards = (guards or self.guards).copy()
         budget = BudgetGate(guards.budget)
-        gates = (question, rejection, repeated, budget, approval, *answer.gates(spec))
+        limit = CallLimit(self.options.get("max_tool_calls"))
+        gates = (question, limit, rejection, repeated, budget, approval, *answer.gates(spec))
         state = State(trace, self._performed, gates, self.options.get("settings") or {}, guards)
         dialect = dialects.get(spec["dialect"]) if spec.get("dialect") else None
         performer = Performer(self.model, self._performed, dialect, self.roles, self.options.get("settings"))

@@ -21,7 +21,9 @@ ARGUMENT_KEYS = ("tool_args", "arguments", "args", "action_input", "parameters",
 
 _WORDS_FOR_NOTHING = {"", "{}", "none", "null", "nil", "n/a", "na", "no input", "empty", "-", "()", '""', "''"}
 _FENCE = re.compile(r"^[ \t]*+```", re.MULTILINE)
-_KEYWORD = re.compile(r"""\"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|(?P<name>[^\W\d]\w*+)\s*+=(?!=)""", re.DOTALL)
+_KEYWORD = re.compile(
+    r"""\"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|["'].*+|(?<!\w)(?P<name>[^\W\d]\w*+)\s*+=(?!=)""", re.DOTALL
+)
 _QUESTIONS = ("query", "q", "text")
 
 
@@ -86,8 +88,10 @@ def _argument_for_text(tool: OfferedTool | None) -> str | None:
 def _keywords_as_object(body: str, tool: OfferedTool | None) -> str:
     """Return keyword arguments (`city="Oslo", days=3`) as the text of an object; any other text as it is."""
     properties = tool.parameters.get("properties", {}) if tool else {}
-    names = [match["name"] for match in _KEYWORD.finditer(body) if match["name"]]
-    if not names or not body.startswith(names[0]) or not properties.keys() >= set(names):
+    first = _KEYWORD.match(body)
+    if not first or first["name"] not in properties:
+        return body
+    if not properties.keys() >= {match["name"] for match in _KEYWORD.finditer(body) if match["name"]}:
         return body
     pairs = _KEYWORD.sub(lambda match: f'"{name}": ' if (name := match["name"]) else match[0], body)
     return f"{{{pairs}}}"

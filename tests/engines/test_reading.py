@@ -101,13 +101,13 @@ def test_the_bold_beginning_of_a_step_is_read_without_its_signs() -> None:
         ("rewoo", ["I know it.", "42"], "no plan could be read"),
         ("auto", ["I do not know.", "42"], "could not be read"),
         ("reflexion", ["42", "Hm.", "be better", "42", "SATISFACTORY"], "could not be read"),
-        ("reflexion", ["42", "Hm."] * 3, "could not be read"),
+        ("reflexion", ["42", "Hm.", "be better"] * 3, "could not be read"),
     ],
 )
 def test_an_engine_that_falls_back_says_so_once(engine: str, replies: list[str], told: str) -> None:
     run, _ = play(engine, replies, ())
     assert run.answer == "42"
-    assert any(told in text for text in warnings(run)) and len(warnings(run)) == len(set(warnings(run)))
+    assert all(told in text for text in warnings(run)) and len(warnings(run)) == max(1, replies.count("Hm."))
 
 
 @pytest.mark.parametrize("engine", ["react", "chain_of_thought", "self_ask", "tree_of_thoughts"])
