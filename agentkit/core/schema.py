@@ -77,6 +77,13 @@ def shape_of(schema: Any, name: str = "") -> tuple[Shape, Parse]:
     )
 
 
+def json_of(value: Any) -> str:
+    """Return a value, such as a dict, a dataclass or a pydantic model, as JSON text."""
+    from pydantic_core import to_json
+
+    return to_json(value).decode()
+
+
 def in_words(error: Exception, longest: int = 1_000) -> str:
     """Return what is wrong with data: the fields that a validation error names, or the error's own text."""
     errors = getattr(error, "errors", None)
