@@ -7,6 +7,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agentkit.agent import approver, arounds, lessons, log, recorded, sessions
@@ -14,7 +15,7 @@ from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
 from agentkit.core.display import Displayed
-from agentkit.core.messages import Chat, message_to_json, system
+from agentkit.core.messages import Chat, Reply, message_to_json, system
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
@@ -31,6 +32,7 @@ from agentkit.journal.entries import NOT_BEGUN, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
+from agentkit.models.base import Abilities, Request
 from agentkit.run import answer
 from agentkit.run.run import Missing, Result, Run
 from agentkit.runtime.control import Control, check_timeout
@@ -86,6 +88,27 @@ class Agent(Displayed):
             for name in filter(None, names):
                 if self.tools.find(name) is None:  # a mistyped name would never match a call
                     raise Unknown(option, name, [tool.name for tool in self.tools.tools])
+
+    # -- as the model of another agent ---------------------------------------------------------------------------------
+
+    abilities = Abilities()
+    limits_itself = True
+
+    @property
+    def name(self) -> str:
+        """The name of this agent where it is the model of another one: its engine and its model."""
+        return f"{self.engine_name.rpartition(':')[2]} ({name_of(self.model)})"
+
+    def __call__(self, request: Request) -> Reply:
+        """Run the messages of a request, as the model of another agent, and return the answer.
+
+        The run is recorded in this agent's journal. Its tools are its own; those of the other agent are described to it
+        in the messages. Raises what its model raised.
+        """
+        result = self.run([dict(message) for message in request.messages])
+        if result.error:
+            raise result.error
+        return Reply(result.answer, usage=replace(result.usage, calls=max(0, result.usage.calls - 1)))
 
     @functools.cached_property
     def model(self) -> Any:

@@ -111,6 +111,21 @@ def _named(name: str) -> str:
     return _REFUSED.sub("_", name).strip("_")[:64] or "data"
 
 
+class Checked:
+    """An annotation for a value that a function checks: `Annotated[str, Checked(problem_of)]`.
+
+    The function returns what is wrong with a value, or "".
+    """
+
+    def __init__(self, problem: Callable[[Any], str]) -> None:
+        self.problem = problem
+
+    def check(self, name: str, value: Any) -> None:
+        """Check a value. Raises `OptionError` if something is wrong with it."""
+        if problem := self.problem(value):
+            raise OptionError(f"{name} cannot be used: {problem}")
+
+
 class KeysOf:
     """An annotation for a mapping with only these keys: `Annotated[Mapping[str, str], KeysOf(PROMPTS)]`."""
 

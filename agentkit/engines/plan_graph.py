@@ -72,6 +72,12 @@ def find_problem(nodes: Iterable[Node]) -> str:
     return f"steps need each other in a circle: {', '.join(needs)}"
 
 
+def problem_of(plan: str) -> str:
+    """Return why the plan of a caller cannot be carried out; "" if it can, or if there is none."""
+    nodes = read_plan(plan)
+    return find_problem(nodes) if nodes or not plan.strip() else "it contains no list of steps"
+
+
 def _circle(known: dict[str, Node]) -> list[str]:
     """Return the names of the steps of a circle; an empty list if there is no circle."""
     left = {name: set(node.after) for name, node in known.items()}

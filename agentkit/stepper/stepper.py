@@ -274,7 +274,7 @@ class Stepper:
         )
 
     def _error_of(self, around: Any, error: BaseException) -> BaseException:
-        """Return the error to raise for one that an around raised; it names the around, unless it was meant to be seen."""
+        """Return the error to raise for one that an around raised; one that was not meant names the around."""
         is_meant = isinstance(error, Finish | EngineError | OutputValidationError)
         if is_meant or (isinstance(error, KeyboardInterrupt) and self._pressed(error)):
             return error
