@@ -189,14 +189,30 @@ class Agent(Displayed):
         """Start a run and return it at once; it continues in the background, unless it is started `paused`.
 
         `output` is the type of the answer, see `Result.output`. The run continues the `session` of that name, and is
-        told what is known about the `user`; see `memory`.
+        told what is known about the `user`; see `memory`. If the last run of the session had the same task and its
+        process ended before it did, that run goes on where it was.
         """
         secrets.refresh()
         spec = sessions.prepare(self._spec(task), self, session, user)
         with interrupts.deferred():
-            run = self.attach(answer.begin(spec, output, self.options.get("synthesize")))
+            run = self._unfinished(spec) if output is None else None
+            run = run or self.attach(answer.begin(spec, output, self.options.get("synthesize")))
         if not paused:
             run.play()
+        return run
+
+    def _unfinished(self, spec: dict[str, Any]) -> Run | None:
+        """Return the last run of a session, if it had the same task and its process ended before it did; else None."""
+        name = sessions.unfinished(self, spec)
+        if not name or ((live := _LIVE.get(name)) is not None and live.control.lease.held):
+            return None
+        try:
+            run = self.resume(name)
+        except AgentkitError:  # another process has it open, or it cannot be read
+            return None
+        if run.status in ("readonly", "done"):
+            run.close()
+            return None
         return run
 
     # -- making runs ---------------------------------------------------------------------------------------------------
