@@ -70,14 +70,17 @@ class Text:
 
 
 def read_text(text: str, tools: Tools, finish: str) -> Reading:
-    """Read one action or the final answer: in lines, else a call that is written out, else an answer within a line."""
+    """Read one action or the final answer: in lines, else a call that is written out in another way, else an answer
+    within a line.
+    """
     reading = text_protocol.read(text, tools, finish)
     if reading.readable:
         return reading
     reading = calls_in_text.read(text, tools)
     if reading.calls:
         return first_call_only(reading)
-    answer = text_protocol.read_answer_anywhere(text, finish)
+    action = text_protocol.read_action_without_input(text, tools, finish)
+    answer = action if action.readable else text_protocol.read_answer_anywhere(text, finish)
     return answer if answer.readable else reading
 
 

@@ -9,7 +9,7 @@ Rule 3: in what remains, a final answer takes precedence over an action; it ends
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from agentkit.core import finish_reasons
@@ -20,7 +20,7 @@ from agentkit.models.dialects import thinking_tags
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, MAX_REFUSED, refused, some_names
 from agentkit.models.dialects.reading import Reading, completed_without_calls
 from agentkit.tools import loose_json
-from agentkit.tools.call_parsing import call_from_text, without_stray_fence
+from agentkit.tools.call_parsing import call_from_text, find_tool, without_stray_fence
 from agentkit.tools.name_matching import strip_decoration
 
 _MARKER = re.compile(
@@ -31,6 +31,10 @@ _MARKER = re.compile(
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
 )
 _FINAL = re.compile(r"(final[ _]answer)", re.IGNORECASE)
+_NAME_AND_ARGUMENTS = re.compile(
+    r"[\s*`]*+([\w.-]{1,200}+)[*`]*+\s*+([\[({]|(?:Input|Arguments?|Args|Parameters)[ \t]*+:)(.*)",
+    re.DOTALL | re.IGNORECASE,
+)
 _START_OF_INPUT = re.compile(r"\s*+(?:```\w*+\s*+)?+")
 _MAX_INPUTS = (
     16  # JSON inputs that are searched for text that only looks like a marker; each may cost a pass over the text
@@ -90,6 +94,28 @@ def read(text: str, tools: Tools, finish: str = "") -> Reading:
     problems = (f"{EXTRA_ACTIONS} {_named(text, others)} was not run",) if others else ()
     extra = [call_from_text(other.name_in(text), other.input_in(text), tools) for other in others[:MAX_REFUSED]]
     return Reading(prose(text[: first.action.start]), (call, *refused(extra)), None, problems)
+
+
+def read_action_without_input(text: str, tools: Tools, finish: str = "") -> Reading:
+    """Return the first action of a known tool whose arguments follow its name: `Action: search[Oslo]`, as in the paper.
+
+    The arguments are in brackets, or an object, or follow another label than Action Input.
+    """
+    markers = _markers(text)
+    for marker, following in zip_longest(markers, markers[1:]):
+        rest = text[marker.end : following.start if following else None]
+        written = _NAME_AND_ARGUMENTS.match(rest) if marker.kind == "action" else None
+        if not written or find_tool(written[1], tools)[1] is None:
+            continue
+        arguments, cut_off = written[3], not finish_reasons.is_whole(finish) and following is None
+        if closing := {"(": ")", "[": "]"}.get(written[2]):
+            cut_off = closing not in arguments
+            arguments = arguments.rpartition(closing)[0] or arguments * cut_off
+        elif written[2] == "{":
+            arguments = f"{{{arguments}"
+        call = call_from_text(written[1], arguments, tools, cut_off=cut_off)
+        return Reading(prose(text[: marker.start]), (call,))
+    return Reading()
 
 
 def read_answer_anywhere(text: str, finish: str = "") -> Reading:
