@@ -228,4 +228,4 @@ def _defaults(kind: Any, *without: str) -> tuple[tuple[str, Any], ...]:
 _REPLY = _defaults(Reply, *OWN, "answer", "heard", "usage")
 _USAGE = _defaults(Usage)
 _SHAPE = _defaults(Shape)
-_ENTRY = _defaults(Entry, "step", "performed", "result", "usage", "run", "id", "turn", "slot")
+_ENTRY = _defaults(Entry, "step", "performed", "result", "usage", "run", "id")

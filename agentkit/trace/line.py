@@ -79,7 +79,6 @@ class Tree:
     def add(self, entry: Entry) -> None:
         """Add an entry that has been recorded."""
         self.entries[entry.id] = entry
-        entry.turn, entry.slot = self.turn_and_slot(entry.kind, entry.parent, entry.path)
         if entry.original or "]" in entry.path:
             self._order[entry.id] = self._place(entry)
 

@@ -489,6 +489,7 @@ class Trace(Position):
         self.rebuild()
 
     def _put(self, entry: Entry) -> None:
+        entry.turn, entry.slot = self.tree.turn_and_slot(entry.kind, entry.parent, entry.path)
         self._write(entry)
         self.tree.add(entry)
 
