@@ -18,6 +18,12 @@ from agentkit.models.scripted import Scripted
 ALL, JSON, TEXT = Abilities(tools=True, json=True), Abilities(json=True), Abilities()
 
 
+class Aged(pydantic.BaseModel):
+    """An age."""
+
+    age: int
+
+
 class Plan(pydantic.BaseModel):
     """What to do, in order."""
 
@@ -333,3 +339,20 @@ def test_it_can_be_used_by_hand_as_a_generator_of_steps() -> None:
     with pytest.raises(StopIteration) as end:
         asking.send(Reply(GOOD, answer=GOOD, dialect="json"))
     assert end.value.value.level == "json" and end.value.value.calls == 2
+
+
+def test_what_a_fallback_finds_is_validated_and_every_call_is_counted() -> None:
+    schema = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+    for kind in (schema, Aged):
+        found = []
+
+        def ask(task: Any, kind: Any = kind, found: Any = found) -> Any:
+            data = yield from structured(
+                Chat.of(task), kind, fallback=lambda text: {"age": text if text == "old" else 7}
+            )
+            found.append(data)
+            return Answer("done", Chat.of(task))
+
+        result = Agent(Scripted(["old", "seven"]), engine=ask, journal="memory").run("q")
+        assert result.error is None and found[0].calls == found[0].usage.calls == 2
+        assert found[0].value in ({"age": 7}, Aged(age=7))

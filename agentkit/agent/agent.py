@@ -7,6 +7,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agentkit.agent import approver, arounds, lessons, log, recorded, sessions
@@ -14,13 +15,14 @@ from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
 from agentkit.core.display import Displayed
-from agentkit.core.messages import Chat, message_to_json, system
+from agentkit.core.messages import Chat, Reply, message_to_json, system
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
 from agentkit.gates.approval import approval, rejection
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
+from agentkit.gates.call_limit import CallLimit
 from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
@@ -30,6 +32,7 @@ from agentkit.journal.entries import NOT_BEGUN, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
+from agentkit.models.base import Abilities, Request
 from agentkit.run import answer
 from agentkit.run.messages import opening
 from agentkit.run.run import Missing, Result, Run
@@ -88,6 +91,27 @@ class Agent(Displayed):
             for name in filter(None, names):
                 if self.tools.find(name) is None:  # a mistyped name would never match a call
                     raise Unknown(option, name, [tool.name for tool in self.tools.tools])
+
+    # -- as the model of another agent ---------------------------------------------------------------------------------
+
+    abilities = Abilities()
+    limits_itself = True
+
+    @property
+    def name(self) -> str:
+        """The name of this agent where it is the model of another one: its engine and its model."""
+        return f"{self.engine_name.rpartition(':')[2]} ({name_of(self.model)})"
+
+    def __call__(self, request: Request) -> Reply:
+        """Run the messages of a request, as the model of another agent, and return the answer.
+
+        The run is recorded in this agent's journal. Its tools are its own; those of the other agent are described to it
+        in the messages. Raises what its model raised.
+        """
+        result = self.run([dict(message) for message in request.messages])
+        if result.error:
+            raise result.error
+        return Reply(result.answer, usage=replace(result.usage, calls=max(0, result.usage.calls - 1)))
 
     @functools.cached_property
     def model(self) -> Any:
@@ -168,14 +192,30 @@ class Agent(Displayed):
         """Start a run and return it at once; it continues in the background, unless it is started `paused`.
 
         `output` is the type of the answer, see `Result.output`. The run continues the `session` of that name, and is
-        told what is known about the `user`; see `memory`.
+        told what is known about the `user`; see `memory`. If the last run of the session had the same task and its
+        process ended before it did, that run goes on where it was.
         """
         secrets.refresh()
         spec = sessions.prepare(self._spec(task), self, session, user)
         with interrupts.deferred():
-            run = self.attach(answer.begin(spec, output, self.options.get("synthesize")))
+            run = self._unfinished(spec) if output is None else None
+            run = run or self.attach(answer.begin(spec, output, self.options.get("synthesize")))
         if not paused:
             run.play()
+        return run
+
+    def _unfinished(self, spec: dict[str, Any]) -> Run | None:
+        """Return the last run of a session, if it had the same task and its process ended before it did; else None."""
+        name = sessions.unfinished(self, spec)
+        if not name or ((live := _LIVE.get(name)) is not None and live.control.lease.held):
+            return None
+        try:
+            run = self.resume(name)
+        except AgentkitError:  # another process has it open, or it cannot be read
+            return None
+        if run.status in ("readonly", "done"):
+            run.close()
+            return None
         return run
 
     # -- making runs ---------------------------------------------------------------------------------------------------
@@ -249,7 +289,8 @@ class Agent(Displayed):
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
         guards = (guards or self.guards).copy()
         budget = BudgetGate(guards.budget)
-        gates = (question, rejection, repeated, budget, approval, *answer.gates(spec))
+        limit = CallLimit(self.options.get("max_tool_calls"))
+        gates = (question, limit, rejection, repeated, budget, approval, *answer.gates(spec))
         state = State(trace, self._performed, gates, self.options.get("settings") or {}, guards)
         dialect = dialects.get(spec["dialect"]) if spec.get("dialect") else None
         performer = Performer(self.model, self._performed, dialect, self.roles, self.options.get("settings"))

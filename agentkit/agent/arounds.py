@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from agentkit.around.base import Around
-from agentkit.around.call_limit import cap_calls
 from agentkit.around.check_completion import check_completion
 from agentkit.around.clear_results import clear_results
 from agentkit.around.compaction import compact
@@ -84,14 +83,13 @@ def stack(offered: ToolSet, options: Mapping[str, Any]) -> tuple[Around, ...]:
 
     Raises `Unknown` for an unknown name, `ValueError` for a value out of range.
     """
-    names, limit = _named(options), options.get("max_tool_calls")
+    names = _named(options)
     last = frozenset(tool.name for tool in offered.tools if tool.ends_turn)
     markers = options.get("completion_markers")
     return (
         *(around for around in options.get("arounds") or () if not isinstance(around, str)),
         *(_made(name, value, offered) for name in FROM_OUTSIDE if _is_on(value := names.get(name))),
         *([ends_turn(last)] if last else []),
-        *([] if limit is None else [cap_calls(limit)]),
         nudge,
         *([reformatting(pattern(MARKERS if markers is None else markers))] if options.get("repair") != 0 else []),
     )

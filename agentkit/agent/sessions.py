@@ -11,7 +11,7 @@ from agentkit.core.messages import Chat, Message, assistant, message_to_json, sy
 from agentkit.core.messages import user as asked
 from agentkit.core.steps import Conclude, Step
 from agentkit.errors import AgentkitError, UsageError
-from agentkit.journal.entries import Journal, Note
+from agentkit.journal.entries import NOT_BEGUN, Entry, Journal, Note
 from agentkit.run.run import Run
 from agentkit.trace.events import Event
 
@@ -26,6 +26,9 @@ SUMMARISE = """\
 You keep the minutes of a conversation between a person and an assistant. Write down, in plain text of no more than half
 a page, what the assistant needs to know to continue: what the person wanted, what was found and decided (names, numbers
 and dates word for word), and what is still open."""
+
+ENDED = ("done", NOT_BEGUN)
+"""The statuses of runs that are not continued when their session is."""
 
 OPTIONS = ("retained_turns", "session_memory", "recall")
 """The options of an agent that control what a run is told about earlier runs."""
@@ -83,6 +86,24 @@ def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
         turns = turns[-retained - _slack(retained) :]
         history += [message for turn in turns for message in (asked(turn.question), assistant(turn.answer))]
     return {**spec, "session": about, "history": [message_to_json(message) for message in history]}
+
+
+def unfinished(agent: Owner, spec: Data) -> str:
+    """Return the id of the last run of a session if it had the same task and its process ended too early; or ""."""
+    about, journal = spec.get("session", {}), agent.journal
+    if not about.get("id") or journal is None:
+        return ""
+    begun = agent.memory.unanswered(about["id"], user=about["user"])[-1:]
+    known = next((info for info in journal.runs() if info.run in begun), None)
+    if known is None or known.status in ENDED:
+        return ""
+    try:
+        first = journal.rows(known.run)[0]
+    except (AgentkitError, IndexError):
+        return ""
+    same = ("task", "engine", "options")
+    recorded = first.result if isinstance(first, Entry) and isinstance(first.result, dict) else {}
+    return known.run if all(recorded.get(name) == spec[name] for name in same) else ""
 
 
 def _slack(retained: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Act, All, Step, Think
@@ -15,12 +15,12 @@ Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
 def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
     """Return a decorator that marks a generator function as an around of these step classes.
 
-    An around without the mark sees every step. One that sees `Act` also sees an `All` of calls only; `calls_of`,
-    `perform` and `result_of` treat both alike. It has one memory for each frame of the engine. With `nested`, an engine
-    and the engines that it delegates to share one memory. If such an around sees an `All` of other parts,
-    `memory["lanes"]` holds the memories of its lanes, in order, when the `All` has finished. In a lane,
-    `memory["outer"]` is the memory of the frame that opened it, and `memory["before"]` holds the memories of the lanes
-    whose results it started with.
+    An around without the mark, or marked with `@around` alone, sees every step. One that sees `Act` also sees an `All`
+    of calls only; `calls_of`, `perform` and `result_of` treat both alike. It has one memory for each frame of the
+    engine. With `nested`, an engine and the engines that it delegates to share one memory. If such an around sees an
+    `All` of other parts, `memory["lanes"]` holds the memories of its lanes, in order, when the `All` has finished. In a
+    lane, `memory["outer"]` is the memory of the frame that opened it, and `memory["before"]` holds the memories of the
+    lanes whose results it started with.
     """
 
     def mark(function: Any) -> Any:
@@ -28,6 +28,8 @@ def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
         function.nested = nested
         return function
 
+    if len(kinds) == 1 and not isinstance(kinds[0], type):  # `@around` without parentheses: it sees every step
+        return cast(Callable[[Any], Any], kinds[0])
     return mark
 
 

@@ -27,6 +27,13 @@ NOTES = "[NOTES on earlier steps, which are not shown any more]\n"
 LEFT_OUT = "[{count} earlier messages are not shown any more]"
 CUT = "[Truncated] {count:,} more characters are not shown."
 
+TOO_SMALL = (
+    "the tools and the messages that are never shortened take about {taken:,} of the {tokens:,} tokens that compact "
+    "allows, so older messages are left out without a summary, and requests are longer than that"
+)
+LEAST = 20
+"""The tokens that the shortest notes on older messages take."""
+
 NOTE = "notes"
 """The name of the message that holds the notes."""
 
@@ -43,7 +50,8 @@ def compact(tokens: int = 128_000, *, keep: int = 6, summarise: bool = True) -> 
 
     The newest `keep` messages stay as they are, if they fit, and older ones are replaced by a summary.
     The summary is a model call with the role "compact". Without `summarise`, or if that call returns nothing, a line
-    says how many messages were left out. Raises `ValueError` for a budget below 100 tokens or a `keep` below 1.
+    says how many messages were left out; so it does, with a warning, if the tools and the messages that stay leave no
+    room. Raises `ValueError` for a budget below 100 tokens or a `keep` below 1.
     """
     require_int("the budget of compact (tokens)", tokens, 100)
     require_int("keep", keep)
@@ -56,10 +64,15 @@ def compact(tokens: int = 128_000, *, keep: int = 6, summarise: bool = True) -> 
         budget = tokens - _schemas(step.tools, memory)
         if shown.weight > budget and (parts := _parts(list(shown.shown), memory["query"], budget, keep)):
             stays, old, newest = parts
+            fits = sum(map(weigh, stays)) + LEAST <= budget
+            if not fits and not memory.get("warned"):
+                memory["warned"] = True
+                taken = tokens - budget + sum(map(weigh, stays))
+                step = replace(step, tags={**step.tags, "warning": TOO_SMALL.format(taken=taken, tokens=tokens)})
             count = {"original": len(old) + len(newest), "kept": len(newest)}
-            front = Chat.of([*stays, *(yield from _notes(old, count, tokens, ask=summarise))])
+            front = Chat.of([*stays, *(yield from _notes(old, count, tokens, ask=summarise and fits))])
             front += _fitted(newest, budget - sum(map(weigh, front)))
-            if old and not summarise:  # there is no step for the summary that could carry the counts
+            if old and not (summarise and fits):  # there is no step for the summary that could carry the counts
                 step = replace(step, tags={**step.tags, **count})
             shown = shorten(memory, step.chat, front, sum(map(weigh, front)))
         return (yield step if shown.shown is step.chat else replace(step, chat=shown.shown))

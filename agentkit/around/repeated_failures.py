@@ -1,4 +1,4 @@
-"""End a run in which a tool fails again and again with the same error."""
+"""End a run in which a tool fails again and again."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from agentkit.core.messages import Message
 from agentkit.core.steps import Act, All, Step
 from agentkit.errors import Finish
 
-STOPPED = "I stopped: {name} failed {count} times in a row, each time with the same error:\n{error}"
+STOPPED = "I stopped: {name} failed {count} times in a row, at last with this error:\n{error}"
 DONE = "\nBefore that, these tools had returned:\n{steps}"
 REASON = "failures"
 _TEXT, _STEPS = 500, 20
 
 
 def stop_after_failures(most: int = 3) -> Around:
-    """Return an around that ends the run after `most` calls in a row that failed with the same error.
+    """Return an around that ends the run after `most` failures of one tool without a success in between.
 
     The answer says what failed and what was done before. Raises `ValueError` unless `most` is an integer of at least 1.
     """
@@ -27,15 +27,14 @@ def stop_after_failures(most: int = 3) -> Around:
     def stop(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         messages = yield from perform(step, calls_of(step))
         for message in messages:
-            failed = (message.name, message.text)
+            failures = memory.setdefault("failures", {})
             if message.ok:
-                memory["last"], memory["count"] = None, 0
+                failures.clear()
                 memory.setdefault("done", []).append(f"{message.name}: {message.text[:_TEXT]}")
-            else:
-                memory["count"] = memory.get("count", 0) + 1 if memory.get("last") == failed else 1
-                memory["last"] = failed
-            if memory["count"] >= most:
-                raise Finish(_explained(message, memory["count"], memory.get("done", [])), REASON)
+                continue
+            failures[message.name] = failures.get(message.name, 0) + 1
+            if failures[message.name] >= most:
+                raise Finish(_explained(message, failures[message.name], memory.get("done", [])), REASON)
         return result_of(step, messages)
 
     return stop

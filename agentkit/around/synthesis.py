@@ -6,11 +6,11 @@ from collections.abc import Generator
 from typing import Any
 
 from agentkit.around.base import Around, around, calls_of
+from agentkit.core import finish_reasons
 from agentkit.core.messages import Chat, Message, Reply, system, user
 from agentkit.core.steps import Act, All, Conclude, Step, Think
 from agentkit.core.text import call_text
 from agentkit.errors import Finish
-from agentkit.models import finish_reasons
 
 LONGEST = 2_000
 """The length, in characters, to which each result is cut for the model that writes the answer; the trace is not cut."""

@@ -77,6 +77,13 @@ def shape_of(schema: Any, name: str = "") -> tuple[Shape, Parse]:
     )
 
 
+def json_of(value: Any) -> str:
+    """Return a value, such as a dict, a dataclass or a pydantic model, as JSON text."""
+    from pydantic_core import to_json
+
+    return to_json(value).decode()
+
+
 def in_words(error: Exception, longest: int = 1_000) -> str:
     """Return what is wrong with data: the fields that a validation error names, or the error's own text."""
     errors = getattr(error, "errors", None)
@@ -102,6 +109,21 @@ def _untitled(schema: Any) -> Any:
 def _named(name: str) -> str:
     """Return a name with only the characters that APIs accept in the name of a function."""
     return _REFUSED.sub("_", name).strip("_")[:64] or "data"
+
+
+class Checked:
+    """An annotation for a value that a function checks: `Annotated[str, Checked(problem_of)]`.
+
+    The function returns what is wrong with a value, or "".
+    """
+
+    def __init__(self, problem: Callable[[Any], str]) -> None:
+        self.problem = problem
+
+    def check(self, name: str, value: Any) -> None:
+        """Check a value. Raises `OptionError` if something is wrong with it."""
+        if problem := self.problem(value):
+            raise OptionError(f"{name} cannot be used: {problem}")
 
 
 class KeysOf:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from agentkit.core.messages import Chat
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Engine, Loop, Think
+from agentkit.core.steps import Engine, Loop, Think, tagged
 from agentkit.engines.dag import dag
-from agentkit.engines.parsing import after, fill, list_tools, prompts_from, request_of, text_of
+from agentkit.engines.parsing import answer_after, fill, list_tools, prompts_from, request_of, text_of
 from agentkit.engines.react import react
 
 PROMPTS = {
@@ -25,6 +25,8 @@ The tools:
 The request: {request}"""
 }
 
+UNREAD = "the choice of an engine could not be read, so the task is worked on step by step"
+
 
 def auto(
     task: Any,
@@ -38,6 +40,7 @@ def auto(
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     ask = Chat.of(fill(prompt["choose"], tools=list_tools(tools), request=request_of(chat)))
     reply = text_of((yield Think(ask, role="choose", choice="none", hears=False)))
-    choice = (after("CHOICE", reply) or reply).strip("*_` \n").upper()
+    choice = (answer_after(reply, "CHOICE") or reply).strip("*_` \n").upper()
     engine = planned if choice.startswith("PLANNED") else stepwise
-    return (yield from engine.begin(chat, tools=tools))
+    unread = {} if choice.startswith(("PLANNED", "STEPWISE")) else {"warning": UNREAD}
+    return (yield from tagged(engine.begin(chat, tools=tools), **unread))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from agentkit.core.messages import Chat
 from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Answer, Engine, Think
-from agentkit.engines.parsing import after, answer_of, prompts_from, text_of, with_instructions
+from agentkit.engines.parsing import answer_after, answer_of, prompts_from, text_of, with_instructions
 
 PROMPTS = {
     "think": """\
@@ -28,4 +28,4 @@ def chain_of_thought(
     prompt = prompts_from(PROMPTS, prompts)
     chat = with_instructions(Chat.of(task), prompt["think"])
     reply = yield Think(chat)
-    return Answer(after("FINAL ANSWER", text_of(reply)) or answer_of(reply), chat + reply)
+    return Answer(answer_after(text_of(reply), "FINAL ANSWER") or answer_of(reply), chat + reply)

@@ -5,6 +5,7 @@ Gou et al. 2023, "… Large Language Models Can Self-Correct with Tool-Interacti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -15,10 +16,11 @@ from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think
 from agentkit.engines.drafting import draft
 from agentkit.engines.parsing import (
+    after,
     answer_of,
-    arguments_for,
+    call_of,
     fill,
-    find_tool,
+    is_cut_off,
     labelled_blocks,
     list_tools,
     prompts_from,
@@ -55,6 +57,10 @@ Rewrite the answer: correct what the checks show to be wrong, and leave the rest
 }
 
 
+UNREAD = "the claims in a critique could not be read, so the draft was not checked again"
+_NUMBER = re.compile(r"^[ \t*_]*\d{1,3}[.):][ \t*_]+(?!(?:claim|tool)\b)", re.I | re.M)
+
+
 def critic(
     task: Any,
     *,
@@ -66,30 +72,40 @@ def critic(
     """Draft an answer (by `actor`, or in one reply), check its claims with tools in parallel, and correct errors."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     text = yield from draft(chat, tools, actor)
+    unread: dict[str, str] = {}
     for number in range(1, max_critique_rounds + 1 if tools else 1):
         tags = {"round": number}
         ask = Chat.of(fill(prompt["critique"], request=request_of(chat), draft=text, tools=list_tools(tools)))
         critique = yield Think(ask, role="critique", tags=tags, choice="none", hears=False)
         claims = claims_in(text_of(critique))
         if not claims:
-            break  # the reply says VERIFIED, or names nothing that can be checked
-        calls = [to_call(claim, n, tools) for n, claim in enumerate(claims, 1)]
+            unread = {} if is_verified(text_of(critique)) else {"warning": UNREAD}
+            break
+        cut = claims[-1] if is_cut_off(critique) else None
+        calls = [to_call(claim, n, tools, cut_off=claim is cut) for n, claim in enumerate(claims, 1)]
         checks = yield All(tuple(Act(call, "verify", tags) for call in calls), "verify", tags)
         ask = chat + fill(prompt["revise"], request=question_of(chat), draft=text, checks=report(claims, checks))
         text = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False))) or text
-    return Answer(text, chat + assistant(text))
+    return Answer(text, chat + assistant(text), tags=unread)
+
+
+def is_verified(critique: str) -> bool:
+    """Return whether a critique says that there is nothing to check."""
+    return after("VERIFIED", critique) is not None or critique.strip(" \t\n*_`\"'").startswith("VERIFIED")
 
 
 def claims_in(critique: str) -> list[dict[str, str]]:
-    """Return the claims in a critique that name a tool."""
-    return [block for block in labelled_blocks(critique, ("Claim",), "Tool", "Tool Input") if "tool" in block]
+    """Return the claims in a critique that name a tool; the items of a numbered list are claims, too."""
+    for text in (critique, _NUMBER.sub("CLAIM: ", critique)):
+        if claims := labelled_blocks(text, ("Claim",), "Tool", "Tool Input", wanted=("tool",)):
+            return [{"claim": "", **claim} for claim in claims]
+    return []
 
 
-def to_call(claim: dict[str, str], number: int, tools: tuple[Any, ...]) -> Call:
+def to_call(claim: dict[str, str], number: int, tools: tuple[Any, ...], *, cut_off: bool = False) -> Call:
     """Return the call that checks a claim."""
-    tool = find_tool(claim["tool"], tools)
-    arguments = arguments_for(tool, claim.get("tool input") or claim["claim"])
-    return Call(tool.name if tool else claim["tool"], arguments, f"claim_{number}")
+    text = claim.get("tool input") or claim["claim"]
+    return call_of(claim["tool"], text, tools, f"claim_{number}", cut_off=cut_off)
 
 
 def report(claims: list[dict[str, str]], checks: tuple[Message, ...]) -> str:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from annotated_types import Ge, Gt, Le, Lt
 
 from agentkit.core.messages import Chat, assistant
-from agentkit.core.schema import KeysOf
-from agentkit.core.steps import After, All, Answer, Engine, Loop, Part, Scope, Think
+from agentkit.core.schema import Checked, KeysOf
+from agentkit.core.steps import After, All, Answer, Engine, Loop, Part, Scope, Think, tagged
 from agentkit.engines.parsing import (
     after,
     before,
@@ -24,7 +24,7 @@ from agentkit.engines.parsing import (
     step_result,
     text_of,
 )
-from agentkit.engines.plan_graph import Node, find_problem, read_plan
+from agentkit.engines.plan_graph import Node, find_problem, problem_of, read_plan
 from agentkit.engines.react import react
 
 PROMPTS = {
@@ -61,6 +61,9 @@ ANSWER: the answer as far as it is known, or what is missing if it is not known 
 }
 
 
+NO_PLAN = "no plan could be read, so the task was worked on without a plan"
+
+
 @dataclass(slots=True)
 class Judgement:
     """The model's judgement of the results: whether they answer the request, and the answer as far as it is known."""
@@ -80,25 +83,30 @@ def dag(
     step_timeout: Annotated[float, Gt(0), Lt(math.inf)] | None = None,
     max_replans: Annotated[int, Ge(0)] = 3,
     min_confidence: Annotated[float, Ge(0), Le(1)] = 0.8,
+    plan: Annotated[str, Checked(problem_of)] = "",
     prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None,
 ) -> Engine:
-    """Plan steps with their dependencies, start each when its inputs are available, judge the results, and replan."""
+    """Plan steps with their dependencies, start each when its inputs are available, judge the results, and replan.
+
+    `plan` is a first plan of the caller, written like one of the model.
+    """
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     work = Work(chat, tools, actor, max_step_iterations, step_timeout, prompt["step"])
     known, again, problem, judgement = "", "", "", Judgement(False, "")
     for _ in range(max_replans + 1):
         ask = chat + fill(prompt["plan"], tools=list_tools(tools), problem=f"{again}\n{problem}".strip())
-        plan = read_plan(text_of((yield Think(ask, role="plan", choice="none"))))[:max_steps]
-        if not plan:
+        written = plan or text_of((yield Think(ask, role="plan", choice="none")))
+        nodes, plan = read_plan(written)[:max_steps], ""
+        if not nodes:
             break
-        if wrong := find_problem(plan):
+        if wrong := find_problem(nodes):
             problem = f"The last plan could not be carried out: {wrong}."
             judgement.answer = judgement.answer or f"The plan cannot be carried out: {wrong}."
             continue
-        results = dict(zip((node.name for node in plan), (yield work.lanes(plan, max_parallel)), strict=True))
-        known = "\n".join(part for part in (known, report(plan, results)) if part)
+        results = dict(zip((node.name for node in nodes), (yield work.lanes(nodes, max_parallel)), strict=True))
+        known = "\n".join(part for part in (known, report(nodes, results)) if part)
         ask = chat + fill(prompt["analyze"], request=question_of(chat), done=known)
-        tags = {"plan": tuple(map(str, plan)), "plan_states": states(plan, results)}
+        tags = {"plan": tuple(map(str, nodes)), "plan_states": states(nodes, results)}
         reply = text_of((yield Think(ask, role="analyze", tags=tags, choice="none", hears=False)))
         judgement = read_judgement(reply, known, min_confidence)
         if judgement.achieved:
@@ -106,7 +114,7 @@ def dag(
         again, problem = fill(prompt["again"], done=known, why=judgement.answer), ""
     if judgement.answer:
         return Answer(judgement.answer, chat + assistant(judgement.answer), "max_replans")
-    return (yield from actor.begin(chat, tools=tools))  # no plan could be read, so there are no steps
+    return (yield from tagged(actor.begin(chat, tools=tools), warning=NO_PLAN))
 
 
 @dataclass(slots=True)

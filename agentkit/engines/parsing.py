@@ -1,7 +1,8 @@
 """Functions that read the text of a model (plans, verdicts, scores, claims, questions) and that fill in prompts.
 
-Rule 1: a marker counts only at the start of a line (after spaces, bullets, quotes and emphasis) and as a whole word, so
-that `UNSATISFACTORY` and `UNVERIFIED:` are never taken for their opposite.
+Rule 1: a marker counts at the start of a line (after spaces, bullets, numbers, quotes and emphasis) and as a whole
+word, so that `UNSATISFACTORY` and `UNVERIFIED:` are never taken for their opposite. An answer or a label may also
+follow a marker within a line, but only if the marker begins no line.
 Rule 2: whatever a model writes, these functions return a value or None; they never raise, and take linear time.
 Rule 3: braces in the text of a person, a model or a tool mean nothing: only the names in a prompt are filled in, once.
 """
@@ -12,15 +13,29 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from agentkit.core.messages import Chat, Reply, system
+from agentkit.core import finish_reasons
+from agentkit.core.messages import Call, Chat, Reply, system
+from agentkit.core.steps import Tools
+from agentkit.tools import loose_json
+from agentkit.tools.call_parsing import call_from_text
 
-_LEAD = r"^[ \t]*+(?:[>*_\#`\-•\[\(\"'][>*_\#`\-•\[\(\"' \t]*+)?+"
+_DECORATION = r"(?:[>*_\#`\-•\[\(\"'][>*_\#`\-•\[\(\"' \t]*+)?+"
+_LEAD = rf"^[ \t]*+{_DECORATION}(?:\d{{1,3}}[.)][ \t]*+{_DECORATION})?+"
 _TAIL = r"[ \t]*+[*_`\]]{0,3}+[ \t]*+[:：](?:[*_`\]]{1,3}+(?=\s|\Z))?+[ \t]*+"
 _ITEM = re.compile(
     r"^[ \t]*+(?:[>*_\#`][>*_\#` \t]*+)?+(?:step[ \t]+)?+(\d{1,4})[ \t]*+[*_]{0,3}+[.):][*_]{0,3}+[ \t]++(?=\S)(.*)$",
     re.I,
+)
+_BULLET = re.compile(r"^[ \t]*+[-*+•–][ \t]++(?=\S)()(.*)$")
+_BOLD = re.compile(r"^()((?:\*\*|__)(?=\S)[^\n]*(?:\*\*|__).*)$")
+_EMPHASIS = re.compile(r"([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_PART = re.compile(
+    r"^[ \t]*+(?:[>*_\#`]{1,6}+[ \t]*+)?+(?:Thought|Action(?:[ _]Input)?+|Observation)"
+    r"[ \t]{0,4}+[*_`]{0,3}+[ \t]{0,4}+[:：]",
+    re.I | re.M,
 )
 _VERDICT = re.compile(
     _LEAD
@@ -143,6 +158,25 @@ def after(marker: str, text: str) -> str | None:
     return close_emphasis(matches[-1][1], matches[-1][2], text[matches[-1].end() :].strip()) if matches else None
 
 
+def answer_after(text: str, *markers: str) -> str:
+    """Return the answer after one of these markers, up to a line that begins another part of a reply; "" if none.
+
+    Only if no line begins with a marker, one within a line counts, as it is written in the prompt and outside quotes.
+    """
+    answer = next((found for marker in markers if (found := after(marker, text))), "")
+    for marker in markers if not answer else ():
+        inside = re.compile(rf"(?<![\w\"'`“‘]){_pattern_of(marker)}[*_`]{{0,3}}[ \t]*[:：][*_`]{{0,3}}")
+        *_, last = [None, *inside.finditer(text[:_MOST])]
+        answer = answer or (text[last.end() :].strip() if last else "")
+    return before_part(answer)
+
+
+def before_part(answer: str) -> str:
+    """Return an answer up to a line that begins with Thought, Action or Observation; all of it if that leaves none."""
+    part = _PART.search(answer)
+    return (answer[: part.start()].strip() if part else "") or answer
+
+
 def before(marker: str, text: str) -> str:
     """Return the text before the first occurrence of a marker and a colon at the start of a line, or all of it."""
     match = _mark(marker).search(text)
@@ -172,26 +206,70 @@ def close_emphasis(lead: str, tail: str, text: str) -> str:
     return text.removeprefix(opened) if inside else text
 
 
-def numbered_list(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the items of a numbered list with their numbers; a list within an item belongs to that item."""
-    items: list[tuple[str, str]] = []
+TASK = ("task", "description", "step", "title", "text", "name")
+"""The keys under which models write what a step of a plan is, in a plan of JSON objects."""
+
+ROWS = ("steps", "plan", "tasks", "claims")
+"""The keys under which models put a list."""
+
+
+def list_of(text: str) -> tuple[tuple[str, Any], ...]:
+    """Return the items of the list in a text, with their numbers; empty if there is no list.
+
+    The list may be JSON (objects or texts), numbered or bulleted, or have lines that begin in bold. Items are texts,
+    with the indented lines that belong to each, or dicts.
+    """
+    rows = json_list(text)
+    if rows and isinstance(rows[0], dict):
+        return tuple((str(row.get("id") or number), row) for number, row in enumerate(rows, 1))
+    texts = tuple(("", item.strip()) for item in rows)
+    items = _lines_of_list(text, _ITEM) or texts or _lines_of_list(text, _BULLET) or _lines_of_list(text, _BOLD)
+    return tuple((number or str(position), item) for position, (number, item) in enumerate(items, 1))
+
+
+def list_items(text: str) -> tuple[str, ...]:
+    """Return the items of the list in a text as texts; empty if there is no list."""
+    return tuple(item if isinstance(item, str) else task_of(item) for _, item in list_of(text))
+
+
+def task_of(row: Mapping[str, Any]) -> str:
+    """Return what a JSON object says is to be done, or ""."""
+    return next((str(row[name]).strip() for name in TASK if row.get(name)), "")
+
+
+def json_list(text: str) -> list[Any]:
+    """Return the first JSON list in a text, if it contains only objects or only texts; otherwise an empty list."""
+    for start in sorted(at for at in (text.find("["), text.find("{")) if at >= 0):
+        data = loose_json.value_at(text[:_MOST], start).value
+        rows = next((data[key] for key in ROWS if key in data), None) if isinstance(data, dict) else data
+        if isinstance(rows, list) and any(all(isinstance(row, kind) and row for row in rows) for kind in (dict, str)):
+            return rows
+    return []
+
+
+def _lines_of_list(text: str, kind: re.Pattern[str]) -> tuple[tuple[str, str], ...]:
+    """Return the items whose first lines match a pattern; a list within an item belongs to that item."""
+    items: list[tuple[str | None, str]] = []
     deepest, fenced = 0, False
     for line in text[:_MOST].splitlines():
         fenced ^= line.lstrip().startswith("```")
-        item, indent = _ITEM.match(line), _indent(line)
+        item, indent = None if fenced else kind.match(line), _indent(line)
         if item and (not items or indent <= deepest):
             deepest = deepest if items else indent + 2
-            items.append((item[1], item[2].strip().strip("*_").strip()))
+            items.append((item[1], _without_emphasis(item[2].strip())))
         elif items and line[:1] in " \t" and line.strip() and not fenced:
             items[-1] = (items[-1][0], f"{items[-1][1]}\n{line.strip()}")
         elif line.strip() and items and not fenced:
-            items.append(("", ""))  # prose between items: indented lines below it belong to no item
-    return tuple((number, item) for number, item in items if number and item.strip("\n"))
+            items.append((None, ""))  # prose between items: indented lines below it belong to no item
+    return tuple((number, item) for number, item in items if number is not None and item.strip("\n"))
 
 
-def numbered_items(text: str) -> tuple[str, ...]:
-    """Return the items of a numbered list, with the indented lines that belong to each; empty if there is no list."""
-    return tuple(item for _, item in numbered_list(text))
+def _without_emphasis(item: str) -> str:
+    """Return an item of a list without the emphasis that it begins with, and without an end of emphasis."""
+    begun = _EMPHASIS.match(item)
+    item = begun[2] + item[begun.end() :] if begun else item
+    sign = item[len(item.rstrip("*_")) :]
+    return item.removesuffix(sign).strip() if sign and item.count(sign) == 1 else item.lstrip("*_ ").strip()
 
 
 def _indent(line: str) -> int:
@@ -233,9 +311,38 @@ def score_of(text: str, highest: float) -> float | None:
     return None
 
 
-def labelled_blocks(text: str, first: tuple[str, ...], *others: str) -> list[dict[str, str]]:
-    """Return blocks of labelled lines; one of `first` begins a block, and a value ends at a label or an empty line."""
+def labelled_blocks(
+    text: str, first: tuple[str, ...], *others: str, wanted: tuple[str, ...] = ()
+) -> list[dict[str, str]]:
+    """Return blocks of labelled lines; one of `first` begins a block, and a value ends at a label or an empty line.
+
+    Only blocks with a value for one of the `wanted` labels count. If there are none, labels within a line are read, and
+    then a list of JSON objects that have the labels as keys.
+    """
+    wanted = wanted or tuple(label.lower() for label in first)
     labels = "|".join(sorted(map(_pattern_of, (*first, *others)), key=len, reverse=True))
+    within = rf"(?<=[^\s|,;])[ \t|,;]++(?=[*_`]{{0,3}}(?:{labels})(?:[ \t]+\d{{1,3}})?{_TAIL})"
+    found = _blocks(text, first, labels)
+    if not _with_any(wanted, found):
+        found = _blocks(re.sub(within, "\n", text[:_MOST], flags=re.I), first, labels)
+    return _with_any(wanted, found) or _with_any(wanted, _rows(text))
+
+
+def _with_any(labels: tuple[str, ...], blocks: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [block for block in blocks if any(block.get(label) for label in labels)]
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    """Return the JSON objects of a list, with the names of their fields written like labels."""
+    rows = [row for row in json_list(text) if isinstance(row, dict)]
+    return [{re.sub("[_-]", " ", str(name).lower()): _as_text(value) for name, value in row.items()} for row in rows]
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _blocks(text: str, first: tuple[str, ...], labels: str) -> list[dict[str, str]]:
     mark = re.compile(rf"({_LEAD})({labels})(?:[ \t]+\d{{1,3}})?({_TAIL})(.*)$", re.I)
     begin = {label.lower() for label in first}
     blocks: list[dict[str, str]] = []
@@ -257,28 +364,18 @@ def labelled_blocks(text: str, first: tuple[str, ...], *others: str) -> list[dic
 # -- tools -------------------------------------------------------------------------------------------------------------
 
 
-def find_tool(name: str, tools: Iterable[Any]) -> Any:
-    """Return the tool with a name, which a model may have decorated; None if there is none."""
-    bare_name = name.strip().strip("*_`\"'[]").partition("(")[0].strip().casefold()
-    return next((tool for tool in tools if tool.name.casefold() == bare_name), None)
+def call_of(name: str, text: str, tools: Tools, id: str, *, cut_off: bool = False) -> Call:
+    """Return the call of a tool with the arguments in a text, which are read as those of any other call are.
+
+    `cut_off`: the end of the text may be missing, so only a complete object is used.
+    """
+    return replace(call_from_text(name, text[:_MOST], tools, cut_off=cut_off), id=id)
 
 
-def arguments_for(tool: Any, text: str) -> dict[str, Any]:
-    """Return the arguments in a text: a JSON object, or the text for `query`, `q`, `text`, or the only argument."""
-    text = text.strip()
-    bare = text.strip("`").removeprefix("json").strip()
-    if bare.startswith("{"):
-        try:
-            data = json.loads(bare)
-        except (ValueError, RecursionError):
-            data = None
-        if isinstance(data, dict):
-            return data
-    known = _argument_names(tool) if tool is not None else []
-    sole = getattr(tool, "sole_text", None)
-    name = next((name for name in ("query", "q", "text") if name in known), sole or "query")
-    return {name: text.strip("`\"'")}
+def is_cut_off(reply: Reply) -> bool:
+    """Return whether the end of a reply is missing, as far as its host says."""
+    return not finish_reasons.is_whole(reply.finish)
 
 
 def _argument_names(tool: Any) -> list[str]:
-    return list(getattr(tool, "parameters", {}).get("properties", {}))
+    return list(tool.parameters.get("properties", {}))

@@ -14,8 +14,8 @@ from agentkit.core.steps import Answer, Engine, Loop, Think, tagged
 from agentkit.engines.parsing import (
     answer_of,
     fill,
+    list_items,
     list_tools,
-    numbered_items,
     prompts_from,
     shorten,
     step_result,
@@ -54,6 +54,9 @@ All steps of the plan have been carried out:
 
 Give the final answer to the request, based on these results. If a result is missing, say so.""",
 }
+
+
+NO_PLAN = "no plan could be read, so the task was worked on without a plan"
 
 
 @dataclass(slots=True)
@@ -97,9 +100,9 @@ def plan_and_execute(
     """Plan first, then carry out one step after the other, each with its own small loop, and summarise the results."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     planning = yield Think(chat + fill(prompt["plan"], tools=list_tools(tools)), role="plan", choice="none")
-    plan = Plan(numbered_items(text_of(planning))[:max_steps])
-    if not plan.steps:  # no plan could be read, so there are no steps
-        return (yield from actor.begin(chat, tools=tools))
+    plan = Plan(list_items(text_of(planning))[:max_steps])
+    if not plan.steps:
+        return (yield from tagged(actor.begin(chat, tools=tools), warning=NO_PLAN))
     replans = max_replans if replan else 0
     while plan.number <= len(plan.steps):
         number, step = plan.number, plan.steps[plan.number - 1]
@@ -112,7 +115,7 @@ def plan_and_execute(
             ask = chat + fill(prompt["replan"], plan=plan, done=plan.report(), number=number)
             states = {"plan_states": plan.tags["plan_states"]}
             planning = yield Think(ask, role="plan", tags={**tags, **states}, choice="none")
-            rest = numbered_items(text_of(planning)) or plan.steps[number:]
+            rest = list_items(text_of(planning)) or plan.steps[number:]
             plan.steps = (*plan.steps[:number], *rest)[:max_steps]
     ask = chat + fill(prompt["synthesize"], done=plan.report())
     answer = answer_of((yield Think(ask, role="synthesize", tags=plan.tags, choice="none"))) or plan.report()

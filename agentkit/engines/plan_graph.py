@@ -1,6 +1,7 @@
 """A plan as a graph: steps that need other steps, read from the text of a model or a person.
 
-A plan is a numbered list. An item may end with brackets that name the steps that it needs, and the model to use:
+A plan is a list, usually a numbered one. An item may end with brackets that name the steps that it needs, and the model
+to use:
 
     1. find the population of Oslo [model: fast]
     2. find the population of Bergen
@@ -13,20 +14,18 @@ not a step of the plan is ignored.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentkit.engines.parsing import numbered_list
+from agentkit.engines.parsing import list_of, task_of
 
 _NOTE = re.compile(
     r"[ \t]*[\[(][ \t]*(?:(?:after|needs|depends on|requires)\b[ \t]*[:=]?((?:steps?|and|none|[-#\d',;&.\s])++)"
     r"|model[ \t]*[:=]([^\])\n]{0,200}))[\])]",
     re.I,
 )
-_TASK = ("task", "description", "step", "title", "text")
 _AFTER = ("after", "needs", "depends_on", "dependencies", "requires")
 
 
@@ -49,7 +48,7 @@ def read_plan(text: str, limit: int = 1000) -> tuple[Node, ...]:
 
     Names are made unique. Needs of steps beyond the limit are kept, so that `find_problem` can say so.
     """
-    nodes = _of_json(text) or _of_list(text)
+    nodes = [node for node in _of_list(text) if node.task]
     known = {node.name for node in nodes}
     unique: dict[str, Node] = {}
     for node in nodes[:limit]:
@@ -73,6 +72,12 @@ def find_problem(nodes: Iterable[Node]) -> str:
     return f"steps need each other in a circle: {', '.join(needs)}"
 
 
+def problem_of(plan: str) -> str:
+    """Return why the plan of a caller cannot be carried out; "" if it can, or if there is none."""
+    nodes = read_plan(plan)
+    return find_problem(nodes) if nodes or not plan.strip() else "it contains no list of steps"
+
+
 def _circle(known: dict[str, Node]) -> list[str]:
     """Return the names of the steps of a circle; an empty list if there is no circle."""
     left = {name: set(node.after) for name, node in known.items()}
@@ -91,8 +96,11 @@ def _circle(known: dict[str, Node]) -> list[str]:
 
 
 def _of_list(text: str) -> list[Node]:
-    nodes = []
-    for number, item in numbered_list(text):
+    nodes: list[Node] = []
+    for number, item in list_of(text):
+        if isinstance(item, dict):
+            nodes.append(_node(number, item))
+            continue
         notes = list(_NOTE.finditer(item))
         after = tuple(note[1] for note in notes if note[1])
         model = next((note[2].strip() for note in notes if note[2]), "")
@@ -100,25 +108,12 @@ def _of_list(text: str) -> list[Node]:
     return nodes
 
 
-def _of_json(text: str) -> list[Node]:
-    starts = [at for at in (text.find("["), text.find("{")) if at >= 0]
-    for at in sorted(starts):
-        try:
-            data, _ = json.JSONDecoder().raw_decode(text, at)
-        except (ValueError, RecursionError):
-            continue
-        rows = data.get("steps", data.get("plan")) if isinstance(data, dict) else data
-        if isinstance(rows, list) and rows and all(isinstance(row, dict) and _first(row, _TASK) for row in rows):
-            return [_node(number, row) for number, row in enumerate(rows, 1)]
-    return []
-
-
-def _node(number: int, row: dict[str, Any]) -> Node:
+def _node(number: str, row: dict[str, Any]) -> Node:
     needs = _first(row, _AFTER) or []
     after = tuple(map(str, needs if isinstance(needs, list) else [needs]))
     return Node(
-        str(row.get("id") or number),
-        str(_first(row, _TASK)),
+        number,
+        task_of(row),
         after,
         str(row.get("model") or row.get("model_hint") or ""),
     )

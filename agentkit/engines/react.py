@@ -32,7 +32,7 @@ def react(
     if not force_answer:
         return Answer("", chat, "max_turns", propose=False)
     last = yield Think(chat + user(ANSWER_NOW), tools, role="answer", choice="none")
-    answer = last.answer or (last.raw or last.text).strip() or summary(chat)
+    answer = last.answer or ("" if last.calls else (last.raw or last.text).strip()) or summary(chat)
     return Answer(answer, chat + user(ANSWER_NOW) + last.heard + (assistant(answer),), "max_turns")
 
 

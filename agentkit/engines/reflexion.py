@@ -52,6 +52,9 @@ The judgement: {judgement}""",
 }
 
 
+UNREAD = "a judgement could not be read, so the answer counted as not good enough"
+
+
 @dataclass(slots=True)
 class Attempt:
     """An answer and its judgement: whether it is good enough, and its score, if there is one."""
@@ -86,6 +89,7 @@ def reflexion(
         judging = {**tags, "threshold": threshold}
         judgement = text_of((yield Think(ask, role="evaluate", tags=judging, choice="none", hears=False)))
         attempts.append(judged(trial.text, judgement, threshold))
+        tags |= unread(judgement, threshold)
         if attempts[-1].ok or episode == max_reflections:
             break
         ask = Chat.of(fill(prompt["reflect"], **about, judgement=judgement))
@@ -111,6 +115,12 @@ def judged(answer: str, judgement: str, threshold: float | None) -> Attempt:
         return Attempt(answer, verdict_of(judgement) is True, None)
     score = score_of(judgement, 1.0)
     return Attempt(answer, score is not None and score >= threshold, score)
+
+
+def unread(judgement: str, threshold: float | None) -> dict[str, str]:
+    """Return the tag that says that a judgement contains no verdict, or no score; no tag if it does."""
+    value = verdict_of(judgement) if threshold is None else score_of(judgement, 1.0)
+    return {"warning": UNREAD} if value is None else {}
 
 
 def best_of(attempts: list[Attempt]) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentkit.config import load_plugin, plugins
-from agentkit.core.schema import KeysOf
+from agentkit.core.schema import Checked, KeysOf
 from agentkit.core.steps import Loop
 from agentkit.errors import OptionError, Unknown, UsageError, nearest
 from agentkit.inert import for_terminal
@@ -210,7 +210,7 @@ def check_value(name: str, value: Any, hint: Any) -> None:
         if not isinstance(value, list | dict) or not _fits_as_json(value, hint):
             raise OptionError(_refusal(name, value, error.errors())) from None
     for mark in getattr(hint, "__metadata__", ()):
-        if isinstance(mark, KeysOf):
+        if isinstance(mark, KeysOf | Checked):
             mark.check(name, value)
 
 

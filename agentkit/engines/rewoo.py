@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Annotated, Any
 
 from annotated_types import Ge
 
-from agentkit.core.messages import Call, Chat, assistant
+from agentkit.core.messages import Chat, assistant
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Act, After, All, Answer, Engine, Part, Think
+from agentkit.core.steps import Act, After, All, Answer, Engine, Part, Think, replace
 from agentkit.engines.parsing import (
     answer_of,
-    arguments_for,
+    call_of,
     fill,
-    find_tool,
     list_tools,
     prompts_from,
     question_of,
@@ -42,10 +42,11 @@ Answer the question from the evidence below. Write only the answer.
 
 The question: {request}""",
 }
+NO_PLAN = "no plan could be read, so nothing was looked up"
 _STEP = re.compile(
-    r"^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+"
-    r"[\[(](.*)[\])][ \t`*]*$",
-    re.M,
+    r"(?:^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?|#)E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+([\[(])"
+    r"|^[ \t>*\-`\d.)]*+Plan\b",
+    re.M | re.I,
 )
 _NAMED = re.compile(r"\{\{?[ \t]*#?E(\d{1,4})[ \t]*\}\}?|#E(\d{1,4})(?!\d)")
 
@@ -81,16 +82,34 @@ def rewoo(
     results = (yield All(tuple(lanes(plan, tools)), role="work")) if plan else ()
     texts = [result if result is not None else missing(step, plan) for step, result in zip(plan, results, strict=True)]
     evidence = "\n".join(f"{step}\n{text}" for step, text in zip(plan, shorten(texts), strict=True))
-    tags = {"plan": tuple(map(str, plan)), "plan_states": states(results)}
+    tags = {"plan": tuple(map(str, plan)), "plan_states": states(results)} if plan else {"warning": NO_PLAN}
     ask = chat + fill(prompt["solve"], evidence=evidence or text_of(planning), request=question_of(chat))
     answer = answer_of((yield Think(ask, role="solve", tags=tags, choice="none"))) or evidence
     return Answer(answer, chat + assistant(answer))
 
 
 def read_plan(text: str) -> list[Step]:
-    """Return the steps of a plan; if several have the same number, the last one counts."""
-    steps = {number: Step(number, tool.strip(), argument) for number, tool, argument in _STEP.findall(text)}
+    """Return the steps of a plan; if several have the same number, the last one counts.
+
+    A step may follow its purpose on the same line, as in the paper: `Plan: find the author. #E1 = search[Ulysses]`. One
+    without a closing bracket was cut off, and is left out.
+    """
+    found = list(_STEP.finditer(text))
+    steps = {}
+    for match, following in zip_longest(found, found[1:]):
+        rest = text[match.end() : following.start() if following else None]
+        if match[1] and (argument := input_in(rest, match[3])) is not None:
+            steps[match[1]] = Step(match[1], match[2].strip(), _NAMED.sub(r"#E\1\2", argument))
     return list(steps.values())
+
+
+def input_in(text: str, opening: str) -> str | None:
+    """Return the input at the beginning of a text, up to the closing bracket of its line, or else of its paragraph."""
+    closing = {"[": "]", "(": ")"}[opening]
+    for part in (text.partition("\n")[0], text.partition("\n\n")[0]):
+        if closing in part:
+            return part.rpartition(closing)[0]
+    return None
 
 
 def lanes(plan: list[Step], tools: tuple[Any, ...]) -> list[Any]:
@@ -133,9 +152,8 @@ def look_up(step: Step, results: Mapping[str, Any], tools: tuple[Any, ...], tags
     if step.tool.strip("*_` ").upper() == "LLM":
         ask = Chat.of(filled(step.input, results))
         return answer_of((yield Think(ask, role="work", tags=tags, choice="none")))
-    tool = find_tool(step.tool, tools)
-    arguments = filled(arguments_for(tool, step.input), results)
-    result = yield Act(Call(tool.name if tool else step.tool, arguments, f"E{step.number}"), "work", tags)
+    call = call_of(step.tool, step.input, tools, f"E{step.number}")
+    result = yield Act(replace(call, arguments=filled(call.arguments, results)), "work", tags)
     return result.text
 
 

@@ -16,12 +16,12 @@ from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
 from agentkit.core.schema import KeysOf
 from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think
 from agentkit.engines.parsing import (
-    after,
+    answer_after,
     answer_of,
-    arguments_for,
     before,
+    call_of,
     fill,
-    find_tool,
+    is_cut_off,
     labelled_blocks,
     list_tools,
     prompts_from,
@@ -57,6 +57,7 @@ class Reading:
     text: str
     final: str
     questions: list[dict[str, str]]
+    is_cut_off: bool
 
 
 def self_ask(
@@ -74,7 +75,7 @@ def self_ask(
     left, interrupted = max_follow_ups, ""
     while True:
         reply = yield Think(chat)
-        reading = read(text_of(reply), can_look_up=bool(tools or actor))
+        reading = read(reply, can_look_up=bool(tools or actor))
         if reading.final or not reading.questions or interrupted:
             answer = reading.final or (unfinished(chat) if reading.questions else answer_of(reply))
             return Answer(answer, chat + reply, interrupted)
@@ -83,25 +84,28 @@ def self_ask(
             continue
         questions = reading.questions[:left]
         left -= len(questions)
-        answers = [result_text(result) for result in (yield look_up(questions, tools, actor))]
+        answers = [result_text(result) for result in (yield look_up(questions, reading, tools, actor))]
         answers += [UNANSWERED] if len(questions) < len(reading.questions) else []
         chat += (*reply.heard, assistant(reading.text.strip()))
         chat += user("\n".join(f"Intermediate answer: {answer}" for answer in shorten(answers)))
 
 
-def read(text: str, *, can_look_up: bool) -> Reading:
+def read(reply: Reply, *, can_look_up: bool) -> Reading:
     """Return the content of a reply. An intermediate answer that the model made up is ignored if it can look it up."""
-    if can_look_up or after(FINAL, text) is None:
+    text = text_of(reply)
+    if can_look_up or not answer_after(text, FINAL):
         text = before("Intermediate answer", text)
-    final = before("Follow up", after(FINAL, text) or "").strip()
-    blocks = [] if final else labelled_blocks(text, ("Follow up", "Tool"), "Tool Input")
-    return Reading(text, final, [block for block in blocks if block.get("follow up") or block.get("tool input")])
+    final = before("Follow up", answer_after(text, FINAL)).strip()
+    wanted = ("follow up", "tool input")
+    questions = [] if final else labelled_blocks(text, ("Follow up", "Tool"), "Tool Input", wanted=wanted)
+    return Reading(text, final, questions, is_cut_off(reply))
 
 
-def look_up(questions: list[dict[str, str]], tools: tuple[Any, ...], actor: Loop | None) -> All:
-    """Return the step that answers several questions in parallel."""
+def look_up(questions: list[dict[str, str]], reading: Reading, tools: tuple[Any, ...], actor: Loop | None) -> All:
+    """Return the step that answers several questions of a reply in parallel."""
     if tools and actor is None:
-        calls = [to_call(question, number, tools) for number, question in enumerate(questions, 1)]
+        cut = reading.questions[-1] if reading.is_cut_off else None
+        calls = [to_call(question, n, tools, cut_off=question is cut) for n, question in enumerate(questions, 1)]
         return All(tuple(Act(call, "follow_up") for call in calls), role="follow_up")
     texts = [question.get("follow up") or question.get("tool input", "") for question in questions]
     if actor is None:
@@ -109,12 +113,10 @@ def look_up(questions: list[dict[str, str]], tools: tuple[Any, ...], actor: Loop
     return All(tuple(actor.begin(text, tools=tools) for text in texts), role="follow_up")
 
 
-def to_call(question: dict[str, str], number: int, tools: tuple[Any, ...]) -> Call:
+def to_call(question: dict[str, str], number: int, tools: tuple[Any, ...], *, cut_off: bool = False) -> Call:
     """Return the call that answers a question: of the tool that it names, or of the first tool."""
-    name = question.get("tool", "")
-    tool = find_tool(name, tools) if name else tools[0]
-    arguments = arguments_for(tool, question.get("follow up") or question.get("tool input", ""))
-    return Call(tool.name if tool else name, arguments, f"follow_up_{number}")
+    text = question.get("follow up") or question.get("tool input", "")
+    return call_of(question.get("tool") or tools[0].name, text, tools, f"follow_up_{number}", cut_off=cut_off)
 
 
 def result_text(result: Message | Answer | Reply) -> str:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.core.messages import Chat, Reply, user
-from agentkit.core.schema import LEVELS, Level, in_words, shape_of
+from agentkit.core.schema import LEVELS, Level, Shape, in_words, json_of, shape_of
 from agentkit.core.steps import NO_TAGS, Think, replace
 from agentkit.core.usage import Usage
 from agentkit.errors import OutputValidationError
+from agentkit.tools.json_schema import interface_of_json_schema
 
 AGAIN = "Your reply could not be used: {problem}\nSend it again, as the requested JSON data and nothing else."
 
@@ -56,9 +57,9 @@ def structured(
 
     `schema` is a pydantic model, a pydantic `TypeAdapter`, or a JSON schema as a dict. `parse(value)` converts the
     validated value; if it raises, the attempt has failed. `fallback(text)` may find the data in a text without JSON,
-    and returns None if it cannot. With a `default`, nothing is raised: the default is the value if every attempt, or
-    the model itself, fails. The tags of each step hold the number of the attempt and the problem of the previous one.
-    Raises `OutputValidationError`, whose `raw` is the last text.
+    and returns None if it cannot; what it finds is validated like any other data. With a `default`, nothing is raised:
+    the default is the value if every attempt, or the model itself, fails. The tags of each step hold the number of the
+    attempt and the problem of the previous one. Raises `OutputValidationError`, whose `raw` is the last text.
     """
     shape, load = shape_of(schema, name)
     is_optional = default is not _RAISE
@@ -68,9 +69,10 @@ def structured(
     while level:
         about = {**tags, "attempt": calls + 1, **({"problem": problem} if problem else {})}
         reply = yield Think(ask, (), role, about, "auto", hears, replace(shape, at_most=level), is_optional)
-        calls, usage, used_level = calls + 1, usage + (reply.usage or Usage()), _level(reply, level)
+        calls, usage = calls + 1, usage + (reply.usage or Usage()) + Usage(calls=1)
+        used_level = _level(reply, level)
         try:
-            value = _value(reply, used_level, load, parse, fallback)
+            value = _value(reply, used_level, shape, load, parse, fallback)
             return Structured(value, reply.dialect or "person", calls, usage, reply)
         except Exception as error:
             problem = in_words(error)
@@ -95,15 +97,23 @@ def _level(reply: Reply, asked_at: Level) -> Level:
     return next((level for level in LEVELS if level == reply.dialect), asked_at)
 
 
-def _value(reply: Reply, level: str, load: Callable[[str], Any], parse: Any, fallback: Any) -> Any:
+def _value(reply: Reply, level: str, shape: Shape, load: Callable[[str], Any], parse: Any, fallback: Any) -> Any:
     """Return the validated value of a reply. Raises an error that says what is wrong with it."""
     if reply.readable and reply.answer is not None:
         value = load(reply.answer)
     elif level == "text" and fallback and (data := fallback(reply.raw or reply.text)) is not None:
-        value = data
+        value = load(json_of(_checked(data, shape)))
     else:
         raise ValueError("; ".join(reply.problems) or "the reply contains no JSON")
     return parse(value) if parse else value
+
+
+def _checked(data: Any, shape: Shape) -> Any:
+    """Return data that was found in a text, if it fits a JSON schema; a class checks its data itself."""
+    if shape.strict:
+        check = interface_of_json_schema(shape.parameters, {})
+        check.validate(data if shape.is_object else {"value": data}, strict=True)
+    return data
 
 
 def _failure(name: str, calls: int, problem: str) -> str:

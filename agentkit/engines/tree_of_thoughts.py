@@ -15,7 +15,7 @@ from annotated_types import Ge, Le
 from agentkit.core.messages import Chat, assistant
 from agentkit.core.schema import KeysOf
 from agentkit.core.steps import All, Answer, Engine, Part, Think
-from agentkit.engines.parsing import after, answer_of, fill, prompts_from, request_of, score_of, shorten, text_of
+from agentkit.engines.parsing import answer_after, answer_of, fill, prompts_from, request_of, score_of, shorten, text_of
 
 PROMPTS = {
     "propose": """\
@@ -169,7 +169,7 @@ def answered(thoughts: list[Branch]) -> Branch | None:
 
 def conclusion(text: str) -> str:
     """Return the answer at the end of a text, or ""."""
-    return after("ANSWER", text) or after("FINAL ANSWER", text) or ""
+    return answer_after(text, "ANSWER", "FINAL ANSWER")
 
 
 def note(tree: Tree, ranked: list[Branch], kept: list[Branch]) -> None:

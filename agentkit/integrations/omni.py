@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,54 @@ from agentkit.agent.agent import Agent
 from agentkit.agent.log import attach
 from agentkit.around.base import require_int
 from agentkit.core.messages import Chat, system
+from agentkit.core.steps import Loop
+from agentkit.models.base import Abilities, Output, Request, name_of
+from agentkit.models.reply_conversion import reply_of
+from agentkit.models.stream_collector import acollect
 from agentkit.run.run import Run
 from agentkit.tools.sources import source
+
+
+class InferenceClient:
+    """A model that asks the client of document 003 as its workflow does: with the question, messages and schemas.
+
+    The question is in `user_query` and, if there are other messages, also in its place among them, because the client
+    uses either the one or the other. Results are user messages, and the schemas are sent as `get_tool_schemas` returned
+    them.
+    """
+
+    abilities = Abilities(tools=True)
+
+    def __init__(self, engine: Any, get_tool_schemas: Callable[[], Any]) -> None:
+        self.name = name_of(engine)
+        self._engine = engine
+        self._get_tool_schemas = get_tool_schemas
+        self._schemas: list[Any] = []
+
+    def get_tool_schemas(self) -> Any:
+        """Return what the provider of schemas returns, and keep it for the requests."""
+        schemas = self._get_tool_schemas()
+        return self._awaited(schemas) if inspect.isawaitable(schemas) else self._kept(schemas)
+
+    async def _awaited(self, schemas: Any) -> list[Any]:
+        return self._kept(await schemas)
+
+    def _kept(self, schemas: Any) -> list[Any]:
+        self._schemas = list(schemas or ())
+        return self._schemas
+
+    def __call__(self, request: Request) -> Output:
+        system_prompt = "\n\n".join(message.text for message in request.chat if message.role == "system")
+        messages = [message for message in request.chat if message.role != "system" and message.text]
+        questions = [message.text for message in messages if message.role == "user"]
+        others = messages if len(messages) > 1 else []
+        output = self._engine.complete(
+            system_prompt=system_prompt,
+            user_query=questions[-1] if questions else "",
+            messages=[{"role": "user" if m.role == "tool" else m.role, "content": m.text} for m in others],
+            tools=(self._schemas or None) if request.offered and request.choice != "none" else None,
+        )
+        return acollect(output) if inspect.isawaitable(output) else reply_of(output)
 
 
 class ReActWorkflow:
@@ -34,9 +81,11 @@ class ReActWorkflow:
         max_tokens: int = 128_000,
         retained_turns: int = 10,
     ) -> None:
+        client = InferenceClient(engine, get_tool_schemas)
         self.agent = Agent(
-            engine,
-            [source(get_tool_schemas, execute_tool)],
+            client,
+            [source(client.get_tool_schemas, execute_tool)],
+            engine=Loop("react", max_iterations=require_int("max_tool_calls", max_tool_calls)),
             journal="memory",
             max_tool_calls=max_tool_calls,
             compact=require_int("max_tokens", max_tokens, 100),

@@ -27,7 +27,8 @@ class Entry(Displayed):
     the step's kind, "begin" (the root), or "end" (a gate ended the run, or a part of it, instead of performing the
     step). `parent` is the entry before it in the same lane, or the one after which the lane was opened. `original` is
     the entry that an edit replaces. If the result of an earlier call is used instead of calling the tool again,
-    `repeats` is the row with which that call began.
+    `repeats` is the row with which that call began. `turn` and `slot` count the thoughts up to this step, and the calls
+    since the last one; they follow from the entries before it.
     """
 
     parent: int
@@ -48,10 +49,23 @@ class Entry(Displayed):
     usage: Usage | None = None
     run: str = ""
     id: int = 0
+    turn: int = 0
+    slot: int = 0
+
+    @property
+    def step_name(self) -> str:
+        """The name of the step in the order of the run: "model_call_2", "tool_call_2_0" or "persist_episode_3"."""
+        return step_name(self.kind, self.turn, self.slot)
 
     @inert_lines
     def __repr__(self) -> str:
         return entry_text(self)
+
+
+def step_name(kind: str, turn: int, slot: int) -> str:
+    """Return the name of a model call, a tool call or the end of a run; "" for any other step."""
+    names = {"think": f"model_call_{turn}", "act": f"tool_call_{turn}_{slot}", "conclude": f"persist_episode_{turn}"}
+    return names.get(kind, "")
 
 
 @dataclass(slots=True)

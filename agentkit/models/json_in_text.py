@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from agentkit.models.dialects import loose_json
+from agentkit.tools import loose_json
 
 QUOTED = "it was read out of a quoted text"
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from agentkit.core import finish_reasons
 from agentkit.core.usage import Usage
-from agentkit.models import finish_reasons
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.dialects.rendering import View
 from agentkit.models.error_objects import error_in

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentkit.core import finish_reasons
 from agentkit.core.messages import Call, Reply
 from agentkit.core.secrets import mask
 from agentkit.core.usage import Usage
 from agentkit.errors import ModelError
-from agentkit.models import finish_reasons
-from agentkit.models.dialects.call_parsing import call_from_api
+from agentkit.tools.call_parsing import call_from_api
 
 _NUMBER = (int, float)
 _REPLY_FIELDS = ("content", "text", "tool_calls", "choices", "message")

@@ -10,10 +10,10 @@ from agentkit.core.messages import Reply
 from agentkit.core.usage import Usage
 from agentkit.errors import ModelError
 from agentkit.models.base import CallDelta, Chunk
-from agentkit.models.dialects import loose_json
-from agentkit.models.dialects.call_parsing import call_from_api
 from agentkit.models.reply_conversion import reply_of
 from agentkit.models.surrogates import paired
+from agentkit.tools import loose_json
+from agentkit.tools.call_parsing import call_from_api
 
 OnChunk = Callable[[Chunk], Any] | None
 """Is called with each chunk as it arrives."""

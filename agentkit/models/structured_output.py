@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentkit.core import finish_reasons
 from agentkit.core.messages import Call, Chat, Reply, canonical
 from agentkit.core.schema import LEVELS, Shape, in_words
 from agentkit.core.steps import Tools
 from agentkit.errors import ContextOverflow, ModelDenied, ModelMissing, ModelRejected, UsageError
-from agentkit.models import dialects, finish_reasons
+from agentkit.models import dialects
 from agentkit.models.base import Abilities, Request
-from agentkit.models.dialects import loose_json, thinking_tags
+from agentkit.models.dialects import thinking_tags
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.dialects.rendering import Block, Rendering
 from agentkit.models.json_in_text import Data, candidates
+from agentkit.tools import loose_json
 from agentkit.tools.tool import as_native
 
 if TYPE_CHECKING:

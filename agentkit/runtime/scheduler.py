@@ -55,6 +55,12 @@ class Scheduler:
 
         With `stepping`, a person takes single steps: breakpoints and an earlier hold are ignored.
         """
+        while (ready := self._due_or_answered(stepping)) is None:
+            pass
+        return ready
+
+    def _due_or_answered(self, stepping: bool) -> list[Pending] | None:
+        """Return the steps that may start now; None if a gate has answered one, so that others are pending."""
         trace, state = self.trace, self.state
         if (state.hold and not stepping) or not self.is_ready():
             return []
@@ -75,7 +81,7 @@ class Scheduler:
                 result = self._with_earlier_attempt(pending, verdict.result, verdict.past)
                 if self.save(self._instead(pending, "gate", verdict.why, verdict.past), result) is None:
                     break
-                return self.due(stepping=stepping)
+                return None
             elif verdict.kind == "fail":
                 self.fail(verdict.result)
                 break

@@ -70,7 +70,7 @@ class Lane:
         self.wrapped = wrapped
         self.within = self.asker = within
         self.frames: list[Frame] = [Frame(engine, path, parent.frames[-1].scopes if parent else ())]
-        self.around: list[tuple[int, Any]] = []
+        self.around: list[tuple[int, Any, Any]] = []
         self.pending: Any = None
         self.batch: Batch | None = None
         self.proposed: Answer | None = None
@@ -188,7 +188,7 @@ def frames_of(lane: Lane) -> Iterator[FrameInfo]:
     if lane.done:
         return
     generators = [(frame.generator, False) for frame in lane.frames]
-    generators += [(inner, inner is outer) for _, outer in lane.around for inner in _delegates(outer)]
+    generators += [(inner, inner is outer) for _, outer, _ in lane.around for inner in _delegates(outer)]
     for generator, is_around in generators:
         frame = generator.gi_frame
         if frame is None or frame.f_code is single.__code__:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.around.base import Around
-from agentkit.core.messages import EMPTY, Chat
+from agentkit.core.messages import EMPTY, Chat, Message, Reply
 from agentkit.core.steps import Act, After, Answer, Conclude, End, Engine, Scope, Step, problem, replace
 from agentkit.core.text import error_line
 from agentkit.errors import EngineError, Finish, OutputValidationError
@@ -140,7 +140,7 @@ class Stepper:
 
     def _close(self, lane: Lane) -> None:
         for inner in reversed(list(all_lanes(lane))):
-            for generator in (*(held for _, held in reversed(inner.around)), inner.engine):
+            for generator in (*(held for _, held, _ in reversed(inner.around)), inner.engine):
                 try:
                     generator.close()
                 except BaseException as error:
@@ -184,13 +184,15 @@ class Stepper:
     def _send(self, lane: Lane, value: Any) -> tuple[int, Any] | None:
         """Send a result to the innermost around that waits, or to the engine; return its position and its next step."""
         while lane.around:
-            position, generator = lane.around[-1]
+            position, generator, wrapped = lane.around[-1]
             try:
                 step = generator.send(value)
             except StopIteration as end:
                 lane.around.pop()
-                value = end.value
+                value = _checked_result(generator, wrapped, end.value)
                 continue
+            except BaseException as error:
+                raise self._error_of(generator, error) from error
             if type(step) is not Conclude and (wrong := problem(step)):
                 raise EngineError(wrong)
             return position, step
@@ -243,18 +245,40 @@ class Stepper:
                 memory = holder.memories.get(i)
                 if memory is None:
                     memory = holder.memories[i] = {}
-                generator = around(step, memory)
+                generator = self._begun(around, step, memory)
                 try:
-                    before, step = step.kind, next(generator)
+                    wrapped, step = step, next(generator)
                 except StopIteration as end:
-                    return _Given(end.value)
-                lane.around.append((i, generator))
+                    return _Given(_checked_result(generator, step, end.value))
+                except BaseException as error:
+                    raise self._error_of(generator, error) from error
+                lane.around.append((i, generator, wrapped))
                 if type(step) is not Conclude and (wrong := problem(step)):
                     raise EngineError(wrong)
-                if step.kind != before:
+                if step.kind != wrapped.kind:
                     lane.asker = i
                     return self._wrap(lane, frame, i, step)
         return step
+
+    def _begun(self, around: Around, step: Any, memory: dict[str, Any]) -> Any:
+        """Return the generator of an around for a step."""
+        try:
+            generator = around(step, memory)
+        except BaseException as error:
+            raise self._error_of(around, error) from error
+        if hasattr(generator, "send"):
+            return generator
+        raise EngineError(
+            f"the around {_name_of(around)} is not a generator function; it takes (step, memory), yields the step, and "
+            "returns the result: `return (yield step)`"
+        )
+
+    def _error_of(self, around: Any, error: BaseException) -> BaseException:
+        """Return the error to raise for one that an around raised; one that was not meant names the around."""
+        is_meant = isinstance(error, Finish | EngineError | OutputValidationError)
+        if is_meant or (isinstance(error, KeyboardInterrupt) and self._pressed(error)):
+            return error
+        return EngineError(f"the around {_name_of(around)} raised {error_line(error)}{raised_at(error)}")
 
     # -- lanes ---------------------------------------------------------------------------------------------------------
 
@@ -323,11 +347,37 @@ class Stepper:
             lane = lane.parent
         for inner in list(all_lanes(lane))[1:]:
             self._close(inner)
-        for _, generator in reversed(lane.around):
+        for _, generator, _ in reversed(lane.around):
             generator.close()
         lane.around, lane.batch, lane.pending = [], None, None
         scopes[-1].answer = answer
         self._advance(lane, None)
+
+
+_RESULTS: dict[str, tuple[Any, str]] = {
+    "think": (Reply, "the Reply"),
+    "act": (Message, "the tool's Message"),
+    "all": ((tuple, list), "the tuple of results"),
+    "ask": (str, "the text of the answer"),
+    "conclude": ((Message, type(None)), "None or a Message"),
+}
+"""The type of the result of each kind of step, and its name."""
+
+
+def _checked_result(around: Any, step: Any, result: Any) -> Any:
+    """Return the result that an around returned for a step. Raises `EngineError` if it is of another type."""
+    expected, name = _RESULTS[step.kind]
+    if isinstance(result, expected):
+        return result
+    forgot = "; it forgot to return what its yield was sent" if result is None else ""
+    raise EngineError(
+        f"the around {_name_of(around)} returned {result!r:.200} for a {type(step).__name__}, not {name}{forgot}: "
+        "`return (yield step)`"
+    )
+
+
+def _name_of(around: Any) -> str:
+    return getattr(around, "__name__", None) or type(around).__name__
 
 
 def _own_scopes(lane: Lane, path: str) -> list[Scope]:

@@ -45,6 +45,8 @@ KINDS = {
 }
 """Every kind of event, and the keys of its data; the last seven are not stored.
 
+Events of performed steps and of tool calls also have a `step_name`: "model_call_2", "tool_call_2_0" or
+"persist_episode_3".
 `role` and `tags` are what the engine says about the step ("plan", {"step": 3}): they show what belongs to a plan, an
 episode or a node of a tree, from "thinking" and "tool_call" at the beginning to "thought" and "tool_result".
 """
@@ -160,7 +162,8 @@ def place(located: Any) -> dict[str, Any]:
     step = located.step
     tags = to_json(step.tags) if step and step.tags else {}  # an engine may put any value there
     labels = {"role": step.role if step else "", "tags": tags}
-    return {"path": located.path, "index": located.index, **labels}
+    name = {"step_name": located.step_name} if isinstance(located, Entry) else {}
+    return {"path": located.path, "index": located.index, **name, **labels}
 
 
 _OF_ENTRY = {"begin": _started, "think": _thought, "act": _result, "ask": _asked, "conclude": _concluding}

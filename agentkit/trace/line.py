@@ -82,6 +82,16 @@ class Tree:
         if entry.original or "]" in entry.path:
             self._order[entry.id] = self._place(entry)
 
+    def turn_and_slot(self, kind: str, parent: int, path: str) -> tuple[int, int]:
+        """Return the number of thoughts up to a step, and for a call the number of those since the last thought."""
+        before = self.entries.get(parent)
+        if before is None:
+            return 0, 0
+        if path.endswith("]"):
+            return before.turn + (kind == "think"), _segments(path)[-1][2]
+        is_next_call = before.kind == "act" and lane_of(before.path) == lane_of(path)
+        return before.turn + (kind == "think"), before.slot + 1 if is_next_call else 0
+
     def _place(self, entry: Entry) -> Order:
         if entry.original:
             return self.order(entry.original)

@@ -27,6 +27,7 @@ KINDS = {
     "solved": "nodes (from the first thought to the last), answer",
     "critique": "round, text",
     "revised": "round, text",
+    "warning": "text (what an engine or an around could not do as it was meant to)",
     "compacted": "original (messages that a request would have had), kept (those that it has)",
 }
 """Every kind of progress, and the keys of its data."""
@@ -43,6 +44,7 @@ class Progress:
         self._states: dict[int, str] = {}
         self._episode = 0
         self._pruned: set[str] = set()
+        self._warned: set[Any] = set()
         for row in list(rows):
             for _ in self.take(row):
                 pass
@@ -53,7 +55,7 @@ class Progress:
             return
         tags = row.step.tags
         try:
-            events = [*self._of_plan(tags), *_of_chat(tags)]
+            events = [*self._of_plan(tags), *_of_chat(tags), *self._of_warning(tags)]
             for of in (self._of_episode, self._of_tree, self._of_round):
                 events += of(row, tags)
         except (TypeError, ValueError, AttributeError):
@@ -112,6 +114,13 @@ class Progress:
             yield "critique", {"round": tags["round"], "text": answer_of(row.result)}
         if "round" in tags and role == "revise":
             yield "revised", {"round": tags["round"], "text": answer_of(row.result)}
+
+    def _of_warning(self, tags: Mapping[str, Any]) -> Pairs:
+        text = tags.get("warning")
+        key = (text, tags.get("episode"), tags.get("round"))
+        if text and key not in self._warned:  # all steps of the engine that is fallen back on carry it
+            self._warned.add(key)
+            yield "warning", {"text": str(text)}
 
 
 def _of_chat(tags: Mapping[str, Any]) -> Pairs:

@@ -17,7 +17,7 @@ from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Answer, End, Engine, Step, Think, replace
 from agentkit.core.text import error_line, one_line
 from agentkit.errors import Diverged, JournalError, UsageError
-from agentkit.journal.entries import Entry, Journal, Note, Row
+from agentkit.journal.entries import Entry, Journal, Note, Row, step_name
 from agentkit.stepper.frames import all_lanes
 from agentkit.stepper.stepper import Pending, Stepper, step_at
 from agentkit.tools.serialize import to_json
@@ -205,6 +205,7 @@ class Trace(Position):
         step: Any = pending.step
         slot, path, index = place = self.place(pending)
         data = {"parent": slot, "path": path, "index": index, "name": step.call.name, "id": step.call.id}
+        data["step_name"] = step_name("act", *self.tree.turn_and_slot("act", slot, path))
         data["effect"], data["arguments"] = effect, mask_json(step.call.arguments)
         if step.tags or step.role != "action":
             data.update(role=step.role, tags=to_json(step.tags))
@@ -487,6 +488,7 @@ class Trace(Position):
         self.rebuild()
 
     def _put(self, entry: Entry) -> None:
+        entry.turn, entry.slot = self.tree.turn_and_slot(entry.kind, entry.parent, entry.path)
         self._write(entry)
         self.tree.add(entry)
 

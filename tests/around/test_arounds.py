@@ -129,3 +129,48 @@ def test_two_turns_and_a_forced_answer_are_three_calls_and_the_last_asks_for_the
     result = go(model, max_iterations=2)
     assert (result.answer, result.reason, len(model.requests)) == ("3", "max_turns", 3)
     assert "FINAL_ANSWER: now" in model.requests[2]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("engine", ["dag", "rewoo", "self_ask"])
+def test_parallel_lanes_share_the_limit(engine: str) -> None:
+    plans = {
+        "dag": "1. a\n2. b\n3. c\n4. d",
+        "rewoo": "\n".join(f"#E{n} = look[{n}]" for n in range(1, 5)),
+        "self_ask": "Follow up: a\nFollow up: b\nFollow up: c\nFollow up: d",
+    }
+
+    def reply(request: Any) -> Any:
+        last = list(request.chat)[-1]
+        if request.role == "plan" or (engine == "self_ask" and last.text == "q"):
+            return plans[engine]
+        if request.role == "thought" and engine == "dag" and last.role != "tool":
+            return Reply("", (Call("look", {"query": "it"}, "c"),))
+        return "ACHIEVED: yes\nCONFIDENCE: 1\nANSWER: So the final answer is: end"
+
+    model = Scripted([reply] * 30, abilities=Abilities(tools=engine == "dag"))
+    result = Agent(model, [look], engine=engine, max_tool_calls=2, journal="memory").run("q")
+    assert (result.tool_calls_count, result.error) == (2, None) and "end" in result.answer
+    refused = [e for e in result.run.entries if e.kind == "act" and "limit of 2 tool calls" in e.result.text]
+    assert len(refused) == 2
+    result.run.trace.rebuild(strict=True)
+
+
+def test_a_reply_with_thousands_of_calls_over_the_limit_is_answered() -> None:
+    calls = tuple(Call("add", {"a": n, "b": 1}, f"c{n}") for n in range(2_000))
+    result = go(Scripted([Reply("", calls), "done"], abilities=Abilities(tools=True)), max_tool_calls=1)
+    assert (result.answer, result.tool_calls_count, result.error) == ("done", 1, None)
+
+
+def test_a_limit_on_calls_still_holds_after_a_resume(tmp_path: Any) -> None:
+    replies = [Reply("", (Call("add", {"a": n, "b": 1}, f"c{n}"),)) for n in range(3)]
+    agent = Agent(
+        Scripted([*replies, "done"], abilities=Abilities(tools=True)),
+        [add],
+        max_tool_calls=2,
+        journal=tmp_path / "r.db",
+    )
+    run = agent.start("q", paused=True)
+    for _ in range(4):
+        next(run)
+    run.close()
+    assert agent.resume(run.id).drive().tool_calls_count == 2

@@ -300,3 +300,12 @@ def test_the_token_budget_is_respected_in_every_dialect_and_script(dialect: str,
     assert all(
         "Read the book." in str(request["messages"][:3]) for request in model.requests if request["role"] == "thought"
     )
+
+
+def test_a_budget_below_what_must_stay_is_told_once_and_no_summary_is_asked_for_in_vain() -> None:
+    model = reader(12)
+    result = agent(model, 12, compact=300).run("Read the book. " + WORDS * 60)
+    assert result.answer == "done" and all(request["role"] == "thought" for request in model.requests)
+    told = [event.data["text"] for event in result.run.events() if event.kind == "warning"]
+    assert len(told) == 1 and "of the 300 tokens that compact allows" in told[0]
+    assert max(map(size, model.requests)) < 1_500 and "earlier messages are not shown" in str(model.requests[-1])

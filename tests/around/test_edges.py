@@ -72,11 +72,6 @@ def test_the_forced_answer_is_requested_once_and_nothing_else_is_asked(options: 
     assert roles(model)[-2:] == ["thought", "answer"] and "No answer was reached" in result.answer
 
 
-def test_failures_with_different_errors_do_not_end_the_run() -> None:
-    result, _ = go([*(call("fail", f"c{n}", why=f"reason {n}") for n in range(4)), "done"], max_failures=3)
-    assert (result.answer, result.reason) == ("done", "")
-
-
 def test_after_a_failed_hand_over_the_model_continues() -> None:
     result, _ = go([call("hand_over", to="Ada"), "I do it myself"])
     assert (result.answer, result.reason) == ("I do it myself", "")

@@ -104,7 +104,7 @@ def test_three_equal_failures_end_the_run_with_an_explanation() -> None:
     assert "fail failed 3 times" in result.answer and "it is broken" in result.answer and "add: 3" in result.answer
 
 
-def test_a_success_or_another_error_in_between_resets_the_count() -> None:
+def test_a_success_in_between_resets_the_count() -> None:
     replies = [
         call("fail", "c1"),
         call("fail", "c2"),
@@ -114,6 +114,17 @@ def test_a_success_or_another_error_in_between_resets_the_count() -> None:
     ]
     _, result = go([*replies, "three"], max_failures=3)
     assert result.answer == "three"
+
+
+def test_failures_of_one_tool_count_whatever_their_errors_say() -> None:
+    model, result = go([call("fail", f"c{n}", why=f"no file {n}") for n in range(9)], max_failures=3)
+    assert (model.calls, result.reason) == (3, "failures") and "no file 2" in result.answer
+
+
+def test_failures_of_one_tool_count_although_another_one_fails_in_between() -> None:
+    replies = [call("fail" if n % 2 else "missing", f"c{n}") for n in range(9)]
+    model, result = go(replies, max_failures=3)
+    assert (model.calls, result.reason) == (5, "failures")
 
 
 def test_the_checks_for_react_also_work_for_self_ask() -> None:

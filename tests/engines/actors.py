@@ -40,7 +40,7 @@ class Actor:
             return Reply(f"So the final answer is: {last.text}" if known else "Follow up: who?")
         if request.offered and last.role != "tool":
             return Reply("I look", (Call("look", {"query": "it"}, f"c{len(request.chat)}"),))
-        return Reply(f"FINAL ANSWER: after {last.text[-60:]}")
+        return Reply(f"FINAL ANSWER: after {last.text[-60:].replace('ANSWER:', 'an answer,')}")
 
     def plan(self, request: Request) -> Reply:
         if "#E1 = name[input]" in request.chat[-1].text:

@@ -254,3 +254,32 @@ def test_a_run_that_is_ended_in_one_lane_keeps_the_results_of_all_lanes(drive: A
     assert drive(run).reason == "failures" and not run.pending
     assert [entry.kind for entry in run.entries][:4] == ["begin", "think", "think", "act"]
     assert agent.load(run.to_json()).result.answer == run.answer
+
+
+def test_the_plan_of_a_caller_is_carried_out_first() -> None:
+    model = Planned(["1. c"], [NO, YES])
+    run = run_of(model, plan="1. a\n2. b [after: 1]")
+    assert run.answer == "42" and model.roles() == ["thought", "thought", "analyze", "plan", "thought", "analyze"]
+
+
+@pytest.mark.parametrize(
+    ("plan", "named"),
+    [
+        ("1. a [after: 2]\n2. b [after: 1]", "step.* circle: 1 needs 2, 2 needs 1"),
+        ("1. a [after: 1]", "step 1 needs itself"),
+        ("I have no plan", "no list of steps"),
+    ],
+)
+def test_a_plan_of_a_caller_that_cannot_be_carried_out_is_refused_at_construction(plan: str, named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        Agent(Scripted([]), engine=Loop("dag", plan=plan))
+
+
+def test_a_step_starts_as_soon_as_its_needs_are_met_whatever_else_is_running() -> None:
+    third_has_begun = threading.Event()
+    steps = {
+        "slow": lambda request: str(third_has_begun.wait(timeout=20)),
+        "last": lambda request: third_has_begun.set() or "x",
+    }
+    run = run_of(Planned(["1. slow\n2. quick\n3. last [after: 2]"], [YES], **steps))
+    assert run.answer == "42" and "True" in [entry.result.text for entry in run.entries if entry.kind == "think"]

@@ -13,11 +13,11 @@ from agentkit import Chat, Reply
 from agentkit.engines.parsing import (
     after,
     answer_of,
-    arguments_for,
     before,
+    call_of,
     fill,
     labelled_blocks,
-    numbered_items,
+    list_items,
     score_of,
     shorten,
     step_result,
@@ -25,7 +25,7 @@ from agentkit.engines.parsing import (
     verdict_of,
     with_instructions,
 )
-from agentkit.tools.tool import tool
+from agentkit.tools.tool import Tool, tool
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_score_from_0_to_1(text: str, value: float) -> None:
     ("text", "items"),
     [
         ("1. a\n2) b", ("a", "b")),
-        ("Here is the plan:\n\n1. **look** it up\n2. say it\n\nThat is all.", ("look** it up", "say it")),
+        ("Here is the plan:\n\n1. **look** it up\n2. say it\n\nThat is all.", ("look it up", "say it")),
         ("Step 1: a\nStep 2: b", ("a", "b")),
         ("**1.** a\n**2.** b", ("a", "b")),
         ("1. a\n   - with care\n2. b", ("a\n- with care", "b")),
@@ -128,7 +128,7 @@ def test_a_score_from_0_to_1(text: str, value: float) -> None:
     ],
 )
 def test_a_plan_is_a_numbered_list(text: str, items: tuple[str, ...]) -> None:
-    assert numbered_items(text) == items
+    assert list_items(text) == items
 
 
 @pytest.mark.parametrize(
@@ -221,6 +221,12 @@ def by_text(text: str, most: int = 3) -> str:
 
 
 @tool
+def two_texts(place: str, q: str) -> str:
+    """Search."""
+    return q
+
+
+@tool
 def by_name(city: str) -> str:
     """Search."""
     return city
@@ -233,12 +239,11 @@ def by_name(city: str) -> str:
         (by_text, '"who?"', {"text": "who?"}),
         (by_name, "Oslo", {"city": "Oslo"}),
         (by_text, '{"text": "a", "most": 1}', {"text": "a", "most": 1}),
-        (by_q, "{not json}", {"q": "{not json}"}),
-        (None, "who?", {"query": "who?"}),
+        (two_texts, "who?", {"q": "who?"}),
     ],
 )
-def test_a_bare_text_becomes_the_right_argument(to: object, text: str, wanted: dict[str, object]) -> None:
-    assert arguments_for(to, text) == wanted
+def test_a_bare_text_becomes_the_right_argument(to: Tool, text: str, wanted: dict[str, object]) -> None:
+    assert call_of(to.name, text, (to,), "1").arguments == wanted
 
 
 def test_braces_in_the_text_of_a_user_are_harmless() -> None:
@@ -276,8 +281,8 @@ def test_nothing_that_a_model_writes_raises(text: str) -> None:
     value = score_of(text, 10.0)
     assert value is None or (0 <= value <= 10 and not math.isnan(value))
     assert verdict_of(text) in (True, False, None)
-    assert all(numbered_items(text)) and isinstance(labelled_blocks(text, ("Claim",), "Tool", "Tool Input"), list)
-    assert isinstance(arguments_for(None, text), dict)
+    assert all(list_items(text)) and isinstance(labelled_blocks(text, ("Claim",), "Tool", "Tool Input"), list)
+    assert isinstance(call_of("by_q", text, (by_q,), "1").arguments, dict)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +292,7 @@ def test_parsing_takes_linear_time(text: str) -> None:
     started = time.process_time()
     for read in (
         verdict_of,
-        numbered_items,
+        list_items,
         lambda t: score_of(t, 10.0),
         lambda t: after("ANSWER", t),
         lambda t: labelled_blocks(t, ("Claim",), "Tool"),

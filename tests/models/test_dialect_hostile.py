@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from agentkit.core.messages import Chat, Reply, canonical, message_to_json
 from agentkit.models import dialects
-from agentkit.models.dialects import loose_json, thinking_tags
+from agentkit.models.dialects import thinking_tags
+from agentkit.tools import loose_json
 from agentkit.tools.tool import Tool, tool
 
 pytestmark = pytest.mark.slow

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from agentkit import Agent
+from agentkit.core import finish_reasons
 from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
-from agentkit.models import Scripted, dialects, finish_reasons
-from agentkit.models.dialects.call_parsing import call_from_api
+from agentkit.models import Scripted, dialects
 from agentkit.models.dialects.native import NOT_RUN
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS
+from agentkit.tools.call_parsing import call_from_api
 from agentkit.tools.tool import Tool, tool
 
 NATIVE = dialects.get("native")

@@ -213,7 +213,7 @@ def test_a_tool_without_arguments_runs_with_an_empty_input(written: str) -> None
         'Action Input: {"query": "x"}',
         'Action Input: {"query": "x"}\nAction: search',
         'Action: \nAction Input: {"query": "x"}',
-        "I am done. FINAL_ANSWER: 42",
+        'I will write "FINAL_ANSWER: 42" later.',
     ],
 )
 def test_a_reply_that_follows_no_rule_is_unreadable_and_runs_nothing(text: str) -> None:
@@ -265,3 +265,29 @@ def test_an_observation_is_clipped_only_in_what_the_model_sees() -> None:
     message = Message("tool", "x" * 60_000)
     (view,) = TEXT.render(Chat.of([message]), ())
     assert len(view["content"]) < 51_000 and "[Truncated]" in view["content"] and len(message.text) == 60_000
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "search[weather]",
+        "Search(weather)",
+        'search("weather")',
+        'search(query="weather")',
+        'search({"query": "weather"})',
+        '`search`\n{"query": "weather"}',
+        "search\nInput: weather",
+        'search\nArguments: {"query": "weather"}',
+    ],
+)
+def test_arguments_may_follow_the_name_of_an_action(written: str) -> None:
+    (call,) = read(f"Thought: I look.\nAction: {written}").calls
+    assert (call.name, call.arguments, call.problem) == ("search", {"query": "weather"}, "")
+
+
+@pytest.mark.parametrize(
+    "written", ["search[weath", 'search({"query": "weath', 'search(query="weath', 'search {"query']
+)
+def test_arguments_after_the_name_of_an_action_are_not_used_if_they_are_cut_off(written: str) -> None:
+    (call,) = read(f"Action: {written}").calls
+    assert call.arguments == {} and "cut off" in call.problem

@@ -10,10 +10,10 @@ import re
 
 from agentkit.core.messages import Call
 from agentkit.core.steps import Tools
-from agentkit.models.dialects import loose_json
-from agentkit.models.dialects.call_parsing import ARGUMENT_KEYS, NAME_KEYS, call_from_object, find_tool, make_call
 from agentkit.models.dialects.reading import Reading
 from agentkit.models.dialects.text_protocol import prose
+from agentkit.tools import loose_json
+from agentkit.tools.call_parsing import ARGUMENT_KEYS, NAME_KEYS, call_from_object, find_tool, make_call
 
 UNREADABLE = "a tool call in the text could not be read"
 

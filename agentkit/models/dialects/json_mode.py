@@ -10,9 +10,8 @@ from typing import Any
 
 from agentkit.core.messages import Chat, Message, Reply
 from agentkit.core.steps import Tools
-from agentkit.models.dialects import calls_in_text, loose_json, native, text_protocol, thinking_tags
-from agentkit.models.dialects.call_parsing import ARGUMENT_KEYS, call_from_object, find_tool
-from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, first_call_only, refused, some_names
+from agentkit.models.dialects import native, text_protocol, thinking_tags
+from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, refused, some_names
 from agentkit.models.dialects.reading import Reading, completed
 from agentkit.models.dialects.rendering import (
     Rendering,
@@ -23,7 +22,9 @@ from agentkit.models.dialects.rendering import (
     rendered,
     shown_arguments,
 )
-from agentkit.models.dialects.text import instructions
+from agentkit.models.dialects.text import instructions, read_text
+from agentkit.tools import loose_json
+from agentkit.tools.call_parsing import ARGUMENT_KEYS, call_from_object, find_tool
 from agentkit.tools.observations import clip
 
 INSTRUCTIONS = """\
@@ -78,9 +79,7 @@ def _read(text: str, tools: Tools, finish: str) -> Reading:
     readings = [_read_object(parsed, text, tools) for _, parsed in loose_json.objects(text)]
     known = [reading for reading in readings if reading]
     if not known:
-        reading = text_protocol.read(text, tools, finish)
-        reading = reading if reading.readable else calls_in_text.read(text, tools)
-        return first_call_only(reading) if reading.calls else reading
+        return read_text(text, tools, finish)
     first, *later = known
     extra_calls = [call for reading in later for call in reading.calls]
     not_used = [call.name for call in extra_calls]

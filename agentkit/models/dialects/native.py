@@ -7,11 +7,10 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from agentkit.core import finish_reasons
 from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Tools
-from agentkit.models import finish_reasons
 from agentkit.models.dialects import calls_in_text, text_protocol, thinking_tags
-from agentkit.models.dialects.call_parsing import call_id, find_tool, takes_no_arguments, without_arguments
 from agentkit.models.dialects.reading import Reading, completed, completed_without_calls
 from agentkit.models.dialects.rendering import (
     Block,
@@ -24,6 +23,7 @@ from agentkit.models.dialects.rendering import (
     rendered,
     view,
 )
+from agentkit.tools.call_parsing import call_id, find_tool, takes_no_arguments, without_arguments
 from agentkit.tools.observations import clip
 
 NOT_RUN = "This call was not run."

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agentkit.core.messages import Call
-from agentkit.models.dialects.call_parsing import call_id
 from agentkit.models.dialects.reading import Reading
+from agentkit.tools.call_parsing import call_id
 
 EXTRA_ACTIONS = "more than one action:"
 """The beginning of the problem that names the actions of a reply that came after the first and were not run."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from agentkit.core import finish_reasons
 from agentkit.core.messages import Call, Reply
-from agentkit.models import finish_reasons
 
 INVENTED = "an observation was made up; it and what followed it were cut"
 

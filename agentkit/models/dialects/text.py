@@ -9,7 +9,7 @@ from agentkit.core.messages import Chat, Message, Reply
 from agentkit.core.steps import Tools
 from agentkit.models.dialects import calls_in_text, native, text_protocol, thinking_tags
 from agentkit.models.dialects.one_action_per_turn import first_call_only
-from agentkit.models.dialects.reading import completed
+from agentkit.models.dialects.reading import Reading, completed
 from agentkit.models.dialects.rendering import (
     Block,
     Rendering,
@@ -66,11 +66,22 @@ class Text:
             return text_protocol.read_answer(reply, self.name)
         text, thought = thinking_tags.split(reply.text)
         raw, cut = text_protocol.before_observation(text)
-        reading = text_protocol.read(raw, tools, reply.finish)
-        if not reading.readable:
-            reading = calls_in_text.read(raw, tools)
-            reading = first_call_only(reading) if reading.calls else reading
-        return completed(reply, self.name, raw, thought, reading, cut)
+        return completed(reply, self.name, raw, thought, read_text(raw, tools, reply.finish), cut)
+
+
+def read_text(text: str, tools: Tools, finish: str) -> Reading:
+    """Read one action or the final answer: in lines, else a call that is written out in another way, else an answer
+    within a line.
+    """
+    reading = text_protocol.read(text, tools, finish)
+    if reading.readable:
+        return reading
+    reading = calls_in_text.read(text, tools)
+    if reading.calls:
+        return first_call_only(reading)
+    action = text_protocol.read_action_without_input(text, tools, finish)
+    answer = action if action.readable else text_protocol.read_answer_anywhere(text, finish)
+    return answer if answer.readable else reading
 
 
 _MAX_KNOWN = 32

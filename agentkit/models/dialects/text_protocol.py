@@ -1,24 +1,26 @@
 """Read the text protocol: Thought, Action, Action Input, FINAL_ANSWER.
 
-Rule 1: a marker counts only at the start of a line (spaces and emphasis may surround it).
+Rule 1: a marker counts at the start of a line (spaces and emphasis may surround it). Only in a reply that nothing else
+can be read in, FINAL_ANSWER: counts anywhere outside quotes.
 Rule 2: an invented observation and all that follows it are cut off before anything else is read.
-Rule 3: in what remains, a final answer takes precedence over an action.
+Rule 3: in what remains, a final answer takes precedence over an action; it ends where another part of a reply begins.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
+from agentkit.core import finish_reasons
 from agentkit.core.messages import Reply
 from agentkit.core.steps import Tools
-from agentkit.engines.parsing import close_emphasis
-from agentkit.models import finish_reasons
-from agentkit.models.dialects import loose_json, thinking_tags
-from agentkit.models.dialects.call_parsing import call_from_text, without_stray_fence
+from agentkit.engines.parsing import answer_after, before_part, close_emphasis
+from agentkit.models.dialects import thinking_tags
 from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, MAX_REFUSED, refused, some_names
 from agentkit.models.dialects.reading import Reading, completed_without_calls
+from agentkit.tools import loose_json
+from agentkit.tools.call_parsing import call_from_text, find_tool, without_stray_fence
 from agentkit.tools.name_matching import strip_decoration
 
 _MARKER = re.compile(
@@ -27,6 +29,11 @@ _MARKER = re.compile(
           |(?P<thought>Thought)|(?P<observation>Observation))
         (?:[ ]?\d{1,3}+)?+[ \t]{0,4}+[*_`]{0,3}+[ \t]{0,4}+[:：](?:[*_`]{1,3}+(?=\s|\Z))?+""",
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+_FINAL = re.compile(r"(final[ _]answer)", re.IGNORECASE)
+_NAME_AND_ARGUMENTS = re.compile(
+    r"[\s*`]*+([\w.-]{1,200}+)[*`]*+\s*+([\[({]|(?:Input|Arguments?|Args|Parameters)[ \t]*+:)(.*)",
+    re.DOTALL | re.IGNORECASE,
 )
 _START_OF_INPUT = re.compile(r"\s*+(?:```\w*+\s*+)?+")
 _MAX_INPUTS = (
@@ -89,6 +96,36 @@ def read(text: str, tools: Tools, finish: str = "") -> Reading:
     return Reading(prose(text[: first.action.start]), (call, *refused(extra)), None, problems)
 
 
+def read_action_without_input(text: str, tools: Tools, finish: str = "") -> Reading:
+    """Return the first action of a known tool whose arguments follow its name: `Action: search[Oslo]`, as in the paper.
+
+    The arguments are in brackets, or an object, or follow another label than Action Input.
+    """
+    markers = _markers(text)
+    for marker, following in zip_longest(markers, markers[1:]):
+        rest = text[marker.end : following.start if following else None]
+        written = _NAME_AND_ARGUMENTS.match(rest) if marker.kind == "action" else None
+        if not written or find_tool(written[1], tools)[1] is None:
+            continue
+        arguments, cut_off = written[3], not finish_reasons.is_whole(finish) and following is None
+        if closing := {"(": ")", "[": "]"}.get(written[2]):
+            cut_off = closing not in arguments
+            arguments = arguments.rpartition(closing)[0] or arguments * cut_off
+        elif written[2] == "{":
+            arguments = f"{{{arguments}"
+        call = call_from_text(written[1], arguments, tools, cut_off=cut_off)
+        return Reading(prose(text[: marker.start]), (call,))
+    return Reading()
+
+
+def read_answer_anywhere(text: str, finish: str = "") -> Reading:
+    """Return the final answer that follows FINAL_ANSWER: within a line; nothing is read if there is none."""
+    answer = answer_after(text, "FINAL_ANSWER", "FINAL ANSWER")
+    if not answer:
+        return Reading()
+    return Reading(prose(_FINAL.split(text[: text.rindex(answer)])[0]), (), answer, finish_reasons.problems(finish))
+
+
 def read_answer(reply: Reply, dialect: str) -> Reply:
     """Read a reply to a request without tools: the whole text is the answer, or what follows FINAL_ANSWER:."""
     text, thought = thinking_tags.split(reply.text)
@@ -104,10 +141,10 @@ def prose(text: str) -> str:
 
 
 def _final_answer(text: str, final: Marker, actions: list[Action], finish: str) -> Reading:
-    """Read the final answer, up to an action that follows it."""
+    """Read the final answer, up to another part of a reply."""
     end = next((action.action.start for action in actions if action.action.start > final.start), None)
-    lead, _, tail = re.split(r"(?i)(final[ _]answer)", text[final.start : final.end], maxsplit=1)
-    answer = close_emphasis(lead, tail, text[final.end : end].strip())
+    lead, _, tail = _FINAL.split(text[final.start : final.end], maxsplit=1)
+    answer = before_part(close_emphasis(lead, tail, text[final.end : end].strip()))
     if text.count("```", 0, final.start) % 2:
         answer = without_stray_fence(answer)
     problems = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentkit.core.messages import Call, canonical, digest
 from agentkit.core.steps import OfferedTool, Tools
-from agentkit.models.dialects import loose_json
+from agentkit.tools import loose_json
 from agentkit.tools.name_matching import match_name, strip_decoration
 from agentkit.tools.tool import Tool
 
@@ -28,6 +28,10 @@ _MAX_QUOTED = 3
 
 _CLOSING_SIGNS = re.compile(r"(?:[}\]`\s]|</\w{1,40}>|<\|\w{1,40}\|>)++")
 _FENCE = re.compile(r"^[ \t]*+```", re.MULTILINE)
+_KEYWORD = re.compile(
+    r"""\"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|["'].*+|(?<!\w)(?P<name>[^\W\d]\w*+)\s*+=(?!=)""", re.DOTALL
+)
+_QUESTIONS = ("query", "q", "text")
 
 
 def find_tool(name: str, tools: Tools) -> tuple[str, OfferedTool | None]:
@@ -53,8 +57,9 @@ def make_call(name: str, arguments: dict[str, Any], position: int = 0, **more: A
 def call_from_text(name: str, text: str, tools: Tools, *, cut_off: bool = False) -> Call:
     """Return the call of a tool whose input was written as `text`. `cut_off`: the end of the text may be missing."""
     name, tool = find_tool(name, tools)
-    sole_text = tool.sole_text if isinstance(tool, Tool) else None
+    sole_text = _argument_for_text(tool)
     body, is_fenced = unfenced(text)
+    body = _keywords_as_object(body, tool)
     if body.startswith('"') and not sole_text and (inner := unquoted(body)).lstrip().startswith("{"):
         body = inner.strip()
     raw: dict[str, Any] = {"raw": text.strip()}
@@ -78,6 +83,25 @@ def call_from_text(name: str, text: str, tools: Tools, *, cut_off: bool = False)
         return make_call(name, {}, problem=f"The input is empty; {name!r} needs {sole_text!r}.", **raw)
     value = body if is_fenced else unquoted(body)
     return make_call(name, {sole_text: value}, coerced=(f"the bare text was taken as {sole_text!r}",), **raw)
+
+
+def _argument_for_text(tool: OfferedTool | None) -> str | None:
+    """Return the argument that a bare text goes to: the only one that can take it, or else the one for a question."""
+    properties = tool.parameters.get("properties", {}) if tool else {}
+    sole_text = tool.sole_text if isinstance(tool, Tool) else None
+    return sole_text or next((name for name in _QUESTIONS if name in properties), None)
+
+
+def _keywords_as_object(body: str, tool: OfferedTool | None) -> str:
+    """Return keyword arguments (`city="Oslo", days=3`) as the text of an object; any other text as it is."""
+    properties = tool.parameters.get("properties", {}) if tool else {}
+    first = _KEYWORD.match(body)
+    if not first or first["name"] not in properties:
+        return body
+    if not properties.keys() >= {match["name"] for match in _KEYWORD.finditer(body) if match["name"]}:
+        return body
+    pairs = _KEYWORD.sub(lambda match: f'"{name}": ' if (name := match["name"]) else match[0], body)
+    return f"{{{pairs}}}"
 
 
 def call_from_object(data: dict[str, Any], tools: Tools, *, position: int = 0, mended: str = "") -> Call | None:
