@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentkit.agent.agent import Agent
-from agentkit.agent.log import attach
+from agentkit.agent.log import attach, is_on
 from agentkit.around.base import require_int
 from agentkit.core.messages import Chat, system
 from agentkit.core.steps import Loop
@@ -99,7 +99,7 @@ class ReActWorkflow:
         """Work on a task, and return the answer. Raises whatever the client raised."""
         chat = Chat.of([*([system(system_prompt)] if system_prompt else []), *messages]) + task
         self.last_run = self.agent.start(chat, paused=True)
-        if self.verbose:
+        if self.verbose and not is_on():  # otherwise every run is logged already
             attach(self.last_run)
         result = await self.last_run
         self.step_count, self.tool_calls_count = result.step_count, result.tool_calls_count
