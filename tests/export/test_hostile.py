@@ -67,7 +67,7 @@ def hostile(text: str) -> Run:
         text, (Call(name, arguments, "c1"), Call("failing", {"text": text}, "c2"), Call(text, {}, "c3")), reasoning=text
     )
     model = Scripted([thought, Reply(text, answer=text), "end"], abilities=Abilities(tools=True), name=text)
-    run = Agent(model, [tool, failing], journal="memory").start(text or "-", paused=True)
+    run = Agent(model, [tool, failing], journal="memory").start(text if text.strip() else "-", paused=True)
     next(run)
     run.inject(f"{text} please")
     run.drive()
