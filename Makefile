@@ -42,7 +42,7 @@ else
 	$(RUN) tests/run_notebook.py $(NOTEBOOK)
 endif
 
-check: lint ## lint, types and the fast tests, in under two minutes
+check: lint ## lint, types and the fast tests, in about three minutes
 	$(PYTEST) -m 'not slow' tests
 
 test: lint ## everything that CI runs
