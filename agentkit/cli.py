@@ -306,14 +306,14 @@ def _is_terminal() -> bool:
 
 
 def _ask(run: Run) -> tuple[str, Any]:
-    """Ask the person about the step that waits; to use an earlier result is the default, if there is one."""
+    """Ask the person what to do about the step that waits; the default is to use the earlier result, if any."""
     pending, verdict = run.waiting[0]
     names = choices(pending, verdict)
     typer.echo(repr(run))
     default = names[0] if names[0] == "reuse" or len(names) == 1 else None
     question = f"Decide ({', '.join(names)})"
     while (name := typer.prompt(question, default=default)) not in names:
-        typer.echo(f"{name!r} is none of these")
+        typer.echo(f"{name!r} is not one of these")
     text = {"reject": "Comment for the model", "respond": "The answer, or the result of the call"}.get(name)
     return name, True if text is None else typer.prompt(text, default="" if name == "reject" else None)
 

@@ -385,8 +385,8 @@ class Agent(Displayed):
         Raises `UsageError` if something is missing that the changes do not bring; `waive` is that of `resume`.
         """
         source = self._read("fork", name, waive)
-        if missing := [each for each in source.missing if each.option not in changes]:
-            options = ", ".join(f"{option}=…" for option in dict.fromkeys(each.option for each in missing))
+        if missing := [part for part in source.missing if part.option not in changes]:
+            options = ", ".join(f"{option}=…" for option in dict.fromkeys(part.option for part in missing))
             raise UsageError(
                 f"run {source.id} cannot be forked here without {', '.join(map(str, missing))}: pass {options}"
             )

@@ -56,7 +56,6 @@ def repeated_call(pending: Pending, state: State) -> PastCall | None:
     """
     if type(pending.step) is not Act:
         return None
-    state.trace.read_news()
     call, here = pending.step.call, state.trace.place(pending)
 
     def rank(past: PastCall) -> tuple[bool, bool, bool, int]:

@@ -256,20 +256,18 @@ def _only_strict(guards: Any) -> Any:
 
 def policies(option: Any) -> dict[str, str]:
     """Return the policies for repeated calls by tool, with "" for all others. Raises `UsageError` if one is unknown."""
-    given = option if isinstance(option, Mapping) else {"": option} if option is not None else {}
-    for name, policy in given.items():
+    by_tool = option if isinstance(option, Mapping) else {"": option} if option is not None else {}
+    for name, policy in by_tool.items():
         if policy not in get_args(Repeat) or not isinstance(name, str):
             known = ", ".join(get_args(Repeat))
             raise UsageError(f"repeat must be one of {known}, or a dict of them by tool, not {option!r:.100}")
-    return dict(given)
+    return dict(by_tool)
 
 
 def _stricter(budget: Budget, other: Budget) -> Budget:
     """Return a budget with the lower of each two limits."""
-    limits = {
-        name: min((limit for each in (budget, other) if (limit := each.limits.get(name)) is not None), default=None)
-        for name in NAMES
-    }
+    both = budget.limits, other.limits
+    limits = {name: min((limits[name] for limits in both if name in limits), default=None) for name in NAMES}
     return replace(budget, **limits, ask=budget.ask if other.ask is None else other.ask)  # type: ignore[arg-type]
 
 

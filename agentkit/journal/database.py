@@ -83,10 +83,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA secure_delete = ON")
     if empty:
-        with transaction(db):
-            if is_empty(db):
-                for statement in SCHEMA.split(";"):
-                    db.execute(statement)
+        create_tables(db, SCHEMA)
         checkpoint(db)
 
 
@@ -107,7 +104,16 @@ def check_format(db: sqlite3.Connection, path: Path, *, empty: bool) -> None:
         )
 
 
+def create_tables(db: sqlite3.Connection, schema: str) -> None:
+    """Create the tables of a schema in one transaction, unless another process has created them meanwhile."""
+    with transaction(db):
+        if is_empty(db):
+            for statement in schema.split(";"):
+                db.execute(statement)
+
+
 def is_empty(db: sqlite3.Connection) -> bool:
+    """Return whether a database has no tables yet."""
     return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 

@@ -194,7 +194,7 @@ class SqliteJournal:
 
     def count(self, run: str) -> int:
         """Return the number of rows of the run's tree. Raises `Unknown`."""
-        with self._using() as db:
+        with self._using(self._level) as db:  # nothing is written, so any level will do
             claim = self._claims.get(run)
             return last(db, claim.tree if claim is not None else find(db, self._heads, run)[0])[0]
 

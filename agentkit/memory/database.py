@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentkit.errors import JournalError, JournalTooNew, UsageError
-from agentkit.journal.database import errors, transaction
+from agentkit.journal.database import create_tables, errors, is_empty, transaction
 
 VERSION = 1
 APPLICATION = 0x61676B6D  # "agkm", in the header of the file
@@ -164,20 +164,13 @@ def _prepare_in_turn(db: sqlite3.Connection, path: Path, timeout: float) -> None
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
     """Check that the file is a memory before anything in it is changed; make the tables of an empty one."""
-    is_empty = _is_empty(db)  # asked first: another process may be making the tables right now, all at once
+    empty = is_empty(db)  # ask first: another process may be creating the tables now, in one transaction
     version, application = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id"))
-    if not is_empty and application != APPLICATION:
+    if not empty and application != APPLICATION:
         raise JournalError(f"{path} is a database of another program, not a memory of agentkit; use another path")
     if version > VERSION:
         raise JournalTooNew(f"{path} has format {version}, and this agentkit reads up to {VERSION}: upgrade agentkit")
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA secure_delete = ON")
-    if is_empty:
-        with transaction(db):
-            if _is_empty(db):
-                for statement in SCHEMA.split(";"):
-                    db.execute(statement)
-
-
-def _is_empty(db: sqlite3.Connection) -> bool:
-    return not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if empty:
+        create_tables(db, SCHEMA)

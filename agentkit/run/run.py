@@ -784,6 +784,8 @@ class Run(Displayed):
                 self._remember(now, True, author)
             for same in self.trace.pending:
                 if (same.path, same.index) == (now.path, now.index):
+                    if not is_asked:
+                        self.trace.read_news()
                     state.allow(same, past if is_asked else repeated_call(same, state))
 
         self.control.do(allow)
