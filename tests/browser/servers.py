@@ -113,9 +113,14 @@ def marimo(notebook: Path) -> Iterator[str]:
 @contextmanager
 def dev_page(folder: Path) -> Iterator[str]:
     """Serve the page that runs the widget without Jupyter, and yield its address."""
-    port, node = free_port(), shutil.which("node") or str(Path(sys.prefix) / "bin/node")
-    with running([node, str(WIDGETS / "build.mjs"), "--dev", str(port)], folder, f"http://127.0.0.1:{port}/dev/"):
+    port = free_port()
+    with running([find_node(), str(WIDGETS / "build.mjs"), "--dev", str(port)], folder, f"http://127.0.0.1:{port}/dev/"):
         yield f"http://127.0.0.1:{port}/dev/"
+
+
+def find_node() -> str:
+    """Return the path of node: the machine's, or else the one that make installed from a wheel."""
+    return shutil.which("node") or str(Path(sys.prefix) / "bin/node")
 
 
 @contextmanager
