@@ -114,7 +114,9 @@ def marimo(notebook: Path) -> Iterator[str]:
 def dev_page(folder: Path) -> Iterator[str]:
     """Serve the page that runs the widget without Jupyter, and yield its address."""
     port = free_port()
-    with running([find_node(), str(WIDGETS / "build.mjs"), "--dev", str(port)], folder, f"http://127.0.0.1:{port}/dev/"):
+    with running(
+        [find_node(), str(WIDGETS / "build.mjs"), "--dev", str(port)], folder, f"http://127.0.0.1:{port}/dev/"
+    ):
         yield f"http://127.0.0.1:{port}/dev/"
 
 
