@@ -47,5 +47,5 @@ def find_chromium() -> tuple[str, dict[str, str]]:
         return program, {}
     if not (UNPACKED / "chromium").exists():
         raise FileNotFoundError("the tests in tests/browser need Chromium: run `make test` once, which installs it")
-    libraries, fonts = UNPACKED / "al2023" / "lib", FOLDER / "fonts.conf"
+    libraries, fonts = UNPACKED / "lib", FOLDER / "fonts.conf"
     return str(UNPACKED / "chromium"), {"LD_LIBRARY_PATH": str(libraries), "FONTCONFIG_FILE": str(fonts)}

@@ -1,9 +1,12 @@
-// Unpack Chromium, which its package holds compressed, into node_modules/.unpacked. The package unpacks into the temporary
-// folder, and adds the libraries that a bare system lacks if it finds itself on AWS Lambda.
-import { mkdirSync } from 'node:fs';
+// Unpack Chromium, which its package holds compressed, into node_modules/.unpacked, with the libraries that bare systems lack.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { brotliDecompressSync } from 'node:zlib';
 
-process.env.TMPDIR = `${import.meta.dirname}/node_modules/.unpacked`;
-process.env.AWS_LAMBDA_JS_RUNTIME = 'nodejs22.x';
-mkdirSync(process.env.TMPDIR, { recursive: true });
-const { default: chromium } = await import('@sparticuz/chromium');
-console.log(await chromium.executablePath());
+const modules = `${import.meta.dirname}/node_modules`;
+const unpacked = `${modules}/.unpacked`;
+const packed = (name) => brotliDecompressSync(readFileSync(`${modules}/@sparticuz/chromium/bin/${name}.br`));
+
+mkdirSync(unpacked, { recursive: true });
+execFileSync('tar', ['-x', '--no-same-owner', '-C', unpacked], { input: packed('al2023.tar') });
+writeFileSync(`${unpacked}/chromium`, packed('chromium'), { mode: 0o755 });
