@@ -15,6 +15,8 @@ from hypothesis import settings
 from agentkit.core import secrets
 
 os.environ["AGENTKIT_LOCAL"] = "none"  # also for kernels: no local model of this machine is used
+# The servers of the tests are on this machine, also if it has a proxy for everything else.
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell that runs the tests in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
