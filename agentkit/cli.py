@@ -508,7 +508,11 @@ class InertStream(io.TextIOBase):
 
     def flush(self) -> None:
         """Flush the stream below."""
-        self._stream.flush()
+        try:
+            self._stream.flush()
+        except OSError:  # a full disk, for example; Python flushes once more when it exits, and would report it again
+            self._stream = io.StringIO()
+            raise
 
     def isatty(self) -> bool:
         """Return whether the stream below is a terminal."""
