@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,10 +26,13 @@ def calls(*pairs: tuple[int, int]) -> Reply:
     return Reply("I add", tuple(Call("add", {"a": a, "b": b}, f"c{a}{b}") for a, b in pairs))
 
 
-def heard(replies: list[Any], drive: Any, **options: Any) -> tuple[Run, list[Event]]:
+RECORDED = {"journal": "memory"}
+
+
+def heard(replies: list[Any], drive: Any, limit: Any = (), **options: Any) -> tuple[Run, list[Event]]:
     events: list[Event] = []
     model = Scripted(replies, abilities=Abilities(tools=True, stream=True), **options)
-    run = Agent(model, [add], journal="memory", on_event=events.append).start("q", paused=True)
+    run = Agent(model, [add], on_event=events.append, **RECORDED, **dict(limit)).start("q", paused=True)
     drive(run)
     return run, events
 
@@ -169,6 +173,54 @@ def test_a_call_without_a_thought_has_arguments_too() -> None:
     ).run("q")
     assert next(event for event in events if event.kind == "tool_call").data["arguments"] == {"a": 1, "b": 2}
     assert steps == [{"tool": "add", "arguments": {"a": 1, "b": 2}}]
+
+
+def over_the_limit() -> tuple[Run, list[Event]]:
+    return heard([calls((1, 2), (3, 4), (5, 6)), "done"], Run.drive, limit={"max_tool_calls": 1})
+
+
+def rejected() -> tuple[Run, list[Event]]:
+    return heard([calls((1, 2)), "done"], lambda run: (run.drive(), run.reject(), run.drive()), limit={"approve": True})
+
+
+def written_by_a_person() -> tuple[Run, list[Event]]:
+    return heard([calls((1, 2)), "done"], lambda run: (next(run), run.edit(text="4"), run.drive()))
+
+
+def answered_after_it_was_performed() -> tuple[Run, list[Event]]:
+    def drive(run: Run) -> None:
+        next(run), next(run)
+        run.rewind(1)
+        run.edit(text="4")
+        run.drive()
+
+    return heard([calls((1, 2)), "done"], drive)
+
+
+@pytest.mark.parametrize("journal", ["memory", "sqlite"])
+@pytest.mark.parametrize(
+    ("make", "performed"),
+    [
+        (over_the_limit, [True, False, False]),
+        (rejected, [False]),
+        (written_by_a_person, [False]),
+        (answered_after_it_was_performed, [True, False]),
+    ],
+)
+def test_a_call_that_is_answered_instead_of_performed_has_both_events(
+    make: Callable[[], tuple[Run, list[Event]]], performed: list[bool], journal: str, monkeypatch: Any
+) -> None:
+    monkeypatch.setitem(RECORDED, "journal", journal)
+    run, events = make()
+    for stream in (events, list(run.events())):
+        calls_and_results = [event for event in stream if event.kind in ("tool_call", "tool_result")]
+        for kind in ("tool_call", "tool_result"):
+            data = [event.data["performed"] for event in calls_and_results if event.kind == kind]
+            assert sorted(data, reverse=True) == performed
+        out: list[Any] = []
+        for event in calls_and_results:
+            out.append(event.data["id"]) if event.kind == "tool_call" else out.remove(event.data["id"])
+        assert out == []
 
 
 def test_the_events_of_a_fork_begin_with_its_past() -> None:

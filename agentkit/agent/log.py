@@ -43,7 +43,7 @@ def attach(run: Run) -> None:
             logger.debug("%s: tool_calls in response = %d", name, len(data["calls"]))
             if data["calls"]:
                 logger.debug("%s: tool_names = %r", name, [call["name"] for call in data["calls"]])
-        elif event.kind == "tool_call":
+        elif event.kind == "tool_call" and data["performed"]:
             calls = max(calls, spent.tool_calls) + 1  # parallel calls have begun before they are counted
             arguments = ", ".join(f"{key}={json.dumps(value, default=str)}" for key, value in data["arguments"].items())
             logger.info("[%d/%s] 🔧 %s(%s)", calls, limit(run), data["name"], one_line(arguments))

@@ -49,7 +49,7 @@ from agentkit.stepper.stepper import Pending, is_at
 from agentkit.tools import observations
 from agentkit.tools.tool import UNDECLARED
 from agentkit.trace.asking_thought import asked_by
-from agentkit.trace.events import Event, events_of
+from agentkit.trace.events import Event, RowEvents
 from agentkit.trace.ledger import PastCall
 from agentkit.trace.progress import Progress
 from agentkit.trace.trace import Trace
@@ -280,20 +280,17 @@ class Run(Displayed):
         return self._events(after)
 
     def _events(self, after: int) -> Iterator[Event]:
-        progress, begun, past = Progress(), set(), set()
+        progress, reader, past = Progress(), RowEvents(), set[int]()
         rows = self.rows()
         for row in rows:
             if isinstance(row, Note) and row.run == self.id and row.kind == "head" and row.data["why"] == "fork":
                 past.update(row.data["then"])
                 break
         for row in rows:
-            progressed = list(progress.take(row))
-            if not isinstance(row, Entry) and row.kind == "call":
-                begun.add((row.data["path"], row.data["index"]))
-            is_begun = isinstance(row, Entry) and (row.path, row.index) in begun
-            if row.id > after and (row.run == self.id or (isinstance(row, Entry) and row.id in past)):
-                yield from progressed
-                yield from events_of(row, is_begun and row.id not in past)
+            is_past = isinstance(row, Entry) and row.id in past  # the rows of its calls are those of another run
+            events = [*progress.take(row), *(RowEvents() if is_past else reader).take(row)]
+            if row.id > after and (row.run == self.id or is_past):
+                yield from events
         yield Event("resume_done", self.id)
 
     def rows(self) -> list[Row]:

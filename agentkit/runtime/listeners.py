@@ -8,7 +8,7 @@ from typing import Any
 from agentkit.core.secrets import mask_json
 from agentkit.core.text import error_line
 from agentkit.journal.entries import Row
-from agentkit.trace.events import Event, events_of
+from agentkit.trace.events import Event, RowEvents
 from agentkit.trace.progress import Progress
 from agentkit.trace.trace import Trace
 
@@ -23,6 +23,7 @@ class Listeners:
         self._warn = warn
         self._listeners: list[Listener] = []
         self._progress: Progress | None = None
+        self._events = RowEvents()
 
     def __bool__(self) -> bool:
         return bool(self._listeners)
@@ -44,11 +45,16 @@ class Listeners:
         if self._listeners:
             self._tell(Event(kind, self._trace.run, 0, mask_json(data)))
 
+    def tell_call(self, **data: Any) -> None:
+        """Send the listeners the beginning of a call that has no row of its own."""
+        self._events.begin(self._trace.run, data["path"], data["index"])
+        self.tell("tool_call", **data, performed=True)
+
     def _tell_row(self, row: Row) -> None:
         assert self._progress is not None
         for event in self._progress.take(row):
             self._tell(event)
-        for event in events_of(row):
+        for event in self._events.take(row):
             self._tell(event)
 
     def _tell(self, event: Event) -> None:

@@ -28,7 +28,7 @@ from agentkit.runtime.listeners import Listeners
 from agentkit.runtime.performer import TIME_IS_UP, Performer, used_before
 from agentkit.stepper.stepper import Pending, Stepper
 from agentkit.tools import observations
-from agentkit.trace.events import place
+from agentkit.trace.events import call_data, place
 from agentkit.trace.ledger import PastCall
 from agentkit.trace.trace import Trace
 
@@ -183,9 +183,7 @@ class Scheduler:
         elif effect != "pure" or (self.trace.journal is not None and self.trace.journal.durable):
             self.trace.begin_call(pending, effect, now)
         elif self.listeners:
-            call = pending.step.call  # type: ignore[union-attr]
-            about = {"name": call.name, "id": call.id, "arguments": call.arguments}
-            self.listeners.tell("tool_call", **place(pending), **about)
+            self.listeners.tell_call(**place(pending), **call_data(pending.step))
         return True
 
     # -- ending --------------------------------------------------------------------------------------------------------

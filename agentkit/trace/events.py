@@ -18,8 +18,8 @@ from agentkit.tools.serialize import to_json
 KINDS = {
     "started": "task, engine, model",
     "thought": "path, index, role, tags, text, reasoning, calls, answer, usage, model",
-    "tool_call": "path, index, role, tags, name, id, arguments (with which the tool runs)",
-    "tool_result": "path, index, role, tags, name, id, arguments, ok, text, seconds, may_have_run",
+    "tool_call": "path, index, role, tags, name, id, arguments (with which the tool runs), performed",
+    "tool_result": "path, index, role, tags, name, id, arguments, ok, text, seconds, may_have_run, performed",
     "asked": "path, index, role, tags, question, text",
     "concluding": "path, index, role, tags, answer, more (an injected message to be answered first)",
     "edited": "entry, of, author, reason",
@@ -47,6 +47,7 @@ KINDS = {
 
 Events of performed steps and of tool calls also have a `step_name`: "model_call_2", "tool_call_2_0" or
 "persist_episode_3".
+`performed` is false if the tool was not called, because a limit, a person or the recording answered in its place.
 `role` and `tags` are what the engine says about the step ("plan", {"step": 3}): they show what belongs to a plan, an
 episode or a node of a tree, from "thinking" and "tool_call" at the beginning to "thought" and "tool_result".
 """
@@ -84,28 +85,59 @@ _NOTES = {
 }
 
 
-def events_of(row: Row, begun: bool = True) -> Iterator[Event]:
-    """Yield the events of a row of the journal.
+class RowEvents:
+    """A reader of rows, in order, that yields their events; each call of a tool has an event before that of its result.
 
-    `begun` tells whether the start of a call has a row of its own; if not, the row of its result yields both events.
+    A call whose beginning has no row of its own (it is pure, or was answered instead of performed) gets that event when
+    its result is read.
     """
-    if isinstance(row, Note):
-        kind = _NOTES.get(row.kind)
-        data = {"role": "action", "tags": {}, "arguments": {}, **row.data} if row.kind == "call" else dict(row.data)
+
+    def __init__(self) -> None:
+        self._begun: set[tuple[str, str, int]] = set()
+
+    def begin(self, run: str, path: str, index: int) -> None:
+        """Note that the event of a call's beginning was sent already."""
+        self._begun.add((run, path, index))
+
+    def take(self, row: Row) -> Iterator[Event]:
+        """Yield the events of a row."""
+        if isinstance(row, Note):
+            yield from self._of_note(row)
+            return
+        if row.original:
+            data = {"entry": row.id, "of": row.original, "author": row.author, "reason": row.reason}
+            yield Event("edited", row.run, row.id, mask_json(data))
+            return
+        performed: dict[str, Any] = {}
+        if row.kind == "act":
+            place_in_run = (row.run, row.path, row.index)
+            has_begun = place_in_run in self._begun
+            self._begun.discard(place_in_run)
+            performed = {"performed": has_begun or row.author in _PERFORMERS}
+            if not has_begun:
+                yield Event("tool_call", row.run, 0, mask_json({**place(row), **call_data(row.step), **performed}))
+        kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)
         if kind:
+            yield Event(kind, row.run, row.id, mask_json({**data, **performed}))
+
+    def _of_note(self, row: Note) -> Iterator[Event]:
+        data = dict(row.data)
+        if row.kind == "call":
+            self.begin(row.run, data["path"], data["index"])
+            data = {"role": "action", "tags": {}, "arguments": {}, **data, "performed": True}
+        elif row.kind == "abandoned":
+            self._begun.discard((row.run, data["path"], data["index"]))
+        if kind := _NOTES.get(row.kind):
             yield Event(kind, row.run, row.id, mask_json(data))
-        return
-    if row.original:
-        data = {"entry": row.id, "of": row.original, "author": row.author, "reason": row.reason}
-        yield Event("edited", row.run, row.id, mask_json(data))
-        return
-    if row.kind == "act" and not begun:
-        call = row.step.call  # type: ignore[union-attr]
-        about = {"name": call.name, "id": call.id, "arguments": call.arguments}
-        yield Event("tool_call", row.run, 0, mask_json({**place(row), **about}))
-    kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)
-    if kind:
-        yield Event(kind, row.run, row.id, mask_json(data))
+
+
+_PERFORMERS = ("tool", "host")
+"""The authors of an observation whose call was performed."""
+
+
+def call_data(step: Any) -> dict[str, Any]:
+    """Return the call of an action as the data of an event."""
+    return {"name": step.call.name, "id": step.call.id, "arguments": step.call.arguments}
 
 
 def _nothing(entry: Entry) -> tuple[str, dict[str, Any]]:
@@ -137,9 +169,7 @@ def _result(entry: Entry) -> tuple[str, dict[str, Any]]:
     message: Message = entry.result
     return "tool_result", {
         **place(entry),
-        "name": message.name,
-        "id": message.call_id,
-        "arguments": entry.step.call.arguments,  # type: ignore[union-attr]
+        **call_data(entry.step),
         "ok": message.ok,
         "text": message.text,
         "seconds": round(entry.ended - entry.started, 6),
