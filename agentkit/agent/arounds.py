@@ -7,7 +7,7 @@ from typing import Any
 
 from agentkit.around.base import Around
 from agentkit.around.check_completion import check_completion
-from agentkit.around.clear_results import clear_results
+from agentkit.around.clear_results import BEGINNING, clear_results
 from agentkit.around.compaction import compact
 from agentkit.around.completion import MARKERS, pattern
 from agentkit.around.ends_turn import ends_turn
@@ -50,7 +50,10 @@ FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
     "warn_cycles": (warn_cycles, "after"),
     "max_failures": (stop_after_failures, "most"),
 }
-"""The arounds that are off by default, the outermost first, and for each the parameter that a bare number sets."""
+"""The arounds that an option brings, the outermost first, and for each the parameter that a bare number sets."""
+
+DEFAULTS: dict[str, Any] = {"clear_results": {"shown": BEGINNING}}
+"""The arounds that are on unless an agent switches them off with False, and their parameters."""
 
 _TOOLS: dict[str, Callable[[], Any]] = {
     "select_tools": meta_tools.load_tools,
@@ -96,11 +99,13 @@ def stack(offered: ToolSet, options: Mapping[str, Any]) -> tuple[Around, ...]:
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arounds that are on or off by name, and their parameters."""
     names = {around: True for around in options.get("arounds") or () if isinstance(around, str)}
     for name in names:
         if name not in FROM_OUTSIDE:
             raise Unknown("around", name, FROM_OUTSIDE)
-    return {**names, **{name: options[name] for name in FROM_OUTSIDE if name in options}}
+    given = {name: value for name in FROM_OUTSIDE if (value := options.get(name)) is not None}
+    return {**DEFAULTS, **names, **given}
 
 
 def _is_on(value: Any) -> bool:

@@ -72,7 +72,11 @@ class Options(TypedDict, total=False):
     select_tools: Annotated[Number, "if there are more than this many tools (12), offer only those that the task needs"]
     window: Annotated[Number, "how many turns to show of the conversation that a run starts with"]
     compact: Annotated[Number, "limit each request to this many tokens (128,000) by summarising older messages"]
-    clear_results: Annotated[Number, "show only the newest results, this many (5), and a note for each older one"]
+    clear_results: Annotated[
+        Number,
+        "show only the newest results, this many (5), and a note for each older one; "
+        "by default, the first 2,000 characters of each older one, and with False all of them",
+    ]
     offload: Annotated[Number, "show only the beginning of results with more than this many characters (8,000)"]
     revise_calls: Annotated[Switch, "let the model run one of its earlier calls again, with other arguments"]
     structured_thinking: Annotated[Switch, "ask for each thought as data first"]

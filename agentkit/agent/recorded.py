@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, get_args
 
-from agentkit.agent import lessons
+from agentkit.agent import arounds, lessons
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.config import plugins
@@ -80,10 +80,10 @@ def about(agent: Opener) -> Data:
     data: Data = {}
     needs: list[str] = []
     for name in OPTIONS:
-        value: Any = agent.options.get(name)
+        value: Any = option(agent.options, name)
         if name == "roles":
             value = {role: name_of(model) for role, model in agent.roles.items()} or None
-        if value is None:
+        if value is None or (value is False and name in arounds.DEFAULTS):
             continue
         try:
             data[name] = _plain(name, value)
@@ -93,6 +93,12 @@ def about(agent: Opener) -> Data:
         f"engine.{name}" for name, value in lessons.with_lessons(agent.engine_options).items() if not _is_data(value)
     ]
     return {"agent": data, "needs": needs}
+
+
+def option(options: Options, name: str) -> Any:
+    """Return an option of an agent; if it was left out, the around that is on by default under this name, or None."""
+    value: Any = options.get(name)
+    return arounds.DEFAULTS.get(name) if value is None else value
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -171,8 +177,9 @@ def restore(opener: Opener, spec: Data, rows: Iterable[Row], *, to_look: bool) -
         if not name.startswith("engine.") and opener.options.get(name) is None:
             restored.missing.append(Missing(name, f"option {name!r}"))
     find = _stand_in if to_look else _find_model
-    for name, value in (spec.get("agent") or {}).items():
-        if name in OPTIONS and opener.options.get(name) is None:
+    known = {**dict.fromkeys(arounds.DEFAULTS, False), **(spec.get("agent") or {})}
+    for name, value in known.items():
+        if name in OPTIONS and opener.options.get(name) is None and value != arounds.DEFAULTS.get(name):
             try:
                 if name == "roles":
                     value = {role: find(model) for role, model in value.items()}

@@ -1,4 +1,4 @@
-"""Leave old results of tools out of the requests, with a note in their place. The trace keeps them in full."""
+"""Show only the beginning of old results of tools, or only a note. The trace keeps them in full."""
 
 from __future__ import annotations
 
@@ -7,32 +7,41 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentkit.around.base import Around, around, require_int
-from agentkit.around.request_view import shorten, since, view
+from agentkit.around.request_view import View, shorten, since, view
 from agentkit.core.messages import EMPTY, Chat, Message, Reply
 from agentkit.core.steps import Step, Think, replace
+from agentkit.tools.observations import clip
 
 CLEARED = "[Cleared: the result of {name}, {count:,} characters. Call it again if it is needed.]"
 SHORT = 200
-"""The length, in characters, up to which a result is not worth clearing."""
+"""The length, in characters, up to which a result, or the rest of one, is not worth clearing."""
+BEGINNING = 2_000
+"""The length, in characters, to which old results are cut unless an agent has other options."""
 
 
-def clear_results(keep: int = 5, *, characters: int | None = None) -> Around:
+def clear_results(keep: int = 5, *, characters: int | None = None, shown: int = 0) -> Around:
     """Return an around that shows the model the newest `keep` results, and a note for each older one.
 
-    Results are cleared `keep` at a time, so that the beginning of a request does not change with every turn. With
-    `characters`, all results together are no longer than that: older ones are cleared sooner, and a single longer one
-    is cut. Short results, pinned results, and the trace are left alone. Raises `ValueError` if a number is below 1.
+    With `shown`, the older ones are cut to that many characters instead. Results are cleared `keep` at a time, so that
+    the beginning of a request does not change with every turn. With `characters`, all results together are no longer
+    than that: older ones are cleared sooner, and a single longer one is cut. Short results, pinned results, and the
+    trace are left alone. Raises `ValueError` if a number is too small.
     """
     require_int("clear_results", keep)
+    require_int("shown of clear_results", shown, 0)
     most = float("inf") if characters is None else require_int("characters of clear_results", characters)
 
     @around(Think)
     def clearing(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
-        shown = view(memory, step.chat)
         held = _count(step.chat, memory)
+        before = view(memory, step.chat).shown if "views" in memory else step.chat
+        now = before
         if held.count >= 2 * keep or held.size > most:
-            shown = shorten(memory, step.chat, _cleared(shown.shown, held, keep, most))
-        return (yield step if shown.shown is step.chat else replace(step, chat=shown.shown))
+            now = _cleared(before, held, keep, most, shown)
+        if now is not before:
+            memory.setdefault("views", [View()])
+            shorten(memory, step.chat, now)
+        return (yield step if now is step.chat else replace(step, chat=now))
 
     return clearing
 
@@ -60,29 +69,39 @@ def _count(chat: Chat, memory: dict[str, Any]) -> Held:
     return held
 
 
-def _cleared(chat: Chat, held: Held, keep: int, most: float) -> Chat:
-    """Return a chat without all results but the newest that may stay; earlier messages were handled already."""
+def _cleared(chat: Chat, held: Held, keep: int, most: float, shown: int) -> Chat:
+    """Return a chat without all results but the newest that may stay; earlier messages were handled already.
+
+    It is the same chat if nothing is cleared.
+    """
+    whole, changed = chat, False
     back: list[Message] = []
     seen, kept, size = held.count, 0, 0
     while seen and chat.past is not None:
-        message: Message = chat.last  # type: ignore[assignment]
+        given: Message = chat.last  # type: ignore[assignment]
+        message = given
         if message.role == "tool":
             seen -= 1
-            message = _shortened(message, stays=kept < keep, room=most - size, newest=kept == 0)
+            message = _shortened(message, kept < keep, most - size, kept == 0, shown)
+            changed = changed or message is not given
             kept, size = kept + 1, size + len(message.text)
         back.append(message)
         chat = chat.past
     held.count, held.size = min(keep, held.count), size
-    return chat + reversed(back)
+    return chat + reversed(back) if changed else whole
 
 
-def _shortened(message: Message, *, stays: bool, room: float, newest: bool) -> Message:
+def _shortened(message: Message, stays: bool, room: float, newest: bool, shown: int) -> Message:
     """Return a result as it is, cut, or cleared."""
     length = len(message.text)
     if length <= SHORT or message.pinned or (stays and length <= room):
         return message
     if newest:
         text = f"{message.text[: max(SHORT, int(room))]}\n[Truncated] The results have reached their total length."
-    else:
+    elif not shown:
         text = CLEARED.format(name=message.name, count=length)
+    elif length > shown + SHORT:
+        text = clip(message.text, shown)
+    else:
+        return message
     return replace(message, text=text, value=None)

@@ -117,7 +117,8 @@ class Playback:
             return observations.rejected(call)
         try:
             value = tool.function(**arguments)
-            return observations.returned(call, _awaited(value) if inspect.isawaitable(value) else value)
+            value = _awaited(value) if inspect.isawaitable(value) else value
+            return observations.returned(call, value, tool.artifact)
         except (Control, KeyboardInterrupt):
             raise
         except BaseException as error:

@@ -849,7 +849,9 @@ class Run(Displayed):
             return self._answer(pending, mask(str(value)), author)
         if type(pending.step) is not Act:
             raise UsageError("respond() answers a question or a call; use edit(text=...) to write a thought")
-        message = observations.returned(pending.step.call, value)
+        message = observations.returned(pending.step.call, value, artifact=False)
+        if not message.ok:
+            raise UsageError(f"respond() takes data or a text, not {value!r:.200}")
         message = replace(message, text=mask(message.text))
         return self._answer(pending, message, author, "answered instead of the tool")
 

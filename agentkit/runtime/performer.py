@@ -195,7 +195,7 @@ class Performer:
                 raise
             flight.raised = error
             return _masked(observations.raised(call, tool_error(error)))
-        return _masked(observations.returned(call, value))
+        return _masked(observations.returned(call, value, tool.artifact))
 
     def _timed_out(self, call: Call, flight: InFlight) -> Message:
         """Return the observation of a call that its own time limit, or that of a part of the run, has ended."""

@@ -16,11 +16,16 @@ from typing import Any
 from agentkit.core.messages import Call, Message
 from agentkit.core.secrets import mask
 from agentkit.errors import ArgumentsError
+from agentkit.tools.content_types import is_html, picture_type, title_and_text
 from agentkit.tools.rich_display import mime_bundle
-from agentkit.tools.serialize import MAX_CHARACTERS, bytes_text, object_text, storable_text, to_json
+from agentkit.tools.serialize import MAX_CHARACTERS, bytes_text, has_text, object_text, storable_text, to_json
 
 NOTHING_RETURNED = "The tool succeeded and returned nothing. There is no need to call it again with these arguments."
+ARTIFACT = "[Artifact generated: {name}] The user sees it ({kinds}). Refer to it; do not write it out."
 CLIP_LENGTH = 50_000
+PREVIEW_LENGTH = 2_000
+"""How many characters of its plain text the model reads of an artifact."""
+
 TRACEBACK = "text/x-python-traceback"
 """The MIME type of a traceback."""
 
@@ -38,36 +43,54 @@ def clip(text: str, limit: int = CLIP_LENGTH) -> str:
     return f"{text[:limit]}\n[Truncated] {len(text) - limit:,} of {len(text):,} characters are not shown."
 
 
-def returned(call: Call, value: Any) -> Message:
-    """Return the observation of a tool that returned a value. Never raises an `Exception`, whatever the value is."""
+def returned(call: Call, value: Any, artifact: bool | None = None) -> Message:
+    """Return the observation of a tool that returned a value. Never raises an `Exception`, whatever the value is.
+
+    An `artifact` is for the person: the model reads a short text about it. None means that HTML, pictures and objects
+    that display themselves are artifacts, and everything else is not. An object without a text is an error.
+    """
     if type(value) is int and -_SMALL_INT < value < _SMALL_INT:
         value = str(value)
-    if type(value) is str and value.isascii() and len(value) <= MAX_CHARACTERS and value and not value.isspace():
-        return Message("tool", value, (), call.id, call.name)
-    text, data = text_and_data(value)
+    if type(value) is str and value.isascii() and 0 < len(value) <= MAX_CHARACTERS and not value.isspace():
+        is_text = artifact is False or not (artifact or is_html(value))
+        if is_text:
+            return Message("tool", value, (), call.id, call.name)
+    try:
+        text, data = _text_and_data(value, artifact)
+    except KeyboardInterrupt:
+        raise
+    except _NoText as error:
+        return _failed(call, f"Error: tool '{_name(call)}' ran, but the model cannot read what it returned: {error}")
+    except BaseException as error:  # methods of a foreign object may raise anything
+        text, data = f"[a {type(value).__qualname__} that cannot be shown: {type(error).__name__}]", None
     return Message("tool", text, (), call.id, call.name, True, "", "", "", (), False, data)
 
 
-def text_and_data(value: Any) -> tuple[str, Any]:
+class _NoText(Exception):
+    """A value has no text that says more than its type; the message says what to return instead."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(
+            f"an object of type {type(value).__qualname__} has no text of its own. A tool returns data (a dict, "
+            "a list, a dataclass, a pydantic model …), or an object whose class has a __str__"
+        )
+
+
+def _text_and_data(value: Any, artifact: bool | None) -> tuple[str, Any]:
     """Return the text of a value for the model, and its JSON data if that is more than the text (else None)."""
-    try:
-        return _text_and_data(value)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # methods of a foreign object may raise anything
-        return f"[a {type(value).__qualname__} that cannot be shown: {type(error).__name__}]", None
-
-
-def _text_and_data(value: Any) -> tuple[str, Any]:
     if value is None:
         return NOTHING_RETURNED, None
     if isinstance(value, str):
-        return _text_or_nothing(storable_text(str.__str__(value))), None
+        return _of_text(storable_text(str.__str__(value)), artifact)
     if isinstance(value, bytes | bytearray | memoryview):
-        content = bytes(value)
-        return (storable_text(bytes_text(content)), {"bytes": len(content)}) if content else (NOTHING_RETURNED, None)
+        return _of_bytes(bytes(value), artifact)
     if bundle := mime_bundle(value):
-        return _artifact_text(value, bundle), {"mime": bundle}
+        plain = _own_text(value)
+        if artifact is False and plain:
+            return plain, {"mime": bundle}
+        return _about_artifact(_name_of(value), bundle, plain), {"mime": bundle}
+    if not has_text(value):
+        raise _NoText(value)
     data = to_json(value)
     if isinstance(data, str):
         return _text_or_nothing(storable_text(data)), None
@@ -75,19 +98,55 @@ def _text_and_data(value: Any) -> tuple[str, Any]:
     return text, data if isinstance(data, dict | list) else None
 
 
+def _of_text(text: str, artifact: bool | None) -> tuple[str, Any]:
+    if not text or text.isspace():
+        return NOTHING_RETURNED, None
+    if artifact is False or not (artifact or is_html(text)):
+        return text, None
+    if not is_html(text):
+        bundle = {"text/markdown": text}
+        return _about_artifact("text", bundle, text), {"mime": bundle}
+    title, shown = title_and_text(text)
+    bundle = {"text/html": text}
+    return _about_artifact(title or "HTML", bundle, shown), {"mime": bundle}
+
+
+def _of_bytes(content: bytes, artifact: bool | None) -> tuple[str, Any]:
+    mime = "" if artifact is False or len(content) > MAX_CHARACTERS else picture_type(content)
+    if mime:
+        import base64
+
+        bundle = {mime: base64.b64encode(content).decode()}
+        return _about_artifact("picture", bundle, ""), {"mime": bundle}
+    text, data = _of_text(storable_text(bytes_text(content)), artifact)
+    return text, data if data or not content else {"bytes": len(content)}
+
+
 def _text_or_nothing(text: str) -> str:
     return text if text and not text.isspace() else NOTHING_RETURNED
 
 
-def _artifact_text(value: Any, bundle: dict[str, Any]) -> str:
-    """Return what the model reads about an object that is shown to the person: its plain text, or that it is shown."""
-    text = object_text(value)
-    if not text.strip() or (text.startswith("<") and text.endswith(">")):
-        names = (getattr(value, attribute, None) for attribute in ("filename", "name", "title"))
-        name = next((name for name in names if isinstance(name, str) and name), type(value).__name__)
-        kinds = ", ".join(bundle)
-        text = f"[Artifact generated: {name[:_MAX_NAME]}] The user sees it ({kinds}). Refer to it; do not write it out."
-    return storable_text(text)
+def _own_text(value: Any) -> str:
+    """Return the text of an object, or "" if it only names the object in angle brackets."""
+    text = object_text(value).strip() if has_text(value) else ""
+    return "" if text.startswith("<") and text.endswith(">") else text
+
+
+def _name_of(value: Any) -> str:
+    names = (getattr(value, attribute, None) for attribute in ("filename", "name", "title"))
+    return next((name for name in names if isinstance(name, str) and name), type(value).__name__)
+
+
+def _about_artifact(name: str, bundle: dict[str, Any], plain: str) -> str:
+    """Return what the model reads about an artifact: that the person sees it, and the beginning of its plain text.
+
+    A text that is cut is kept in full in the bundle.
+    """
+    name = " ".join(name.split())[:_MAX_NAME]
+    text = ARTIFACT.format(name=name, kinds=", ".join(bundle))
+    if len(plain) > PREVIEW_LENGTH:
+        bundle.setdefault("text/plain", plain)
+    return storable_text(f"{text}\n{clip(plain, PREVIEW_LENGTH)}" if plain else text)
 
 
 def raised(call: Call, error: BaseException) -> Message:

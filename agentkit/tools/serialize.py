@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from types import WrapperDescriptorType
 from typing import Any
 
 from agentkit.core.secrets import mask_start
@@ -47,13 +48,26 @@ def _valid_unicode(text: str) -> str:
         return f"{valid}\n[invalid characters that were replaced by \ufffd: {count:,}]" if count else valid
 
 
+def has_text(value: Any) -> bool:
+    """Return whether a value is data, or an object whose text says more than its type and its address in memory.
+
+    Python's own texts for objects, functions, generators and the like do not.
+    """
+    cls: Any = type(value)
+    if not isinstance(cls.__repr__, WrapperDescriptorType) or cls.__str__ is not object.__str__:
+        return True
+    if isinstance(value, Mapping | list | tuple | AbstractSet) or _unwrap(value) is not value:
+        return True
+    return cls.__repr__ is not object.__repr__ and not _ADDRESS.search(_str(value))
+
+
 def object_text(value: Any) -> str:
     """Return the `str` of an object without its address, whatever its `__repr__` does; of an error also its type."""
     cls: Any = type(value)
     if isinstance(value, BaseException):
         return storable_text(f"{cls.__name__}: {_str(value)}")
-    if cls.__repr__ is object.__repr__ and cls.__str__ is object.__str__:
-        return f"<{cls.__qualname__} object>"
+    if not has_text(value):
+        return f"[an object of type {cls.__qualname__}, which has no text of its own]"
     return _ADDRESS.sub("", storable_text(_str(value)))
 
 

@@ -23,7 +23,7 @@ Repeat = Literal["ask", "reuse", "allow"]
 DEFAULT_TIMEOUT = 120.0
 _MAX_API_NAME = 64
 
-_OPTIONS = ("description", "effect", "repeat", "timeout", "ends_turn")
+_OPTIONS = ("description", "effect", "repeat", "timeout", "ends_turn", "artifact")
 _OTHER_NAMES = {
     **dict.fromkeys(("readonly", "read_only"), 'use effect="pure"'),
     "destructive": 'use effect="irreversible"',
@@ -48,8 +48,10 @@ class Tool(Displayed):
     that cannot be undone ("irreversible"); without it, it is "undeclared". `repeat` tells what happens if a run calls
     the tool again after going back: "ask" a person, "reuse" the recorded result, or "allow" it; by default, the agent
     decides, and it is allowed if the effect is pure or idempotent. `timeout` is in seconds, None for no limit. A tool
-    that `ends_turn` ends the loop with its result. Without `parameters` (a JSON schema) they are read from the
-    signature of the function when they are first needed. Raises `UsageError` for a function that a model cannot call.
+    that `ends_turn` ends the loop with its result. An `artifact` is for the person, and the model reads a short text
+    about it: the result of a tool with True; by default HTML, pictures and objects that display themselves; with False
+    none. Without `parameters` (a JSON schema) they are read from the signature of the function when they are first
+    needed. Raises `UsageError` for a function that a model cannot call.
     """
 
     __slots__ = (
@@ -60,6 +62,7 @@ class Tool(Displayed):
         "_schema",
         "_signature",
         "_sole_text",
+        "artifact",
         "description",
         "effect",
         "ends_turn",
@@ -82,6 +85,7 @@ class Tool(Displayed):
         timeout: float | None = DEFAULT_TIMEOUT,
         ends_turn: bool = False,
         is_async: bool | None = None,
+        artifact: bool | None = None,
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise UsageError(f"a tool needs a name, not {name!r}")
@@ -106,6 +110,7 @@ class Tool(Displayed):
         self.repeat = repeat
         self.timeout = timeout
         self.ends_turn = ends_turn
+        self.artifact = False if artifact is None and ends_turn else artifact
         self.is_async = inspect.iscoroutinefunction(underlying(function)) if is_async is None else is_async
         self._signature: Signature | None = None if parameters is not None else read_signature(function, name)
         self._declared = (parameters or {}, returns or {})
@@ -260,6 +265,7 @@ def tool(
     repeat: Repeat | None = None,
     timeout: float | None = DEFAULT_TIMEOUT,
     ends_turn: bool = False,
+    artifact: bool | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, *, name: str | None = None, **options: Any) -> Any:
     """Make a tool of a function: `@tool`, or `@tool(effect="pure", …)`.

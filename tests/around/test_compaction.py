@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from splitting import split
 
-from agentkit import Agent, Call, Loop, Message, Reply, tool
+from agentkit import Agent, Call, Loop, Message, Reply, Run, tool
+from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -215,6 +216,65 @@ def test_at_least_the_newest_results_are_always_shown_and_never_twice_as_many() 
         texts = [m["content"] for m in request["messages"] if m["role"] == "tool"]
         shown = [text for text in texts if not text.startswith("[Cleared")]
         assert 4 <= len(shown) < 8 and texts[-4:] == shown[-4:]
+
+
+@tool(effect="pure")
+def dump(size: int) -> str:
+    """Return some text."""
+    return "x" * size
+
+
+def dumping(*sizes: int) -> Scripted:
+    replies = [Reply("", (Call("dump", {"size": size}, f"c{n}"),)) for n, size in enumerate(sizes)]
+    return Scripted([*replies, "FINAL_ANSWER: done"], abilities=Abilities(tools=True))
+
+
+def seen_by(model: Scripted, request: int = -1) -> list[int]:
+    """Return the lengths of the results in a request."""
+    return [len(message["content"]) for message in model.requests[request]["messages"] if message["role"] == "tool"]
+
+
+def test_by_default_old_results_are_cut_and_none_is_longer_than_fifty_thousand_characters() -> None:
+    model = dumping(*[60_000, 2_150, 9_000, 100] * 3)
+    run = Agent(model, [dump], engine=Loop("react", max_iterations=20), journal="memory").run("q").run
+    assert seen_by(model, 1)[0] == len(f"{'x' * 50_000}\n[Truncated] 10,000 of 60,000 characters are not shown.")
+    cut = len(f"{'x' * 2_000}\n[Truncated] 58,000 of 60,000 characters are not shown.")
+    assert seen_by(model)[:5] == [cut, 2_150, cut - 2, 100, cut] and seen_by(model)[-4] > 50_000
+    assert [len(entry.result.text) for entry in run.entries if entry.kind == "act"] == [60_000, 2_150, 9_000, 100] * 3
+    calls = model.calls
+    assert run.undo().status == "paused" and model.calls == calls
+    model = dumping(*[9_000] * 12)
+    Agent(model, [dump], engine=Loop("react", max_iterations=20), journal="memory", clear_results=False).run("q")
+    assert seen_by(model) == [9_000] * 12
+
+
+def test_cutting_old_results_costs_nothing_as_long_as_none_is_long() -> None:
+    model = dumping(*[1_000] * 30)
+    run = Agent(model, [dump], engine=Loop("react", max_iterations=40), journal="memory").run("q").run
+    thoughts = [entry.step.chat for entry in run.entries if entry.kind == "think"]
+    assert all(later.past.past is earlier for earlier, later in pairwise(thoughts))
+
+
+def test_a_recording_from_before_old_results_were_cut_is_replayed_as_it_was() -> None:
+    def replay(recorded: Any) -> Run:
+        model = dumping(*[9_000] * 12)
+        journal = MemoryJournal()
+        engine = Loop("react", max_iterations=20)
+        run = Agent(model, [dump], engine=engine, journal=journal, clear_results=recorded).run("q").run
+        run.close()
+        return Agent(model, [dump], engine=engine, journal=journal).resume(run.id, strict=True)
+
+    for recorded, shown in ((None, {"shown": 2_000}), (False, None), (3, 3)):
+        run = replay(recorded)
+        assert run.status == "done" and run.task["agent"].get("clear_results") == shown
+        assert run.fork().task["agent"].get("clear_results") == shown
+
+
+def test_the_address_of_an_offloaded_result_is_not_cut_off() -> None:
+    model = dumping(*[20_000] * 12)
+    Agent(model, [dump], engine=Loop("react", max_iterations=20), journal="memory", offload=True).run("q")
+    texts = [message["content"] for message in model.requests[-1]["messages"] if message["role"] == "tool"]
+    assert len(texts) == 12 and all("read_result(address=" in text for text in texts)
 
 
 def test_clearing_and_compaction_work_together() -> None:

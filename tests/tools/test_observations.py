@@ -3,6 +3,8 @@ import datetime
 import decimal
 import enum
 import json
+import re
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,6 +90,15 @@ class Data:
     b: Any = None
 
 
+@dataclass(repr=False)
+class Quiet:
+    a: int
+
+
+NO_TEXT = "[an object of type Plain, which has no text of its own]"
+ABOUT = "[Artifact generated: {}] The user sees it ({}). Refer to it; do not write it out."
+
+
 class Model(BaseModel):
     x: float = 1.0
     raw: bytes = b"ok"
@@ -96,6 +107,9 @@ class Model(BaseModel):
 class Lying(dict):
     def items(self):
         raise RuntimeError("changed")
+
+
+PAGE = "<!DOCTYPE html><html><head><title>Rain &amp; sun</title><style>b{}</style></head><body><p>May<br>3 mm</body></html>"
 
 
 class Color(enum.Enum):
@@ -134,8 +148,8 @@ HOSTILE = [
     ),
     (cycle, '[1, {"again": "[a cycle: this list again]"}]', [1, {"again": "[a cycle: this list again]"}]),
     (Unshowable(), "<Unshowable object that cannot be shown: its text raised ValueError>", None),
-    (Plain(), "<Plain object>", None),
-    (Data(1, Plain()), '{"a": 1, "b": "<Plain object>"}', {"a": 1, "b": "<Plain object>"}),
+    (Data(1, Plain()), f'{{"a": 1, "b": "{NO_TEXT}"}}', {"a": 1, "b": NO_TEXT}),
+    (Quiet(1), '{"a": 1}', {"a": 1}),
     (Model(), '{"x": 1.0, "raw": "ok"}', {"x": 1.0, "raw": "ok"}),
     (
         Model(x=float("inf"), raw=b"\xff"),
@@ -151,8 +165,8 @@ HOSTILE = [
     (collections.deque([1]), "[1]", [1]),
     (SimpleNamespace(a=1), "namespace(a=1)", None),
     (ValueError("x"), "ValueError: x", None),
-    (lambda: 1, "<function <lambda>>", None),
-    (Table(), "a b\n1 2", {"mime": {"text/html": "<b>hi</b>"}}),
+    (re.compile("a"), "re.compile('a')", None),
+    (Table(), f"{ABOUT.format('Table', 'text/html')}\na b\n1 2", {"mime": {"text/html": "<b>hi</b>"}}),
 ]
 
 
@@ -174,7 +188,8 @@ def storable(message):
     "value",
     [
         *(row[0] for row in HOSTILE),
-        *(deep, Lying(a=1), Bundle(), (n for n in "a"), object, "\0"),
+        *(deep, Lying(a=1), Bundle(), (n for n in "a"), object, "\0", Plain(), lambda: 1),
+        *("<html>" + "<" * 100_000 + ">", "<p " * 100_000 + ">", "<html><!--" * 9_000 + ">", b"\xff\xd8\xff", PAGE),
     ],
     ids=lambda v: type(v).__name__,
 )
@@ -216,6 +231,75 @@ def test_an_artifact_is_a_short_line_for_the_model_and_data_for_the_screen():
     seen = returned(CALL, Bundle())
     assert seen.text.startswith("[Artifact generated: Map] ")
     assert seen.value["mime"] == {"text/html": "<i>", "image/png": "iVBORw==", "application/json": {"n": "NaN"}}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Plain(), lambda: 1, (n for n in "a"), threading.Lock(), Plain().__init__, object()],
+    ids=lambda v: str(type(v)),
+)
+def test_an_object_without_a_text_is_an_error_that_says_what_to_return(value):
+    seen = returned(CALL, value)
+    assert not seen.ok and " at 0x" not in seen.text
+    assert re.match(
+        r"Error: tool 'f' ran, but the model cannot read .* of type \S+ has no text of its own\.", seen.text
+    )
+    assert "A tool returns data (a dict, a list, a dataclass, a pydantic model …)" in seen.text
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "shown"),
+    [
+        (PAGE, "Rain & sun", "May 3 mm"),
+        (PAGE.encode(), "Rain & sun", "May 3 mm"),
+        (f"\ufeff \n{PAGE}\n", "Rain & sun", "May 3 mm"),
+        ("<HTML ><p>x</html>", "HTML", "x"),
+        ("<table><tr><td>Bern<td>3</table>", "HTML", "Bern 3"),
+        ("<b>x</b><!-- <b>no</b> --><i>y</i><script>no()</script>", "HTML", "x y"),
+    ],
+)
+def test_a_page_as_a_text_is_an_artifact_whose_visible_text_the_model_reads(value, name, shown):
+    seen = returned(CALL, value)
+    assert seen.text == f"{ABOUT.format(name, 'text/html')}\n{shown}"
+    page = value.decode() if isinstance(value, bytes) else value
+    assert seen.value == {"mime": {"text/html": page}} and seen.ok
+
+
+@pytest.mark.parametrize(
+    "text", ["a < b", "<answer>4</answer>", "<p", "<html> is a tag", "<br> and more", '{"a": "<p>"}']
+)
+def test_a_text_that_is_no_page_is_read_as_it_is(text):
+    assert (returned(CALL, text).text, returned(CALL, text).value) == (text, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "mime"),
+    [(b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF89a", "image/gif")],
+)
+def test_the_bytes_of_a_picture_are_an_artifact(content, mime):
+    seen = returned(CALL, content + b"\0")
+    assert seen.text == ABOUT.format("picture", mime) and list(seen.value["mime"]) == [mime]
+
+
+def test_a_tool_may_declare_what_is_an_artifact():
+    assert returned(CALL, PAGE, artifact=False).text == PAGE
+    assert returned(CALL, Table(), artifact=False).text == "a b\n1 2"
+    written = returned(CALL, "# Report", artifact=True)
+    assert written.text == f"{ABOUT.format('text', 'text/markdown')}\n# Report"
+    assert written.value == {"mime": {"text/markdown": "# Report"}}
+
+
+def test_the_model_reads_the_beginning_of_a_long_artifact_and_the_trace_keeps_all_of_it():
+    class Long(Html):
+        def __str__(self):
+            return "x" * 9_000
+
+    seen = returned(CALL, Long())
+    assert len(seen.text) < 2_300 and seen.text.endswith("[Truncated] 7,000 of 9,000 characters are not shown.")
+    assert seen.value["mime"]["text/plain"] == "x" * 9_000
+    page = f"<html>{'<p>x</p>' * 9_000}</html>"
+    seen = returned(CALL, page)
+    assert len(seen.text) < 2_300 and seen.value["mime"]["text/html"] == page
 
 
 def test_a_later_change_of_the_value_does_not_change_the_observation():
