@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import time
 import uuid
@@ -16,6 +17,7 @@ from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Chat, Reply, message_to_json, system
+from agentkit.core.secrets import mask_json
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
@@ -40,7 +42,9 @@ from agentkit.runtime.control import Control, check_timeout
 from agentkit.runtime.performer import Performer, name_of
 from agentkit.runtime.scheduler import Scheduler
 from agentkit.tools import builtin
-from agentkit.tools.toolset import ToolSet
+from agentkit.tools.sources import Source, is_unread, read, with_schemas
+from agentkit.tools.tool import Tool
+from agentkit.tools.toolset import ToolSet, parts_of
 from agentkit.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -76,21 +80,48 @@ class Agent(Displayed):
         self.options: Options = options
         self._arguments = {"model": model, "tools": tools, "engine": engine, **options}
         self.named_model = None if model is None else resolve.find(model)
-        tool_specs = list(tools) if isinstance(tools, list | tuple | set | frozenset) else [tools]
-        tool_specs = self.given_tools = [builtin.box(tool) if isinstance(tool, str) else tool for tool in tool_specs]
-        self.tools = arounds.offered_tools(ToolSet.of(tool_specs), options, tool_specs)
+        listed = list(tools) if isinstance(tools, list | tuple | set | frozenset) else [tools]
+        listed = [builtin.box(tool) if isinstance(tool, str) else tool for tool in listed]
         self.dialect = dialects.get(options["dialect"]) if options.get("dialect") else None  # type: ignore[arg-type]
         for role in options.get("roles") or {}:
             registry.check_role(role, self.engine_name)
         self.roles = {role: resolve.find(other) for role, other in (options.get("roles") or {}).items()}
-        self.arounds = arounds.stack(self.tools, options)
-        self._performed = arounds.performed_tools(self.tools, options)
         self._journal: Any = options.get("journal", "sqlite")
+        self._unprepared: Agent | None = None
         self.guards = Guards.of(options)
+        self._use(list(parts_of(listed)))
+
+    def _use(self, parts: list[Tool | Source]) -> None:
+        """Use these tools; a source whose schemas have not been read has none yet, so that no name is checked."""
+        self.given_tools, options = parts, self.options
+        self._arguments["tools"] = parts
+        known: list[Tool | Source] = [part for part in parts if not is_unread(part)]
+        is_complete = len(known) == len(parts)
+        self.tools = arounds.offered_tools(ToolSet.of(known), options, known)
+        self.arounds = arounds.stack(self.tools, options, is_complete=is_complete)
+        self._performed = arounds.performed_tools(self.tools, options)
         for option, names in (("tool to approve", self.guards.approve.tools), ("tool to repeat", self.guards.repeat)):
-            for name in filter(None, names):
+            for name in filter(None, names if is_complete else ()):
                 if self.tools.find(name) is None:  # a mistyped name would never match a call
                     raise Unknown(option, name, [tool.name for tool in self.tools.tools])
+
+    def prepared(self, recorded: list[Any] | None = None, *, timeout: float | None = None) -> Agent:
+        """Return an agent like this one with the tools that its sources have now, or had by the `recorded` schemas.
+
+        With recorded schemas, no source is asked. Raises `UsageError` if a source fails or takes too long.
+        """
+        if not any(map(is_unread, self.given_tools)):
+            return self
+        schemas = None if recorded is None else iter(recorded)
+        parts = list[Tool | Source]()
+        for part in self.given_tools:
+            if isinstance(part, Source) and part.tools is None:
+                part = read(part, timeout) if schemas is None else with_schemas(part, next(schemas, []))
+            parts.append(part)
+        agent = copy.copy(self)
+        agent._arguments, agent._unprepared = dict(self._arguments), self
+        agent._use(parts)
+        return agent
 
     # -- as the model of another agent ---------------------------------------------------------------------------------
 
@@ -128,7 +159,7 @@ class Agent(Displayed):
     @property
     def memory(self) -> Memory:
         """The memory across runs, in a file beside the journal: turns of sessions, facts about users, lessons."""
-        return open_memory(self.journal or self)
+        return open_memory(self.journal or self._unprepared or self)
 
     def using(self, **changes: Any) -> Agent:
         """Return an agent like this one with some arguments of `Agent(...)` changed.
@@ -160,8 +191,9 @@ class Agent(Displayed):
         even if a model, a tool or the approver is still running: it is abandoned, and its result is not used.
         """
         check_timeout(timeout)
-        run = self.start(task, output=output, session=session, user=user, paused=True)
-        return self.complete(run, timeout)
+        begun = time.monotonic()
+        run = self._start(task, output, session, user, timeout)
+        return self.complete(run, None if timeout is None else max(0.0, timeout - (time.monotonic() - begun)))
 
     def complete(self, run: Run, timeout: float | None = None) -> Result:
         """Drive a run to its end as `run` does, without ever waiting for a person, and return the result."""
@@ -193,16 +225,22 @@ class Agent(Displayed):
 
         `output` is the type of the answer, see `Result.output`. The run continues the `session` of that name, and is
         told what is known about the `user`; see `memory`. If the last run of the session had the same task and its
-        process ended before it did, that run goes on where it was.
+        process ended before it did, that run goes on where it was. Sources of tools are asked for their schemas, and
+        `UsageError` is raised if that fails.
         """
-        secrets.refresh()
-        spec = sessions.prepare(self._spec(task), self, session, user)
-        with interrupts.deferred():
-            run = self._unfinished(spec) if output is None else None
-            run = run or self.attach(answer.begin(spec, output, self.options.get("synthesize")))
+        run = self._start(task, output, session, user)
         if not paused:
             run.play()
         return run
+
+    def _start(self, task: Any, output: Any, session: str, user: str, timeout: float | None = None) -> Run:
+        """Return a new run, paused; `timeout` is how long a source of tools may take."""
+        secrets.refresh()
+        agent = self.prepared(timeout=timeout)
+        spec = sessions.prepare(agent._spec(task), agent, session, user)
+        with interrupts.deferred():
+            run = self._unfinished(spec) if output is None else None
+            return run or agent.attach(answer.begin(spec, output, self.options.get("synthesize")))
 
     def _unfinished(self, spec: dict[str, Any]) -> Run | None:
         """Return the last run of a session, if it had the same task and its process ended before it did; else None."""
@@ -237,13 +275,21 @@ class Agent(Displayed):
             "engine": self.engine_name,
             **registry.source(self.engine),
             "options": lessons.with_lessons(self.engine_options),
-            "tools": {tool.name: tool.digest for tool in self.tools.tools},
+            **self._tools_spec(),
             "model": name_of(self.model),
             "dialect": self.dialect.name if self.dialect else None,
             **({"guards": guards} if (guards := self.guards.to_json()) else {}),
             **recorded.about(self),
             "version": 1,
         }
+
+    def _tools_spec(self) -> dict[str, Any]:
+        """Return what a run records about its tools: their digests, and the schemas that its sources had."""
+        tools = {tool.name: tool.digest for tool in self.tools.tools}
+        sources = [
+            [mask_json(tool.schema) for tool in part.tools or ()] for part in self.given_tools if type(part) is Source
+        ]
+        return {"tools": tools, **({"sources": sources} if sources else {})}
 
     def changed(self, spec: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the part of a run's spec that changes affect. Raises `UsageError` if a fork cannot make a change."""
@@ -264,7 +310,7 @@ class Agent(Displayed):
         if "dialect" in changes:
             changed["dialect"] = self.dialect.name if self.dialect else None
         if "tools" in changes or "discover" in changes:
-            changed["tools"] = {tool.name: tool.digest for tool in self.tools.tools}
+            changed |= self._tools_spec()
         return changed | (recorded.about(self) if changes.keys() & {*recorded.OPTIONS, "engine"} else {})
 
     def attach(
@@ -455,13 +501,15 @@ class Agent(Displayed):
 
     def _recorded(self, spec: dict[str, Any], rows: list[Row], *, to_look: bool) -> tuple[Agent, recorded.Restored]:
         """Return the agent that continues a recorded run: this one, or one with what was recorded."""
-        restored = recorded.restore(self, spec, rows, to_look=to_look)
+        is_recorded = "sources" in spec or to_look or spec["tools"].keys() <= set(self.tools.names)
+        opener = self.prepared(spec.get("sources", []) if is_recorded else None)
+        restored = recorded.restore(opener, spec, rows, to_look=to_look)
         try:
-            agent = self.using(**restored.changes) if restored.changes else self
+            agent = opener.using(**restored.changes) if restored.changes else opener
         except (AgentkitError, ValueError) as error:  # options that are valid one by one, but not together
             restored.missing.append(Missing("", f"the recorded options ({error})"))
             kept = {name: value for name, value in restored.changes.items() if name in ("model", "tools")}
-            agent = self.using(**kept, engine=Loop(recorded.absent))
+            agent = opener.using(**kept, engine=Loop(recorded.absent))
         if agent.engine is recorded.absent:
             agent.engine_name = spec["engine"]
         return agent, restored
@@ -510,10 +558,14 @@ class Agent(Displayed):
 
     @inert
     def __repr__(self) -> str:
-        tools = ", ".join(tool.name for tool in self.tools.tools)
+        tools = ", ".join(self._tool_names())
         engine = Loop(self.engine_name.rpartition(":")[2], **self.engine_options)
         written = repr(engine) if self.engine_options else repr(engine.engine)
         return f"Agent(model={name_of(self.model)!r}, engine={written}, tools=[{tools}])"
+
+    def _tool_names(self) -> list[str]:
+        unread = [part for part in self.given_tools if isinstance(part, Source) and part.tools is None]
+        return [*self.tools.names, *(f"source({name_of(part.get_tool_schemas)})" for part in unread)]
 
     def _repr_html_(self) -> str:
         from agentkit.export import html

@@ -81,17 +81,18 @@ def performed_tools(offered: ToolSet, options: Mapping[str, Any]) -> ToolSet:
     return ToolSet.of([offered, *added]) if added else offered
 
 
-def stack(offered: ToolSet, options: Mapping[str, Any]) -> tuple[Around, ...]:
-    """Return the arounds of a run, the outermost first.
+def stack(offered: ToolSet, options: Mapping[str, Any], *, is_complete: bool = True) -> tuple[Around, ...]:
+    """Return the arounds of a run, the outermost first; names of tools are checked if `offered` is complete.
 
     Raises `Unknown` for an unknown name, `ValueError` for a value out of range.
     """
     names = _named(options)
     last = frozenset(tool.name for tool in offered.tools if tool.ends_turn)
     markers = options.get("completion_markers")
+    known = offered.names if is_complete else None
     return (
         *(around for around in options.get("arounds") or () if not isinstance(around, str)),
-        *(_made(name, value, offered) for name in FROM_OUTSIDE if _is_on(value := names.get(name))),
+        *(_made(name, value, known) for name in FROM_OUTSIDE if _is_on(value := names.get(name))),
         *([ends_turn(last)] if last else []),
         nudge,
         *([reformatting(pattern(MARKERS if markers is None else markers))] if options.get("repair") != 0 else []),
@@ -112,15 +113,15 @@ def _is_on(value: Any) -> bool:
     return value is not None and value is not False
 
 
-def _made(name: str, value: Any, offered: ToolSet) -> Around:
+def _made(name: str, value: Any, known: tuple[str, ...] | None) -> Around:
     """Return the around for an option: True for its defaults, a number for its main parameter, a dict for several."""
     make, number = FROM_OUTSIDE[name]
     if not number and value is not True and not isinstance(value, Mapping):
         raise UsageError(f"{name} must be True, or a dict of its parameters, not {value!r}")
     settings = dict(value) if isinstance(value, Mapping) else {} if value is True else {number: value}
     for pin in settings.get("pins", ()):
-        if all(tool.name != pin for tool in offered.tools):
-            raise Unknown("tool", pin, [tool.name for tool in offered.tools])
+        if known is not None and pin not in known:
+            raise Unknown("tool", pin, known)
     try:
         return make(**settings)
     except TypeError as error:

@@ -26,6 +26,7 @@ from agentkit.models import dialects, resolve
 from agentkit.models.base import Abilities, Request, name_of
 from agentkit.run.run import Missing
 from agentkit.tools import builtin
+from agentkit.tools.sources import Source
 from agentkit.tools.tool import Effect, Tool
 from agentkit.tools.toolset import ToolSet
 
@@ -53,7 +54,7 @@ class Opener(Protocol):
     engine_options: Data
     named_model: Any
     tools: ToolSet
-    given_tools: list[Any]
+    given_tools: list[Tool | Source]
     given_loops: dict[str, registry.Engine]
 
 

@@ -97,8 +97,10 @@ class ReActWorkflow:
 
     async def run(self, task: str, system_prompt: str = "", messages: Any = ()) -> str:
         """Work on a task, and return the answer. Raises whatever the client raised."""
+        import asyncio
+
         chat = Chat.of([*([system(system_prompt)] if system_prompt else []), *messages]) + task
-        self.last_run = self.agent.start(chat, paused=True)
+        self.last_run = await asyncio.to_thread(self.agent.start, chat, paused=True)  # it waits for the schemas
         if self.verbose and not is_on():  # otherwise every run is logged already
             attach(self.last_run)
         result = await self.last_run

@@ -56,6 +56,7 @@ _CHANGED: dict[str, Any] = {
     **dict.fromkeys(("engine", "source", "source_digest", "model", "author"), str),
     **dict.fromkeys(("options", "agent", "guards"), dict[str, Any]),
     "tools": dict[str, str],
+    "sources": list[list[dict[str, Any]]],
     "dialect": str | None,
     "needs": list[str],
     "synthesize": int,

@@ -85,6 +85,9 @@ class Maker(Protocol):
     def using(self, **changes: Any) -> Maker:
         """Return an agent like this one with some options changed."""
 
+    def prepared(self) -> Maker:
+        """Return an agent like this one with the tools that its sources have now."""
+
     def changed(self, spec: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         """Return the part of a run's spec that these changes affect, with its new values."""
 
@@ -637,7 +640,7 @@ class Run(Displayed):
         Nothing is performed yet; `forecast` says what is reused and what would run next.
         """
         entry = None if at is None else self._entry(at)
-        agent = self.agent.using(**changes) if changes else self.agent
+        agent = self.agent.using(**changes).prepared() if changes else self.agent
         guards = self.state.guards.changed(changes)
         spec = {**self.task, **agent.changed(self.task, changes), "guards": guards.to_json()}
         begin = self.trace.line.entries[0].result

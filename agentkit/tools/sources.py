@@ -7,37 +7,47 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
+from agentkit.core import background, interrupts
 from agentkit.core.messages import canonical, digest
+from agentkit.core.text import error_line
+from agentkit.errors import UsageError
 from agentkit.inert import for_terminal
-from agentkit.tools.tool import Tool
+from agentkit.tools.tool import DEFAULT_TIMEOUT, Tool
 
-Await = Callable[[Any], Any]
-"""Runs a coroutine to its end and returns its result."""
-
+_MAX_TOOLS = 10_000
 _NAME_PARAMETERS = {"name", "tool_name", "function_name", "tool"}
 
 
 @dataclass(slots=True)
 class Source:
-    """A pair of callables, either of which may be async: one returns the schemas of tools, the other calls a tool."""
+    """A pair of callables, either of which may be async: one returns the schemas of tools, the other calls a tool.
+
+    `tools` are those of a run; None if the schemas have not been read.
+    """
 
     get_tool_schemas: Callable[[], Any]
     execute_tool: Callable[..., Any]
+    tools: tuple[Tool, ...] | None = None
 
 
 def source(get_tool_schemas: Callable[[], Any], execute_tool: Callable[..., Any]) -> Source:
-    """Return a source of tools made of two callables.
+    """Return a source of tools made of two callables. `get_tool_schemas` is called at the start of each run.
 
     `execute_tool` takes `(name, arguments)` if it needs two positional arguments, or takes two of which the first is
-    called
-    `name`, `tool_name`, `function_name` or `tool`. Otherwise it takes one tool call as a dict: `id`, `type`, `name`,
-    `arguments` (an object), and `function` with `name` and `arguments` (as JSON text).
+    called `name`, `tool_name`, `function_name` or `tool`. Otherwise it takes one tool call as a dict: `id`, `type`,
+    `name`, `arguments` (an object), and `function` with `name` and `arguments` (as JSON text).
     """
     return Source(get_tool_schemas, execute_tool)
+
+
+def is_unread(part: Any) -> bool:
+    """Return whether this is a source whose schemas have not been read."""
+    return isinstance(part, Source) and part.tools is None
 
 
 class ForeignTool(Tool):
@@ -60,25 +70,48 @@ class ForeignTool(Tool):
             return False
 
 
-def tools_of_toolbox(box: Any, wait: Await) -> list[Tool]:
+def tools_of_toolbox(box: Any) -> list[Tool]:
     """Return the tools of a toolbox of another library: an object with `tool_json_list`, `call_tool` and maybe
     `get_tool`.
-    """
 
-    def schemas() -> Any:
-        listed = box.tool_json_list
-        return listed() if callable(listed) else listed
+    A toolbox that fails gives a warning and is left out.
+    """
 
     def caller(name: str) -> Callable[..., Any]:
         return lambda **arguments: box.call_tool(name, arguments)
 
     lookup = getattr(box, "get_tool", None)
     lookup = None if _is_async(lookup) else lookup
-    return _read_tools(schemas, caller, _is_async(box.call_tool), wait, lookup)
+    try:
+        listed = box.tool_json_list
+        schemas = list((listed() if callable(listed) else listed) or ())
+    except Exception as error:
+        _warn(f"a source of tools failed and is left out: {type(error).__name__}: {error}")
+        return []
+    return _tools_of(schemas, caller, _is_async(box.call_tool), lookup)
 
 
-def tools_of_source(source: Source, wait: Await) -> list[Tool]:
-    """Return the tools of a pair of callables."""
+def read(source: Source, timeout: float | None = DEFAULT_TIMEOUT) -> Source:
+    """Return a source with the tools that it has now.
+
+    Its schemas are read in a thread, and awaited on the loop on which tools are awaited. Raises `UsageError` if that
+    fails or takes longer than `timeout` seconds. A schema that cannot be read gives a warning and is left out.
+    """
+    timeout = DEFAULT_TIMEOUT if timeout is None else min(timeout, DEFAULT_TIMEOUT)
+    is_on_loop = background.on_loop()  # then that loop waits here, and cannot await
+    future = background.in_thread(lambda: _schemas(source, timeout, is_on_loop))
+    try:
+        schemas = background.wait(future, timeout)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and interrupts.pressed(error):
+            raise
+        how = error_line(error) if future.done() else f"it did not return within {timeout:g} s"
+        raise UsageError(f"the schemas of a source of tools could not be read: {how}") from error
+    return with_schemas(source, schemas)
+
+
+def with_schemas(source: Source, schemas: Iterable[Any]) -> Source:
+    """Return a source with the tools of these schemas, without asking it."""
     execute = source.execute_tool
     takes_name = _takes_name(execute)
 
@@ -87,41 +120,47 @@ def tools_of_source(source: Source, wait: Await) -> list[Tool]:
             return lambda **arguments: execute(name, arguments)
         return lambda **arguments: execute(_tool_call(name, arguments))
 
-    return _read_tools(source.get_tool_schemas, caller, _is_async(execute), wait)
+    return replace(source, tools=tuple(_tools_of(schemas, caller, _is_async(execute))))
 
 
-def _read_tools(
-    get_schemas: Callable[[], Any],
+def _schemas(source: Source, timeout: float, is_on_loop: bool) -> list[Any]:
+    """Return the schemas of a source."""
+    import asyncio
+
+    schemas = source.get_tool_schemas()
+    if inspect.isawaitable(schemas):
+        waiting = _awaited(schemas, timeout)
+        schemas = asyncio.run(waiting) if is_on_loop else background.submit(waiting).result()
+    if isinstance(schemas, str | bytes | Mapping):
+        raise TypeError(f"it must return a list of schemas, not a {type(schemas).__name__}")
+    return list(islice(schemas or (), _MAX_TOOLS))
+
+
+async def _awaited(awaitable: Any, timeout: float) -> Any:
+    import asyncio
+
+    async with asyncio.timeout(timeout):
+        return await awaitable
+
+
+def _tools_of(
+    schemas: Iterable[Any],
     caller: Callable[[str], Callable[..., Any]],
     is_async: bool,
-    wait: Await,
     lookup: Callable[[str], Any] | None = None,
 ) -> list[Tool]:
-    """Return a tool for each schema.
-
-    A source that fails, or a schema that cannot be read, gives a warning and is left out.
-    """
-    try:
-        schemas = get_schemas()
-        if inspect.isawaitable(schemas):
-            schemas = wait(schemas)
-        schemas = list(schemas or ())
-    except Exception as error:
-        warnings.warn(
-            for_terminal(f"a source of tools failed and is left out: {type(error).__name__}: {error}"),
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return []
+    """Return a tool for each schema; one that cannot be read gives a warning and is left out."""
     tools = []
     for schema in schemas:
         try:
             tools.append(tool_of_schema(schema, caller, is_async, lookup))
         except Exception as error:
-            warnings.warn(
-                for_terminal(f"a tool schema cannot be read and is left out: {error}"), RuntimeWarning, stacklevel=2
-            )
+            _warn(f"a tool schema cannot be read and is left out: {error}")
     return tools
+
+
+def _warn(text: str) -> None:
+    warnings.warn(for_terminal(text), RuntimeWarning, stacklevel=3)
 
 
 def tool_of_schema(

@@ -9,7 +9,7 @@ from typing import Any
 from agentkit.errors import UsageError
 from agentkit.inert import for_terminal, inert
 from agentkit.tools.name_matching import match_name
-from agentkit.tools.sources import Await, Source, tools_of_source, tools_of_toolbox
+from agentkit.tools.sources import Source, read, tools_of_toolbox
 from agentkit.tools.tool import Tool, tool
 from agentkit.tools.toolbox import ToolBox
 
@@ -29,14 +29,15 @@ class ToolSet:
         self.tools: tuple[Tool, ...] = tuple(same[0] for same in self._by_name.values())
 
     @classmethod
-    def of(cls, sources: Any, await_with: Await | None = None) -> ToolSet:
+    def of(cls, sources: Any) -> ToolSet:
         """Collect tools from functions, `Tool`s, toolboxes, `source(…)` pairs, and lists of these.
 
-        `await_with` runs the coroutine of an async source; by default, a thread with its own event loop does. A foreign
-        source that fails gives a warning and is left out; so does a tool that could not be called as it was meant.
-        Raises `UsageError` for anything that is not a source of tools.
+        The schemas of a source are read unless it has `tools`. A tool that could not be called as it was meant gives a
+        warning. Raises `UsageError` for anything that is not a source of tools, or if a source fails.
         """
-        tools = list(_collect(sources, await_with or _await_in_thread))
+        tools = list[Tool]()
+        for part in parts_of(sources):
+            tools += [part] if isinstance(part, Tool) else (part if part.tools is not None else read(part)).tools or ()
         for problem in _problems(tools):
             warnings.warn(for_terminal(problem), RuntimeWarning, stacklevel=3)
         return cls(tools)
@@ -70,7 +71,11 @@ class ToolSet:
         return f"<ToolSet {', '.join(self._by_name) or 'empty'}>"
 
 
-def _collect(source: Any, wait: Await) -> Iterator[Tool]:
+def parts_of(source: Any) -> Iterator[Tool | Source]:
+    """Yield the tools and the sources, one by one, of whatever is given as tools.
+
+    Raises `UsageError` for anything that is not a source of tools.
+    """
     if source is None:
         return
     if isinstance(source, Tool):
@@ -85,27 +90,35 @@ def _collect(source: Any, wait: Await) -> Iterator[Tool]:
     elif isinstance(source, str | bytes | Mapping):
         raise UsageError(_not_a_tool(source))
     elif isinstance(source, Source):
-        yield from tools_of_source(source, wait)
+        yield source
     elif _has_tool_methods(source):
         cls = source if isinstance(source, type) else type(source)
         subclass = "" if issubclass(cls, ToolBox) else f"write class {cls.__name__}(ToolBox), and "
         raise UsageError(f"{cls.__name__} is a class with @tool methods: {subclass}pass {cls.__name__}()")
     elif isinstance(source, list | tuple | set | frozenset):
         for part in source:
-            yield from _collect(part, wait)
-    elif hasattr(source, "tool_json_list") and hasattr(source, "call_tool") and not isinstance(source, type):
-        yield from tools_of_toolbox(source, wait)
+            yield from parts_of(part)
+    elif not isinstance(source, type) and _has(source, "tool_json_list") and _has(source, "call_tool"):
+        yield from tools_of_toolbox(source)
     elif isinstance(source, type):
         raise UsageError(f"{source.__name__} is a class, not a tool; pass a function, or an object of the class")
     elif callable(source):
-        yield from _collect(tool(source), wait)
-    elif hasattr(source, "get_tool_schemas") and hasattr(source, "execute_tool"):
-        yield from tools_of_source(Source(source.get_tool_schemas, source.execute_tool), wait)
+        yield from parts_of(tool(source))
+    elif _has(source, "get_tool_schemas") and _has(source, "execute_tool"):
+        yield Source(source.get_tool_schemas, source.execute_tool)
     elif isinstance(source, Iterable):
         for part in source:
-            yield from _collect(part, wait)
+            yield from parts_of(part)
     else:
         raise UsageError(_not_a_tool(source))
+
+
+def _has(value: Any, attribute: str) -> bool:
+    """Return whether an object has an attribute, also if reading it raises."""
+    try:
+        return hasattr(value, attribute)
+    except Exception:
+        return True
 
 
 def _problems(tools: Iterable[Tool]) -> Iterator[str]:
@@ -128,27 +141,3 @@ def _has_tool_methods(value: Any) -> bool:
     """Return whether a class, or the class of an object, has `@tool` methods although it is not a toolbox."""
     cls = value if isinstance(value, type) else type(value)
     return any(isinstance(attribute, Tool) for base in cls.__mro__ for attribute in vars(base).values())
-
-
-def _await_in_thread(awaitable: Any) -> Any:
-    """Run a coroutine in a thread with its own event loop, which works even if a loop is running in this thread."""
-    import asyncio
-    import threading
-
-    outcome: dict[str, Any] = {}
-
-    async def run() -> Any:
-        return await awaitable
-
-    def work() -> None:
-        try:
-            outcome["value"] = asyncio.run(run())
-        except BaseException as error:
-            outcome["error"] = error
-
-    thread = threading.Thread(target=work, daemon=True, name="agentkit-tools")
-    thread.start()
-    thread.join()
-    if "error" in outcome:
-        raise outcome["error"]
-    return outcome["value"]

@@ -1,10 +1,14 @@
 import asyncio
+import itertools
 import json
+import sys
+import time
 
 import pytest
 
 from agentkit.core.messages import Call
-from agentkit.tools.sources import source
+from agentkit.errors import UsageError
+from agentkit.tools.sources import read, source
 from agentkit.tools.toolset import ToolSet
 
 X = {
@@ -116,14 +120,6 @@ def test_an_async_pair_works_outside_and_inside_a_running_loop():
     assert ToolSet.of([source(schemas, execute)]).names == ("n",)
 
 
-def test_the_caller_may_run_an_async_source_on_its_own_loop():
-    waited = []
-    tools = ToolSet.of(
-        [source(schemas, execute)], await_with=lambda coroutine: waited.append(1) or asyncio.run(coroutine)
-    )
-    assert (tools.names, waited) == (("n",), [1])
-
-
 def test_an_object_with_both_methods_is_a_source():
     class Kernel:
         def get_tool_schemas(self):
@@ -141,11 +137,53 @@ def test_schemas_of_other_libraries_are_read(key):
     assert list(ToolSet.of(source(lambda: [entry], execute)).find("n").parameters["properties"]) == ["a"]
 
 
-def test_a_broken_source_is_left_out_with_a_warning_and_the_others_work():
+class Broken(Foreign):
+    @property
+    def tool_json_list(self):
+        return 1 / 0
+
+    @tool_json_list.setter
+    def tool_json_list(self, schemas): ...
+
+
+def test_a_broken_toolbox_is_left_out_with_a_warning_and_the_others_work():
     with pytest.warns(RuntimeWarning, match="ZeroDivisionError"):
-        assert ToolSet.of([source(lambda: 1 / 0, execute), search]).names == ("search",)
+        assert ToolSet.of([Broken(), search]).names == ("search",)
     with pytest.warns(RuntimeWarning, match="cannot be read"):
         assert ToolSet.of([Foreign(schemas=[{"description": "no name"}, 3, X])]).names == ("x",)
+
+
+async def cancelled():
+    raise asyncio.CancelledError
+
+
+async def hanging():
+    await asyncio.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("get_tool_schemas", "problem"),
+    [
+        (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda: sys.exit(3), "SystemExit: 3"),
+        (cancelled, "CancelledError"),
+        (hanging, "did not return within 0.2 s|TimeoutError"),
+        (lambda: time.sleep(60), "it did not return within 0.2 s"),
+        (lambda: {"name": "x"}, "it must return a list of schemas, not a dict"),
+        (lambda: 5, "'int' object is not iterable"),
+    ],
+)
+def test_a_source_that_fails_or_hangs_is_a_clear_error(get_tool_schemas, problem):
+    begun = time.monotonic()
+    with pytest.raises(UsageError, match=f"the schemas of a source of tools could not be read: .*({problem})") as error:
+        read(source(get_tool_schemas, execute), 0.2)
+    assert error.value.__cause__ is not None and time.monotonic() - begun < 30
+
+
+def test_a_source_of_endless_or_unreadable_schemas_is_bounded():
+    assert len(read(source(lambda: ({"name": f"t{n}"} for n in itertools.count()), execute), 30).tools) == 10_000
+    with pytest.warns(RuntimeWarning, match="a tool schema cannot be read and is left out"):
+        assert read(source(lambda: [3, X, {"name": object()}], execute)).tools[0].name == "x"
 
 
 def test_an_async_toolbox_is_not_asked_before_the_call():
