@@ -61,8 +61,8 @@ def test_a_run_that_is_started_on_an_event_loop_reads_its_source() -> None:
 
 
 def test_a_run_that_an_asynchronous_tool_starts_reads_its_source() -> None:
-    @tool
-    async def ask() -> str:
+    @tool(effect="pure")
+    async def ask(n: int) -> str:
         return "".join(Agent(model(), [Skills()], journal=None).start("q", paused=True).performer.tools.names)
 
     assert Agent(model("ask"), [ask], journal=None).run("q").run[2].result.text == "skill1"
