@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,6 +42,63 @@ def test_a_mistake_gets_one_sentence_that_says_what_to_type(mistake: Callable[[]
     with pytest.raises(UsageError, match=sentence) as error:
         mistake()
     assert "\n" not in str(error.value)
+
+
+RUN = Agent("echo", journal="memory").run("q").run
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "sentence"),
+    [
+        (RUN, "chat", "'Run' object has no attribute 'chat'; use run.messages"),
+        (RUN, "steps", "use run.entries"),
+        (RUN, "text", "use run.answer"),
+        (RUN, "resume", r"use run.play\(\), or run.drive\(\) to wait"),
+        (RUN, "entrys", "did you mean 'entries'?"),
+        (RUN, "perfomer", "did you mean 'performer'?"),
+        (RUN.result, "chat", "'Result' object has no attribute 'chat'; use result.run.messages"),
+        (RUN.result, "trace", "use result.run.trace"),
+        (RUN.result, "fork", "use result.run.fork"),
+        (RUN.result, "text", "use result.answer$"),
+        (RUN.result, "cost", "use result.usage$"),
+        (RUN.result, "anwser", "did you mean 'answer'?"),
+        (Agent("echo"), "invoke", r"'Agent' object has no attribute 'invoke'; use agent.run\(task\)"),
+        (Agent("echo"), "strat", "did you mean 'start'?"),
+    ],
+)
+def test_a_missing_attribute_names_the_right_one(owner: Any, name: str, sentence: str) -> None:
+    assert not hasattr(owner, name)
+    with pytest.raises(AttributeError, match=sentence):
+        getattr(owner, name)
+
+
+@pytest.mark.parametrize("owner", [RUN, RUN.result, Agent("echo")])
+def test_each_hint_names_attributes_that_exist(owner: Any) -> None:
+    known = {"run": RUN, "result": RUN.result, "agent": Agent("echo"), "agentkit": agentkit}
+    for name, hint in owner.meant_by.items():
+        assert not hasattr(owner, name) or name in dir(owner)
+        for first, rest in re.findall(r"\b(run|result|agent|agentkit)((?:\.\w+)+)", hint):
+            value = known[first]
+            for part in rest[1:].split("."):
+                assert hasattr(value, part), (name, hint)
+                value = getattr(value, part)
+
+
+@pytest.mark.parametrize("owner", [RUN, RUN.result, Agent("echo")])
+def test_names_that_python_and_notebooks_look_for_are_just_missing(owner: Any) -> None:
+    for name in ("_repr_png_", "_ipython_canary_method_should_not_exist_", "__deepcopy__", "_ansers"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
+            getattr(owner, name)
+
+
+def test_an_error_inside_of_a_property_is_not_hidden() -> None:
+    class Broken(type(RUN)):  # type: ignore[misc]
+        @property
+        def chat(self) -> Any:
+            return self.no_such_part
+
+    with pytest.raises(AttributeError, match="no_such_part"):
+        _ = object.__new__(Broken).chat
 
 
 def test_a_budget_is_copied_as_before() -> None:

@@ -458,9 +458,9 @@ def test_a_result_without_an_answer_says_why_when_it_is_printed() -> None:
 
 def test_a_method_of_the_run_called_on_its_result_says_where_the_run_is() -> None:
     result = agent("3").run("q")
-    with pytest.raises(AttributeError, match=r"no 'edit'; its run does: use result\.run\.edit"):
+    with pytest.raises(AttributeError, match=r"no attribute 'edit'; use result\.run\.edit"):
         result.edit(1, text="4")
-    with pytest.raises(AttributeError, match=r"no 'nothing'$"):
+    with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
         result.nothing()  # type: ignore[attr-defined]
     assert copy.copy(result).answer == "3"
 

@@ -17,6 +17,7 @@ from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Chat, Reply, message_to_json, system
+from agentkit.core.near_misses import NearMisses
 from agentkit.core.secrets import mask_json
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
@@ -53,11 +54,22 @@ if TYPE_CHECKING:
 FIXED = frozenset({"instructions", "journal", *sessions.OPTIONS})
 """The options of an agent that a fork cannot change, because they are part of its past."""
 
+_ATTRIBUTES = {
+    **dict.fromkeys(("invoke", "ask", "chat", "execute", "call", "query", "complete_chat"), "agent.run(task)"),
+    **dict.fromkeys(("stream", "astream", "ainvoke", "arun", "run_async", "begin", "step"), "run = agent.start(task)"),
+    **dict.fromkeys(("runs", "history", "list_runs"), "agentkit.runs()"),
+    **dict.fromkeys(("messages", "trace", "entries"), "result.run, where result = agent.run(task)"),
+    **dict.fromkeys(("open", "continue_"), "agent.resume(id) or agent.look(id)"),
+    **dict.fromkeys(("copy", "clone", "replace", "with_options"), "agent.using(…)"),
+    **dict.fromkeys(("add_tool", "register", "bind_tools"), "agent.using(tools=…)"),
+}
+"""What to write instead of attributes that an agent does not have."""
+
 _LIVE: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
 """The runs of this process, by id: when a run is resumed again, the new object replaces the old one."""
 
 
-class Agent(Displayed):
+class Agent(NearMisses, Displayed):
     """A model, tools and an engine.
 
     `model` is a name ("offline", "openai:gpt-5"), a model, or any function of a request; None chooses one. `tools` are
@@ -127,6 +139,7 @@ class Agent(Displayed):
 
     abilities = Abilities()
     limits_itself = True
+    meant_by = _ATTRIBUTES
 
     @property
     def name(self) -> str:

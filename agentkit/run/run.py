@@ -6,14 +6,15 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Message
+from agentkit.core.near_misses import NearMisses
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act
 from agentkit.core.text import call_text, error_line
@@ -95,7 +96,28 @@ class Maker(Protocol):
         """Return a run for a spec."""
 
 
-class Run(Displayed):
+_ATTRIBUTES = {
+    **dict.fromkeys(("chat", "conversation", "history", "transcript", "memory"), "run.messages"),
+    **dict.fromkeys(("steps", "log", "events_log"), "run.entries"),
+    **dict.fromkeys(("text", "content", "final_answer", "response", "value"), "run.answer"),
+    **dict.fromkeys(("cost", "tokens", "spent"), "run.usage"),
+    **dict.fromkeys(("output", "data", "tool_calls"), "run.result"),
+    **dict.fromkeys(("start", "run", "resume", "go", "continue_", "unpause"), "run.play(), or run.drive() to wait"),
+    **dict.fromkeys(("cancel", "abort", "kill", "terminate", "interrupt"), "run.stop()"),
+    **dict.fromkeys(("back", "rollback", "revert"), "run.undo(), or run.rewind(entry)"),
+    **dict.fromkeys(("send", "say", "message", "add_message", "prompt", "ask"), "run.inject(text)"),
+    **dict.fromkeys(("allow", "deny", "accept"), "run.approve() or run.reject()"),
+    **dict.fromkeys(("model", "tools"), "run.performer.model or run.performer.tools"),
+    **dict.fromkeys(("breakpoint", "add_breakpoint", "set_breakpoint", "tbreak"), "run.break_at(tool=…)"),
+    **dict.fromkeys(("copy", "clone", "branch"), "run.fork()"),
+    **dict.fromkeys(("locals", "stack", "frames"), "run.where()"),
+    **dict.fromkeys(("save", "export", "dump"), "run.to_json(path), to_notebook, to_html, to_markdown or to_python"),
+    **dict.fromkeys(("name", "session", "session_id", "run_id"), "run.id"),
+}
+"""What to write instead of attributes that a run does not have."""
+
+
+class Run(NearMisses, Displayed):
     """A run of an agent, which waits at its pending step.
 
     `next(run)` performs one step in this thread, and `for entry in run` performs all of them; `play()` continues the
@@ -106,6 +128,8 @@ class Run(Displayed):
     steps. `missing` lists what was not available when it was opened, and `expected` says what it would cost or reuse
     when it began.
     """
+
+    meant_by = _ATTRIBUTES
 
     def __init__(
         self,
@@ -1042,8 +1066,18 @@ def choices(pending: Pending, verdict: Verdict) -> list[str]:
     return [*(["reuse"] if has_result else []), "approve", "reject", "respond"]
 
 
+_PUBLIC = ("id", "trace", "agent", "state", "control", "performer", *(name for name in vars(Run) if name[0] != "_"))
+_RESULT_ATTRIBUTES = {
+    **{name: f"result.run.{name}" for name in _PUBLIC},
+    **{name: meant.replace("run.", "result.run.") for name, meant in _ATTRIBUTES.items()},
+    **{name: f"result.{meant[4:]}" for name, meant in _ATTRIBUTES.items() if meant in ("run.answer", "run.usage")},
+    **{"data": "result.output", "tool_calls": "result.tool_calls_count"},
+}
+"""What to write instead of attributes that a result does not have."""
+
+
 @dataclass(slots=True, eq=False)
-class Result(Displayed):
+class Result(NearMisses, Displayed):
     """The result of a run: the answer, or the reason why there is none.
 
     `interrupted` tells whether it ended before the engine had finished, and `reason` why ("max_turns", "timeout",
@@ -1063,6 +1097,8 @@ class Result(Displayed):
     pending_injections: tuple[str, ...] = ()
     output: Any = None
     denied: tuple[str, ...] = ()
+
+    meant_by: ClassVar[Mapping[str, str]] = _RESULT_ATTRIBUTES
 
     @inert_lines
     def __str__(self) -> str:
@@ -1090,13 +1126,6 @@ class Result(Displayed):
         from agentkit.export import markdown
 
         return markdown.result(self)
-
-    if not TYPE_CHECKING:  # a type checker should still find misspelled names
-
-        def __getattr__(self, name: str) -> Any:
-            known = name != "run" and not name.startswith("_") and hasattr(Run, name)
-            hint = f"; its run does: use result.run.{name}" if known else ""
-            raise AttributeError(f"a Result has no {name!r}{hint}", name=name, obj=self)
 
 
 DENIERS = ("approver", "nobody")
