@@ -147,15 +147,28 @@ class Session:
         return engine if limit is None else Loop(loop.engine, **{**loop.options, "max_iterations": limit})
 
     def reopen(self, args: argparse.Namespace, *, to_look: bool = False) -> Run:
-        """Open a recorded run, to continue it or only to look at it."""
+        """Open a recorded run, to continue it or only to look at it.
+
+        A run that is open already is opened anew only with another model or other tools; it has all its guards, so that
+        there is nothing to waive.
+        """
         variable = namespace.check_variable(args.output) if args.output else None
+        model, tools, waive = (getattr(args, name, None) for name in ("model", "tools", "waive"))
         open_runs = [run for id, run in self.live.items() if id.startswith(args.id) and not run.read_only]
-        if len(open_runs) == 1:
-            return self.adopt(open_runs[0], variable)
-        info = self.find_recorded(args.id)
-        opener = self.opener(info, getattr(args, "model", None), getattr(args, "tools", None))
-        opened = opener.look(info) if to_look else opener.resume(info, waive=args.waive or ())
-        return self.adopt(opened, variable)
+        if len(open_runs) != 1:
+            info = self.find_recorded(args.id)
+            opener = self.opener(info, model, tools)
+            return self.adopt(opener.look(info) if to_look else opener.resume(info, waive=waive or ()), variable)
+        run = open_runs[0]
+        if waive:
+            raise UsageError(
+                f"run {run.id} is open here with all its guards, so there is nothing to waive; run.guard(approve=None) "
+                "takes its approvals away, and %agent break --clear its breakpoints"
+            )
+        changes: dict[str, Any] = {} if model is None else {"model": namespace.model_of(model, self.names)}
+        if tools is not None:
+            changes["tools"] = namespace.tools_of(tools, self.names)
+        return self.adopt(run.agent.using(**changes).resume(run) if changes else run, variable)
 
     def opener(self, info: RunInfo, model: str | None = None, tools: str | None = None) -> Agent:
         """Return an agent for a recorded run: its engine, model and tools among the user's variables.

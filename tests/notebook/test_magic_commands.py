@@ -239,6 +239,37 @@ def test_a_run_with_an_engine_of_the_notebook_is_resumed_with_it(paused: Any) ->
     assert paused.value("again.answer, again.agent.engine is mine") == "hello True"
 
 
+@pytest.mark.parametrize(
+    ("option", "check"),
+    [("-m other", "agent_run.performer.model is other"), ("-t order,price", "'order' in agent_run.performer.tools.names")],
+)
+def test_resume_opens_an_open_run_anew_with_another_model_or_tools(paused: Any, option: str, check: str) -> None:
+    paused.run("other = scripted('done')\nfirst = agent_run")
+    paused.run(f"%agent resume {{first.id}} {option} -o again")
+    assert paused.value("again is agent_run and again is not first and again.id == first.id")
+    assert paused.value(check) and paused.value("str(again.status)") == "paused"
+    assert paused.value("first.read_only").startswith("it was closed, or resumed as another object")
+
+
+def test_waiving_a_guard_of_an_open_run_says_what_to_do(paused: Any) -> None:
+    paused.run("def is_long(entry): return False")
+    paused.run("%agent break --when is_long")
+    cell = paused.cell("%agent resume {agent_run.id} --waive breakpoints")
+    assert cell.reply["status"] == "error" and "there is nothing to waive" in cell.stderr + cell.error
+    assert "run.guard(approve=None)" in cell.stderr + cell.error
+    paused.run("%agent break --clear")
+    assert paused.value("agent_run.guards.breakpoints == []") and paused.value("str(agent_run.status)") == "paused"
+
+
+def test_a_run_that_is_playing_is_not_opened_anew(notebook: Any) -> None:
+    notebook.run("import threading; go = threading.Event(); other = scripted('done')")
+    notebook.run("def slow(request): go.wait(60); return 'done'")
+    notebook.run("%agent -m slow --pause Wait.\nagent_run.play()")
+    cell = notebook.cell("%agent resume {agent_run.id} -m other")
+    notebook.run("go.set(); agent_run.wait()")
+    assert cell.reply["status"] == "error" and "pause it first" in cell.stderr + cell.error
+
+
 def test_resume_returns_a_run_that_is_already_open(paused: Any) -> None:
     paused.run("first = agent_run\n%agent -m echo --pause another\n")
     paused.run("%agent resume {first.id}")
