@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 import re
 import subprocess
 import sys
@@ -14,9 +15,26 @@ from typing import Any
 import pytest
 
 import agentkit
-from agentkit import Agent, Budget, Call, Reply, tool
-from agentkit.errors import UsageError
+from agentkit import (
+    Act,
+    Agent,
+    All,
+    Answer,
+    Ask,
+    Budget,
+    Call,
+    Chat,
+    Conclude,
+    Message,
+    Reply,
+    Think,
+    Tool,
+    Usage,
+    tool,
+)
+from agentkit.errors import Unknown, UsageError
 from agentkit.models import Scripted
+from agentkit.tools.sources import source
 
 
 def read(path: str) -> str:
@@ -39,6 +57,74 @@ def read(path: str) -> str:
     ],
 )
 def test_a_mistake_gets_one_sentence_that_says_what_to_type(mistake: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence) as error:
+        mistake()
+    assert "\n" not in str(error.value)
+
+
+FORGETFUL = Agent("echo", journal=None)
+PUBLIC = [
+    *(getattr(agentkit, name) for name in agentkit.__all__),
+    *(getattr(agentkit.models, name) for name in agentkit.models.__all__),
+    *(FORGETFUL.run, FORGETFUL.start, FORGETFUL.resume, FORGETFUL.look, source),
+]
+VALUES = (Act, All, Answer, Ask, Call, Chat, Conclude, Message, Reply, Think, Usage)
+"""Classes that a run makes often: their arguments are not checked, and Python names the wrong one."""
+OF_RUNS = (agentkit.Result, agentkit.Run, agentkit.Status, agentkit.Stepper)
+"""Classes whose objects people are given, and do not make."""
+
+
+def required(function: Any) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: "x" for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD,)}
+
+
+@pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__qualname__)
+def test_a_misspelled_argument_of_anything_public_gets_the_right_name(function: Any) -> None:
+    if function in OF_RUNS or function in (
+        agentkit.recommend,
+        agentkit.structured,
+        agentkit.Loop,
+        agentkit.models.Echo,
+    ):
+        return
+    if function is Tool:
+        function = tool
+    names = {Budget: list(Budget.__dataclass_fields__)}.get(function) or [
+        p.name
+        for p in inspect.signature(function).parameters.values()
+        if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    for name in (name for name in names if name != "self" and len(name) > 2):
+        given = {key: value for key, value in required(function).items() if key != name}
+        if function in VALUES:
+            with pytest.raises(TypeError, match=name + "x"):
+                function(**given, **{name + "x": 1})
+        else:
+            with pytest.raises(Unknown, match=f"unknown .* '{name}x' ?.*did you mean '{name}'\\?|use"):
+                function(**given, **{name + "x": 1})
+
+
+@pytest.mark.parametrize(
+    ("mistake", "sentence"),
+    [
+        (lambda: Scripted(5), "replies of Scripted must be a list, not 5"),
+        (lambda: Scripted(["a"], chunks="4"), "chunks of Scripted must be an int, not '4'"),
+        (lambda: agentkit.models.Fallback(5), "models of Fallback must be a list, not 5"),
+        (lambda: agentkit.models.OpenAI(5), "model of OpenAI must be a str, not 5"),
+        (lambda: agentkit.models.OpenAI("m", api_key=7), "api_key of OpenAI must be a str or None, not 7"),
+        (lambda: agentkit.models.OpenAI("m", timeout="9"), "timeout of Remote must be a number, not '9'"),
+        (lambda: agentkit.models.Ollama("m", base_url=5), "base_url of Ollama must be a str or None, not 5"),
+        (lambda: agentkit.ToolBox(5), "tools of ToolBox must be a list, not 5"),
+        (lambda: agentkit.compare("q", 5), "engines of compare must be a list, not 5"),
+        (lambda: agentkit.compare("q", agents="ab"), "an agent must be an Agent, not 'a'"),
+        (lambda: agentkit.compare("q", ["react"], shared=[]), "shared of compare must be a dict"),
+        (lambda: agentkit.load({}, "echo"), "agent of load must be an? Agent or None, not 'echo'"),
+        (lambda: Agent("echo").run("q", session=5), "session"),
+        (lambda: source(5, print), "get_tool_schemas of source must be a function, not 5"),
+    ],
+)
+def test_a_value_of_a_wrong_type_gets_one_sentence(mistake: Callable[[], Any], sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence) as error:
         mistake()
     assert "\n" not in str(error.value)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from inspect import signature
 from types import MappingProxyType
 from typing import Any, Unpack
 
 from agentkit.agent.agent import Agent
-from agentkit.agent.options import Options
+from agentkit.agent.options import NAMES, Options
 from agentkit.core import display
+from agentkit.core.checked_arguments import checked
 from agentkit.core.steps import Loop
 from agentkit.core.text import call_text, one_line
 from agentkit.engines import registry
@@ -117,6 +119,7 @@ class Comparison:
         return markdown.comparison(self.task, self.totals(), self.difference, self.steps())
 
 
+@checked
 def compare(
     task: Any,
     engines: Iterable[Any] = (),
@@ -139,12 +142,19 @@ def compare(
 
     Raises `UsageError` if there is no engine or agent, `Unknown` for a shared option that no engine has.
     """
+    for name in options:
+        if name not in NAMES:
+            raise Unknown("argument", name, (*NAMES, *signature(compare).parameters), of="compare")
     configured = [registry.configure(engine) for engine in ([engines] if isinstance(engines, str) else engines)]
     known = {name for engine in configured for name in registry.parameters(engine.engine)}
     for name in shared:
         if name not in known:
             raise Unknown("option of these engines", name, known)
-    compared = [_agent(model, tools, engine, shared, options) for engine in configured] + list(agents)
+    agents = list(agents)
+    for agent in agents:
+        if not isinstance(agent, Agent):
+            raise UsageError(f"an agent must be an Agent, not {agent!r:.200}")
+    compared = [_agent(model, tools, engine, shared, options) for engine in configured] + agents
     if not compared:
         raise UsageError('there is nothing to compare; pass engines=["react", ...] or agents=[...]')
     results, ledgers = list[Result](), list[Ledger]()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.agent.agent import Agent
+from agentkit.core.checked_arguments import checked
 from agentkit.journal.entries import RunInfo
 from agentkit.run.run import Run
 
 
+@checked
 def load(recording: Any, agent: Agent | None = None) -> Run:
     """Open an exported run: the data of `run.to_json()`, a file with it, or an exported notebook (a path or its data).
 
@@ -20,6 +22,7 @@ def load(recording: Any, agent: Agent | None = None) -> Run:
     return (agent or Agent("offline", journal="memory")).load(recording)
 
 
+@checked
 def look(name: str | Run | RunInfo, *, journal: Any = "sqlite") -> Run:
     """Open a recorded run read-only, as it is now: nothing is written, and another process may be driving it.
 

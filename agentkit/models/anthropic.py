@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentkit.core import finish_reasons
+from agentkit.core.checked_arguments import checked
 from agentkit.core.usage import Usage
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.dialects.rendering import View
@@ -33,6 +34,7 @@ CACHE = {"type": "ephemeral"}
 _SUFFIXES = ("/messages", "/v1")
 
 
+@checked
 def Anthropic(
     model: str, *, base_url: str | None = None, api_key: str | None = None, key_name: str | None = None, **more: Any
 ) -> Remote:

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from agentkit.core import background
+from agentkit.core.checked_arguments import checked
 from agentkit.core.messages import Reply
 from agentkit.errors import ContextOverflow, UsageError
 from agentkit.inert import inert
@@ -22,6 +23,7 @@ class Fallback:
     the model that gave it, and its problems say why the others did not. Raises the last failure, with all reasons.
     """
 
+    @checked
     def __init__(self, models: Iterable[Any]) -> None:
         from agentkit.models.resolve import find
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentkit.core import finish_reasons
+from agentkit.core.checked_arguments import checked
 from agentkit.core.usage import Usage
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.dialects.rendering import View
@@ -24,6 +25,7 @@ _TOP_LEVEL = ("format", "keep_alive", "logprobs", "raw", "template", "think", "t
 """Settings of a request itself; all others are `options` of the model."""
 
 
+@checked
 def Ollama(
     model: str, *, base_url: str | None = None, api_key: str | None = None, key_name: str = "", **more: Any
 ) -> Remote:

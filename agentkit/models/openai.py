@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentkit.core import finish_reasons
+from agentkit.core.checked_arguments import checked
 from agentkit.core.usage import Usage
 from agentkit.models.base import Abilities, CallDelta, Chunk, Request
 from agentkit.models.dialects.rendering import View
@@ -29,6 +30,7 @@ _PATH = "/chat/completions"
 _REASONING_MODEL = re.compile(r"(?:^|/)(?:o[1-9](?:$|-)|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
 
 
+@checked
 def OpenAI(
     model: str, *, base_url: str | None = None, api_key: str | None = None, key_name: str | None = None, **more: Any
 ) -> Remote:

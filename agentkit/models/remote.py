@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from agentkit.core.checked_arguments import checked
 from agentkit.core.usage import Usage
 from agentkit.errors import ModelDenied, ModelError, UsageError
 from agentkit.inert import inert
@@ -57,6 +58,7 @@ class Remote:
     awaits = True
     limits_itself = True
 
+    @checked
     def __init__(
         self,
         wire: Wire,

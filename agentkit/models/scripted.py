@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
+from agentkit.core.checked_arguments import checked
 from agentkit.core.messages import Reply
 from agentkit.core.usage import Usage
 from agentkit.errors import NotRecorded
@@ -26,6 +27,7 @@ class Scripted:
     order of the calls. Raises `NotRecorded` at the end of the script.
     """
 
+    @checked
     def __init__(
         self,
         replies: Iterable[Line],

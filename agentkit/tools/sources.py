@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from agentkit.core import background, interrupts
+from agentkit.core.checked_arguments import checked
 from agentkit.core.messages import canonical, digest
 from agentkit.core.text import error_line
 from agentkit.errors import UsageError
@@ -35,6 +36,7 @@ class Source:
     tools: tuple[Tool, ...] | None = None
 
 
+@checked
 def source(get_tool_schemas: Callable[[], Any], execute_tool: Callable[..., Any]) -> Source:
     """Return a source of tools made of two callables. `get_tool_schemas` is called at the start of each run.
 

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from agentkit.core.checked_arguments import checked
 from agentkit.core.messages import Call
 from agentkit.errors import Unknown, UsageError
 from agentkit.inert import inert
@@ -22,6 +23,7 @@ class ToolBox:
     name: str = ""
     _functions: tuple[Tool, ...] = ()
 
+    @checked
     def __init__(self, tools: Iterable[Callable[..., Any]] = (), *, name: str = "") -> None:
         self._functions = tuple(tool(function) for function in tools)
         self.name = name or self.name or type(self).__name__

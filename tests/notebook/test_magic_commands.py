@@ -241,7 +241,10 @@ def test_a_run_with_an_engine_of_the_notebook_is_resumed_with_it(paused: Any) ->
 
 @pytest.mark.parametrize(
     ("option", "check"),
-    [("-m other", "agent_run.performer.model is other"), ("-t order,price", "'order' in agent_run.performer.tools.names")],
+    [
+        ("-m other", "agent_run.performer.model is other"),
+        ("-t order,price", "'order' in agent_run.performer.tools.names"),
+    ],
 )
 def test_resume_opens_an_open_run_anew_with_another_model_or_tools(paused: Any, option: str, check: str) -> None:
     paused.run("other = scripted('done')\nfirst = agent_run")
