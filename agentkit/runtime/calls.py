@@ -34,8 +34,9 @@ _PLAIN = frozenset((Reply, str, int, float, bool, type(None)))
 _LAZY = ("builtins", "itertools")
 """The modules of generators, `map`, `filter`, `zip` and the like; an iterator of another module may be anything."""
 
-MAX_ITEMS = 300_000
+MAX_ITEMS = 100_000
 """How many values of a generator are read."""
+_NOT_READ = f"[more than {MAX_ITEMS:,} values: the others were not read]"
 
 
 def call_tool(function: Callable[..., Any], arguments: dict[str, Any], flight: InFlight, limit: float | None) -> Any:
@@ -45,7 +46,8 @@ def call_tool(function: Callable[..., Any], arguments: dict[str, Any], flight: I
         if type(value) not in _PLAIN and hasattr(value, "__await__"):
             value = _wait(background.submit(_in_time(value, flight, ToolTimeout)), flight)
         if isinstance(value, Iterator) and type(value).__module__ in _LAZY:
-            value = contextvars.copy_context().run(interrupts.foreign, list, (islice(value, MAX_ITEMS),), {})
+            value = contextvars.copy_context().run(interrupts.foreign, list, (islice(value, MAX_ITEMS + 1),), {})
+            value[MAX_ITEMS:] = [_NOT_READ] if len(value) > MAX_ITEMS else []
         elif isinstance(value, AsyncGenerator):
             value = _wait(background.submit(_in_time(_listed(value), flight, ToolTimeout)), flight)
     finally:
@@ -145,8 +147,8 @@ async def _listed(values: AsyncGenerator[Any, None]) -> list[Any]:
     """Return the values of an asynchronous generator."""
     listed: list[Any] = []
     async for value in values:
-        listed.append(value)
-        if len(listed) == MAX_ITEMS:
+        listed.append(value if len(listed) < MAX_ITEMS else _NOT_READ)
+        if len(listed) > MAX_ITEMS:
             break
     return listed
 

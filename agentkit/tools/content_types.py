@@ -41,7 +41,7 @@ def title_and_text(page: str) -> tuple[str, str]:
     for token in _TOKEN.finditer(page[:_MAX_PAGE].lstrip("\ufeff")):
         close, tag, text = token[1], (token[2] or "").lower(), token[3]
         if hidden_in == "<!--":
-            if "-->" not in token[0] and not token[0].endswith("--"):
+            if "-->" not in token[0]:
                 continue
             hidden_in, text = "", (text or "").partition("-->")[2]
         elif token[0] == "<!--":

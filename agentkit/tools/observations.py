@@ -81,7 +81,7 @@ def _text_and_data(value: Any, artifact: bool | None) -> tuple[str, Any]:
     if value is None:
         return NOTHING_RETURNED, None
     if isinstance(value, str):
-        return _of_text(storable_text(str.__str__(value)), artifact)
+        return _of_text(str.__str__(value), artifact)
     if isinstance(value, bytes | bytearray | memoryview):
         return _of_bytes(bytes(value), artifact)
     if bundle := mime_bundle(value):
@@ -98,12 +98,14 @@ def _text_and_data(value: Any, artifact: bool | None) -> tuple[str, Any]:
     return text, data if isinstance(data, dict | list) else None
 
 
-def _of_text(text: str, artifact: bool | None) -> tuple[str, Any]:
+def _of_text(given: str, artifact: bool | None) -> tuple[str, Any]:
+    text = storable_text(given)
     if not text or text.isspace():
         return NOTHING_RETURNED, None
-    if artifact is False or not (artifact or is_html(text)):
+    is_page = is_html(given)  # before its end may be cut off
+    if artifact is False or not (artifact or is_page):
         return text, None
-    if not is_html(text):
+    if not is_page:
         bundle = {"text/markdown": text}
         return _about_artifact("text", bundle, text), {"mime": bundle}
     title, shown = title_and_text(text)
@@ -118,7 +120,7 @@ def _of_bytes(content: bytes, artifact: bool | None) -> tuple[str, Any]:
 
         bundle = {mime: base64.b64encode(content).decode()}
         return _about_artifact("picture", bundle, ""), {"mime": bundle}
-    text, data = _of_text(storable_text(bytes_text(content)), artifact)
+    text, data = _of_text(bytes_text(content), artifact)
     return text, data if data or not content else {"bytes": len(content)}
 
 
@@ -133,8 +135,17 @@ def _own_text(value: Any) -> str:
 
 
 def _name_of(value: Any) -> str:
-    names = (getattr(value, attribute, None) for attribute in ("filename", "name", "title"))
-    return next((name for name in names if isinstance(name, str) and name), type(value).__name__)
+    """Return the name of an artifact; that of its type if it has none, or if reading it raises."""
+    for attribute in ("filename", "name", "title"):
+        try:
+            name = getattr(value, attribute, None)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            continue
+        if isinstance(name, str) and name:
+            return name
+    return type(value).__name__
 
 
 def _about_artifact(name: str, bundle: dict[str, Any], plain: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import time
 from typing import Any
@@ -78,6 +79,17 @@ async def generated_later() -> Any:
 def test_the_model_reads_what_a_generator_yields(function: Any, timeout: float | None) -> None:
     message = observed(function, timeout=timeout)
     assert json.loads(message.text) in (["one", {"two": 2}], []) and message.ok
+
+
+async def endless_later() -> Any:
+    while True:
+        yield 1
+
+
+@pytest.mark.parametrize("function", [lambda: itertools.count(), endless_later])
+def test_a_generator_that_never_ends_is_read_up_to_a_limit_which_its_result_tells(function: Any) -> None:
+    values = json.loads(observed(function, timeout=60).text)
+    assert len(values) == 100_001 and values[-1] == "[more than 100,000 values: the others were not read]"
 
 
 def test_an_error_or_a_late_value_of_a_generator_is_that_of_the_tool() -> None:

@@ -256,6 +256,7 @@ def test_an_object_without_a_text_is_an_error_that_says_what_to_return(value):
         ("<HTML ><p>x</html>", "HTML", "x"),
         ("<table><tr><td>Bern<td>3</table>", "HTML", "Bern 3"),
         ("<b>x</b><!-- <b>no</b> --><i>y</i><script>no()</script>", "HTML", "x y"),
+        ("<b>x</b><!-- <!-- <b>no</b> -->y</b>", "HTML", "x y"),
     ],
 )
 def test_a_page_as_a_text_is_an_artifact_whose_visible_text_the_model_reads(value, name, shown):
@@ -279,6 +280,25 @@ def test_a_text_that_is_no_page_is_read_as_it_is(text):
 def test_the_bytes_of_a_picture_are_an_artifact(content, mime):
     seen = returned(CALL, content + b"\0")
     assert seen.text == ABOUT.format("picture", mime) and list(seen.value["mime"]) == [mime]
+
+
+def test_a_page_that_is_too_long_to_store_is_an_artifact_too():
+    seen = returned(CALL, f"<html>{'<p>a</p>' * 1_000_000}</html>")
+    assert seen.text.startswith(ABOUT.format("HTML", "text/html")) and len(seen.text) < 2_300
+    assert seen.value["mime"]["text/html"].endswith("more characters were not stored]")
+    assert returned(CALL, "<p>\ud800</p>").text.startswith(ABOUT.format("HTML", "text/html"))
+
+
+def test_a_name_that_cannot_be_read_does_not_lose_the_picture():
+    class Nameless:
+        def _repr_png_(self):
+            return b"\x89PNG"
+
+        @property
+        def filename(self):
+            raise SystemExit
+
+    assert returned(CALL, Nameless()).text == ABOUT.format("Nameless", "image/png")
 
 
 def test_a_tool_may_declare_what_is_an_artifact():
