@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+from crafted_recordings import with_new_digests
 
 from agentkit import Agent, Call, Reply, compare, tool
 from agentkit.errors import UsageError
@@ -147,3 +148,30 @@ def test_memory_lasts_without_a_journal() -> None:
     agent = Agent(model(), [Skills()], journal=None)
     agent.run("My name is Ada.", session="s")
     assert "Ada" in str([message.text for message in agent.run("And?", session="s").run.messages])
+
+
+@pytest.mark.filterwarnings("ignore:a tool schema cannot be read")
+@pytest.mark.parametrize(
+    ("sources", "names"),
+    [
+        ([[{"name": 5}]], ("skill1",)),
+        ([[{}, {"name": "skill1"}]], ("skill1",)),
+        ([[{"name": "skill1", "argument_schema": {"$ref": "#"}}]], ("skill1",)),
+        ([[{"name": "skill1", "argument_schema": {"type": 5, "properties": [[]]}}], [{"name": "x"}]], ("skill1",)),
+        ([], ("skill1",)),
+        (5, ()),
+        ([[5]], ()),
+    ],
+)
+def test_schemas_of_a_crafted_recording_are_read_or_refused_and_never_asked_for(sources: Any, names: Any) -> None:
+    skills = Skills()
+    data = Agent(model("skill1"), [skills], journal="memory").run("q").run.to_json()
+    data["rows"][0]["row"]["result"]["json"]["sources"] = sources
+    agent = Agent(model(), [skills], journal=MemoryJournal())
+    if names:
+        run = agent.load(with_new_digests(data))
+        assert run.performer.tools.names == names and repr(run) and run.to_html()
+    else:
+        with pytest.raises(UsageError, match="no valid 'sources'"):
+            agent.load(with_new_digests(data))
+    assert skills.readings == 1
