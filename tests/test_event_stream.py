@@ -254,3 +254,26 @@ def test_on_step_is_called_for_each_thought_and_each_tool_result() -> None:
     model = Scripted([calls((1, 2)), "three"], abilities=Abilities(tools=True))
     Agent(model, [add], journal="memory", on_step=lambda *step: steps.append(step)).run("q")
     assert steps == [(1, {"tool": "add", "arguments": {"a": 1, "b": 2}}, "3", None, 1), (2, None, None, None, 2)]
+
+
+def test_parallel_results_come_as_they_finish_and_their_messages_in_the_order_of_the_calls() -> None:
+    second_is_done = threading.Event()
+
+    @tool(effect="pure")
+    def work(name: str) -> str:
+        assert name == "second" or second_is_done.wait(30)
+        return name
+
+    def listen(event: Event) -> None:
+        events.append(event)
+        if event.kind == "tool_result":
+            second_is_done.set()
+
+    events: list[Event] = []
+    replies = [Reply("", tuple(Call("work", {"name": name}, name) for name in ("first", "second"))), "done"]
+    model = Scripted(replies, abilities=Abilities(tools=True))
+    run = Agent(model, [work], journal="memory", on_event=listen).run("q").run
+    for stream in (events, list(run.events())):
+        assert [event.data["id"] for event in stream if event.kind == "tool_result"] == ["second", "first"]
+    sent = model.requests[-1]["messages"]
+    assert [message["content"] for message in sent if message["role"] == "tool"] == ["first", "second"]
