@@ -101,18 +101,20 @@ _ATTRIBUTES = {
     **dict.fromkeys(("steps", "log", "events_log"), "run.entries"),
     **dict.fromkeys(("text", "content", "final_answer", "response", "value"), "run.answer"),
     **dict.fromkeys(("cost", "tokens", "spent"), "run.usage"),
-    **dict.fromkeys(("output", "data", "tool_calls"), "run.result"),
+    **dict.fromkeys(("output", "data"), "run.result.output"),
+    "tool_calls": "run.result.tool_calls_count",
     **dict.fromkeys(("start", "run", "resume", "go", "continue_", "unpause"), "run.play(), or run.drive() to wait"),
     **dict.fromkeys(("cancel", "abort", "kill", "terminate", "interrupt"), "run.stop()"),
     **dict.fromkeys(("back", "rollback", "revert"), "run.undo(), or run.rewind(entry)"),
     **dict.fromkeys(("send", "say", "message", "add_message", "prompt", "ask"), "run.inject(text)"),
     **dict.fromkeys(("allow", "deny", "accept"), "run.approve() or run.reject()"),
-    **dict.fromkeys(("model", "tools"), "run.performer.model or run.performer.tools"),
+    "model": "run.performer.model",
+    "tools": "run.performer.tools",
     **dict.fromkeys(("breakpoint", "add_breakpoint", "set_breakpoint", "tbreak"), "run.break_at(tool=…)"),
     **dict.fromkeys(("copy", "clone", "branch"), "run.fork()"),
     **dict.fromkeys(("locals", "stack", "frames"), "run.where()"),
     **dict.fromkeys(("save", "export", "dump"), "run.to_json(path), to_notebook, to_html, to_markdown or to_python"),
-    **dict.fromkeys(("name", "session", "session_id", "run_id"), "run.id"),
+    **dict.fromkeys(("name", "run_id"), "run.id"),
 }
 """What to write instead of attributes that a run does not have."""
 

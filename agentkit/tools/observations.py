@@ -130,8 +130,9 @@ def _text_or_nothing(text: str) -> str:
 
 def _own_text(value: Any) -> str:
     """Return the text of an object, or "" if it only names the object in angle brackets."""
-    text = object_text(value).strip() if has_text(value) else ""
-    return "" if text.startswith("<") and text.endswith(">") else text
+    text = object_text(value) if has_text(value) else ""
+    shown = text.strip()
+    return "" if not shown or (shown[0] == "<" and shown[-1] == ">") else text
 
 
 def _name_of(value: Any) -> str:
