@@ -15,7 +15,7 @@ from agentkit.agent import approver, arounds, lessons, log, recorded, sessions
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
-from agentkit.core.checked_arguments import checked
+from agentkit.core.checked_arguments import checked_names
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Chat, Reply, message_to_json, system
 from agentkit.core.near_misses import NearMisses
@@ -194,7 +194,7 @@ class Agent(NearMisses, Displayed):
 
     # -- running -------------------------------------------------------------------------------------------------------
 
-    @checked
+    @checked_names
     def run(
         self, task: Any, *, output: Any = None, session: str = "", user: str = "", timeout: float | None = None
     ) -> Result:
@@ -235,7 +235,7 @@ class Agent(NearMisses, Displayed):
             raise result.error
         return result
 
-    @checked
+    @checked_names
     def start(self, task: Any, *, output: Any = None, session: str = "", user: str = "", paused: bool = False) -> Run:
         """Start a run and return it at once; it continues in the background, unless it is started `paused`.
 
@@ -398,7 +398,7 @@ class Agent(NearMisses, Displayed):
 
     # -- opening runs --------------------------------------------------------------------------------------------------
 
-    @checked
+    @checked_names
     def resume(self, name: str | Run | RunInfo, *, strict: bool = False, waive: Iterable[str] = ()) -> Run:
         """Open a run of the journal at the position where its kernel ended, paused.
 
@@ -429,7 +429,7 @@ class Agent(NearMisses, Displayed):
             journal.release(name)
             raise
 
-    @checked
+    @checked_names
     def look(self, name: str | Run | RunInfo) -> Run:
         """Open a run of the journal read-only, as it is now.
 
@@ -631,7 +631,7 @@ def _damaged(damage: str) -> str:
     return f"its journal is damaged ({damage}); agent.load(run.to_json()) opens a copy of its intact part"
 
 
-@checked
+@checked_names
 def runs(journal: Any = "sqlite") -> list[Any]:
     """Return all recorded runs, newest first."""
     opened = open_journal(journal, read_only=True)

@@ -32,11 +32,20 @@ _NAMES = {
 
 
 def checked(function: Function) -> Function:
-    """Decorate a function or an `__init__` so that its arguments are checked against its signature and annotations.
+    """Decorate a function or an `__init__` so that the names and types of its arguments are checked.
 
-    Containers are not looked into. Raises `Unknown` for the name of an argument, `UsageError` for a value of a wrong
-    type; everything else is left to Python.
+    The types are those of its annotations; containers are not looked into. Raises `Unknown` for the name of an
+    argument, `UsageError` for a value of a wrong type; everything else is left to Python.
     """
+    return _checked(function, _check_types)
+
+
+def checked_names(function: Function) -> Function:
+    """Decorate a function that checks the values of its arguments itself, so that their names are checked."""
+    return _checked(function, lambda function, owner, given: None)
+
+
+def _checked(function: Function, check_values: Callable[[Any, str, dict[str, Any]], None]) -> Function:
     signature = inspect.signature(function)
     parameters = signature.parameters.values()
     known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name != "self"]
@@ -56,17 +65,19 @@ def checked(function: Function) -> Function:
             for name in kwargs.keys() - known:
                 if near := nearest(name, left):
                     raise Unknown("argument", name, known, f"did you mean {near!r}?", of=owner) from None
-        for name, value in given.items():
-            kinds = _kinds(function).get(name, ())
-            if kinds and not isinstance(value, kinds):
-                named = [
-                    _NAMES.get(kind, f"a {kind.__name__}") for kind in kinds if kind is not int or float not in kinds
-                ]
-                expected = " or ".join(dict.fromkeys(named))
-                raise UsageError(f"{name} of {owner} must be {expected}, not {value!r:.200}")
+        check_values(function, owner, given)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
+
+
+def _check_types(function: Callable[..., Any], owner: str, given: dict[str, Any]) -> None:
+    for name, value in given.items():
+        kinds = _kinds(function).get(name, ())
+        if kinds and not isinstance(value, kinds):
+            shown = [kind for kind in kinds if kind is not int or float not in kinds]
+            expected = " or ".join(dict.fromkeys(_NAMES.get(kind, f"a {kind.__name__}") for kind in shown))
+            raise UsageError(f"{name} of {owner} must be {expected}, not {value!r:.200}")
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from agentkit.core import outside
-from agentkit.core.checked_arguments import checked
+from agentkit.core.checked_arguments import checked_names
 from agentkit.core.declared_types import type_problem
 from agentkit.core.messages import Reply, call_from_json, call_to_json, canonical, digest
 from agentkit.core.secrets import mask_json
@@ -34,7 +34,7 @@ class Cassette:
     `NotRecorded` for a request that is not on the tape, and shows the closest one that is.
     """
 
-    @checked
+    @checked_names
     def __init__(self, tape: str | Path | dict[str, Any], model: Any = None, mode: Mode = "replay") -> None:
         if mode not in get_args(Mode):
             raise UsageError(f"the mode of a cassette must be one of {', '.join(get_args(Mode))}, not {mode!r}")

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, get_args
 
 from agentkit.core import outside
-from agentkit.core.checked_arguments import checked
+from agentkit.core.checked_arguments import checked_names
 from agentkit.core.messages import canonical, digest
 from agentkit.core.secrets import Stream, mask, mask_json
 from agentkit.core.text import error_line
@@ -40,7 +40,7 @@ class Tape:
     request that is not on the tape, and shows the closest one that is.
     """
 
-    @checked
+    @checked_names
     def __init__(self, path: str | Path, mode: Mode = "replay") -> None:
         if mode not in get_args(Mode):
             raise UsageError(f"the mode of a tape must be one of {', '.join(get_args(Mode))}, not {mode!r}")
