@@ -123,7 +123,8 @@ class Run(Displayed):
         self.id = self.trace.run
         self.tree_id = tree_id or self.id
         self.expected = ""
-        self._saved_status = str(Status.PAUSED)
+        self.saved_status = str(Status.PAUSED)
+        """The status in the list of runs; of a read-only run, what it was when it was opened."""
         control.on_rest = self._save_status
 
     # -- reading -------------------------------------------------------------------------------------------------------
@@ -1018,12 +1019,12 @@ class Run(Displayed):
     def _save_status(self, doing: str) -> None:
         """Save the status for the list of runs, if it has changed."""
         journal, status = self.trace.journal, doing or str(self._status_at_rest())
-        if journal is not None and status != self._saved_status and not self.read_only:
+        if journal is not None and status != self.saved_status and not self.read_only:
             with contextlib.suppress(
                 JournalError, Fenced
             ):  # the list is a convenience; the next row will raise the error
                 journal.set_status(self.id, status)
-                self._saved_status = status
+                self.saved_status = status
 
     def info(self, parent: str = "") -> RunInfo:
         """Return the run's line in the list of runs."""
