@@ -101,7 +101,7 @@ def _imported(path: str) -> Engine:
     try:
         engine = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise Unknown("engine", path, ENGINES) from error
+        raise Unknown("engine", path, (), f"it cannot be imported: {error}") from error
     if not inspect.isgeneratorfunction(engine):
         raise UsageError(f"an engine must be a generator function (it yields steps), and {path} is not one")
     return engine
