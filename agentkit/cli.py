@@ -486,8 +486,8 @@ def _look(id: str) -> Run:
 
 
 def _opener(model: str | None, tools: str | None, engine: str | None) -> Agent:
-    named = {} if engine is None else {"engine": _find(engine)}
-    return Agent(model, () if tools is None else builtin.boxes(tools), **named)
+    found = _find("react" if engine is None else engine)  # a run keeps its recorded engine, if that is found
+    return Agent(model, () if tools is None else builtin.boxes(tools), engine=found)
 
 
 def _without(run: Run) -> list[str]:
@@ -613,7 +613,7 @@ def main() -> None:
     """Run the command line; everything that it prints is inert, also tracebacks, warnings and what tools print."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # it was closed, as with `>&-`
-            setattr(sys, name, open(os.devnull, mode))
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lives
     for stream in (sys.stdout, sys.stderr):  # a locale that lacks a character must not lose an answer
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.stdout, sys.stderr = InertStream(sys.stdout), InertStream(sys.stderr)
