@@ -406,7 +406,7 @@ def fork(
 
     Its id is printed. Another process may be driving the other run.
     """
-    named = {
+    named: dict[str, Any] = {
         "model": model,
         "engine": None if engine is None else _find(engine),
         "tools": None if tools is None else builtin.boxes(tools),
