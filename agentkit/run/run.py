@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 import uuid
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Message
-from agentkit.core.secrets import mask
+from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act
 from agentkit.core.text import call_text, error_line
 from agentkit.core.usage import Usage
@@ -618,6 +619,26 @@ class Run(Displayed):
         if put.done():
             put.result()
         return Receipt(key, text, self)
+
+    def signal(self, name: str, value: Any = None) -> Run:
+        """Tell a tool of the run that waits with `wait_for_signal`, now or later. Safe at any time.
+
+        The value is JSON data. A signal stays set; a later one of the same name replaces its value. Raises `Ended` if
+        the run is over, `UsageError` if the value is not JSON data.
+        """
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"a signal needs a name, not {name!r:.100}")
+        try:
+            value = mask_json(json.loads(json.dumps(value, allow_nan=False)))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"the value of a signal must be JSON data: {error}") from None
+        if self.answer is not None:
+            raise Ended("the run is over, so nothing waits for a signal")
+        trace, data = self.trace, {"name": name, "value": value}
+        put = self.control.post(lambda: trace.unsaved.attempt(lambda: trace.note("signal", data, at=time.time())))
+        if put.done():
+            put.result()
+        return self
 
     def undo(self) -> Run:
         """Undo the last edit, move or step; nothing is deleted, and `redo()` reverts the undo."""
