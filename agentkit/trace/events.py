@@ -23,7 +23,7 @@ KINDS = {
     "asked": "path, index, role, tags, question, text",
     "concluding": "path, index, role, tags, answer, more (an injected message to be answered first)",
     "edited": "entry, of, author, reason",
-    "injected": "id, text, to",
+    "injected": "id, text, to, anchor (the entry at which it was sent)",
     "recalled": "id",
     "signalled": "name, value",
     "moved": 'keep, then, why, text (if why is "diverged": how the engine differs from the recording)',
