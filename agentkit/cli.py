@@ -148,7 +148,8 @@ def run(
     if verbose:
         _log_to_stderr()
     found = _find(engine)
-    options = {**_rounds(found, engine, max_steps), **dict(map(_name_and_value, option or ()))}
+    limit = {} if max_steps is None else {registry.loop_limit(found): max_steps}
+    options = {**limit, **dict(map(_name_and_value, option or ()))}
     agent = _agent(model, tools, engine=Loop(found, **options), dialect=dialect)
     started = agent.start(_task(task), paused=True)
     how = f"agentkit resume {started.id}{f' -e {engine}' if ':' in engine else ''}"
@@ -165,19 +166,6 @@ def _find(engine: str) -> registry.Engine:
     if ":" in engine and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     return registry.find(engine)[0]
-
-
-ROUNDS = ("max_iterations", "max_steps", "max_follow_ups", "max_critique_rounds", "max_refinements", "max_depth")
-"""The options that limit the outermost loop of an engine; --max-steps sets the first one that the engine has."""
-
-
-def _rounds(engine: registry.Engine, name: str, number: int | None) -> dict[str, int]:
-    if number is None:
-        return {}
-    for option in ROUNDS:
-        if option in registry.parameters(engine) or registry.takes_any(engine):
-            return {option: number}
-    raise UsageError(f"the engine {name} has no loop that --max-steps could limit")
 
 
 def _name_and_value(text: str) -> tuple[str, Any]:

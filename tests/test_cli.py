@@ -346,7 +346,7 @@ def test_the_number_of_iterations_limits_the_loop_of_any_engine(engine: str) -> 
     code, stdout, stderr = agentkit("run", "What is 3 * 17?", "-m", "offline", "-e", engine, "-n", "1")
     has_loop = engine not in ("auto", "chain_of_thought")
     assert (code, bool(stdout)) == ((0, True) if has_loop else (1, False))
-    assert stderr == ("" if has_loop else f"the engine {engine} has no loop that --max-steps could limit\n")
+    assert stderr == ("" if has_loop else f"the engine {engine} has no loop whose length could be limited\n")
 
 
 def test_any_option_of_an_engine_can_be_set() -> None:

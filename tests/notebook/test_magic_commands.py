@@ -282,7 +282,7 @@ def test_export_writes_the_format_of_the_file_ending_and_overwrites_no_file(
     assert "already exists" in paused.refuses(f"%agent export {path}")
     paused.run(f"%agent export {path} --force")
     assert "unknown format '.doc'" in paused.refuses(f"%agent export {tmp_path}/trace.doc")
-    assert "cannot write" in paused.refuses(f"%agent export {tmp_path}/nowhere/{name}")
+    assert "there is no folder" in paused.refuses(f"%agent export {tmp_path}/nowhere/{name}")
 
 
 def test_export_to_a_cell_writes_code_that_plays_the_actions(paused: Any) -> None:
