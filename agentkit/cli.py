@@ -25,7 +25,7 @@ from agentkit.core.log import logger
 from agentkit.core.steps import Loop
 from agentkit.core.text import error_line
 from agentkit.engines import recommend, registry
-from agentkit.errors import AgentkitError, Unknown, UsageError
+from agentkit.errors import AgentkitError, JournalInUse, Unknown, UsageError
 from agentkit.export import files
 from agentkit.export.tables import Table, to_text
 from agentkit.inert import for_terminal
@@ -342,7 +342,11 @@ def resume(
 
     It has the recorded engine, options, model and guards. In a terminal, you are asked about a call that waits.
     """
-    resumed = _opener(model, tools, engine).resume(_full_id(id), waive=waive or ())
+    id = _full_id(id)
+    try:
+        resumed = _opener(model, tools, engine).resume(id, waive=waive or ())
+    except JournalInUse as error:
+        raise _fail(str(error), f"agentkit replay {id} shows it, and agentkit fork {id} forks it") from error
     if resumed.read_only:
         raise _fail(*_without(resumed))
     how = f"agentkit resume {resumed.id}{f' -e {engine}' if engine else ''}"

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+import agentkit
 from agentkit import Agent, Call, Reply, Run, wait_for_signal
 from agentkit.errors import Ended, UsageError
+from agentkit.journal.check import Checker
+from agentkit.journal.entries import Note
 from agentkit.models import Scripted
 from agentkit.models.base import Abilities
 
@@ -128,3 +131,11 @@ def test_a_signal_survives_a_kill() -> None:
     run = agent.resume(killed.stdout.strip())
     run.drive()
     assert run.answer == "done" and results(run) == ["before the kill"]
+
+
+def test_a_recording_with_a_damaged_signal_is_refused() -> None:
+    run = waiting("go").signal("go", 1)
+    run.drive()
+    data = run.to_json()
+    assert [event.kind for event in agentkit.load(data).events()].count("signalled") == 1
+    assert "name" in Checker().problem(Note("signal", {"value": 1}))

@@ -79,7 +79,7 @@ class Position:
         elif row.kind == "completed":
             self.end_with(data)
         elif row.kind == "signal":
-            self.signals[data["name"]] = data["value"]
+            self.signals[data["name"]] = data.get("value")
         elif row.kind == "inject":
             notes[data["id"]] = self.tree.messages[data["id"]] = row
         elif row.kind == "recall":
