@@ -499,9 +499,9 @@ def _matching(prefix: str, ids: list[str]) -> str:
     if not matches:
         raise UsageError(f"there is no run whose id begins with {prefix!r}; `agentkit runs` lists them")
     if len(matches) > 1:
-        raise UsageError(
-            f"the ids of {len(matches)} runs begin with {prefix!r}: {', '.join(matches)}; type more of the id"
-        )
+        more = ", …" if len(matches) > 5 else ""
+        shown = f"{', '.join(matches[:5])}{more}"
+        raise UsageError(f"the ids of {len(matches)} runs begin with {prefix!r}: {shown}; type more of the id")
     return matches[0]
 
 
