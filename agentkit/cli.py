@@ -106,7 +106,6 @@ OtherTools = Annotated[
     str | None,
     typer.Option("--tools", "-t", help="other toolboxes, separated by commas", autocompletion=_toolboxes),
 ]
-OtherEngine = Annotated[str | None, typer.Option("--engine", "-e", help="another engine", autocompletion=_engines)]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, for other programs")]
 
 
@@ -321,7 +320,10 @@ def _print_export(run: Run, format: str) -> None:
 def resume(
     id: Id,
     model: Model = None,
-    engine: OtherEngine = None,
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", "-e", metavar="MODULE:FUNCTION", help="its engine, if it is your own"),
+    ] = None,
     tools: OtherTools = None,
     reuse: Annotated[
         bool, typer.Option("--reuse", help="use the result of the earlier call, instead of repeating it")
@@ -347,6 +349,10 @@ def resume(
         resumed = _opener(model, tools, engine).resume(id, waive=waive or ())
     except JournalInUse as error:
         raise _fail(str(error), f"agentkit replay {id} shows it, and agentkit fork {id} forks it") from error
+    if engine is not None and registry.find(engine)[1] != resumed.task["engine"]:
+        resumed.close()
+        has = resumed.task["engine"].rpartition(":")[2]
+        raise UsageError(f"the engine of this run is {has}; for another one: agentkit fork {id} -e {engine}")
     if resumed.read_only:
         raise _fail(*_without(resumed))
     how = f"agentkit resume {resumed.id}{f' -e {engine}' if engine else ''}"
@@ -391,7 +397,9 @@ def fork(
     id: Id,
     at: Annotated[int | None, typer.Option("--at", help="the entry after which the new run continues")] = None,
     model: Model = None,
-    engine: OtherEngine = None,
+    engine: Annotated[
+        str | None, typer.Option("--engine", "-e", help="another engine", autocompletion=_engines)
+    ] = None,
     tools: OtherTools = None,
 ) -> None:
     """Make a new run with the past of another.

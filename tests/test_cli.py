@@ -383,6 +383,8 @@ def test_an_engine_of_the_current_folder_is_found_and_its_run_is_resumed_as_the_
     advised = stderr.splitlines()[-1].partition("agentkit ")[2].split()
     assert code == 1 and advised[2:] == ["-e", "own_engine:mine"]
     assert "-e MODULE:FUNCTION" in agentkit(*advised[:2])[2]
+    other = f"the engine of this run is mine; for another one: agentkit fork {advised[1]} -e react\n"
+    assert agentkit(*advised[:2], "-e", "react") == (1, "", other)
     (tmp_path / "mended").touch()
     assert in_a_process(*advised, folder=tmp_path) == (0, "own hello\n", "")
     missing = in_a_process("run", "hello", "-e", "own_engine:yours", folder=tmp_path)[2]
