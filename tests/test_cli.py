@@ -351,10 +351,10 @@ def test_the_number_of_iterations_limits_the_loop_of_any_engine(engine: str) -> 
 
 def test_any_option_of_an_engine_can_be_set() -> None:
     tree = ("run", "What is 3 * 17?", "-m", "offline", "-e", "tree_of_thoughts", "-v")
-    shallow = agentkit(*tree, "--option", "n_branches=1", "--option", "max_depth=1", "--option", "search=dfs")
+    shallow = in_a_process(*tree, "--option", "n_branches=1", "--option", "max_depth=1", "--option", "search=dfs")
     assert shallow[0] == 0 and shallow[2].count("step=") < 5
-    assert "did you mean 'max_depth'?" in agentkit(*tree, "--option", "max_dept=1")[2]
-    assert "--option takes NAME=VALUE" in agentkit(*tree, "--option", "max_depth")[2]
+    assert "did you mean 'max_depth'?" in in_a_process(*tree, "--option", "max_dept=1")[2]
+    assert "--option takes NAME=VALUE" in in_a_process(*tree, "--option", "max_depth")[2]
 
 
 OWN_ENGINE = """
