@@ -9,6 +9,7 @@ from agentkit import notebook as notebook  # registers the live view of a run
 from agentkit.agent.agent import Agent, runs
 from agentkit.agent.comparison import compare
 from agentkit.agent.recordings import load, look
+from agentkit.agent.signals import wait_for_signal
 from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Loop, Think
 from agentkit.core.usage import Usage
@@ -49,6 +50,7 @@ __all__ = [
     "runs",
     "structured",
     "tool",
+    "wait_for_signal",
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 import shutil
 import sqlite3
 import sys
@@ -24,12 +25,13 @@ from agentkit.core.log import logger
 from agentkit.core.steps import Loop
 from agentkit.core.text import error_line
 from agentkit.engines import recommend, registry
-from agentkit.errors import AgentkitError, Unknown, UsageError
+from agentkit.errors import AgentkitError, JournalInUse, Unknown, UsageError
 from agentkit.export import files
 from agentkit.export.tables import Table, to_text
 from agentkit.inert import for_terminal
 from agentkit.journal import open_journal
 from agentkit.models import resolve
+from agentkit.models.dialects import DIALECTS
 from agentkit.run.run import Result, Run, choices
 from agentkit.tools import builtin
 from agentkit.tools.builtin import NO_TOOLS
@@ -57,9 +59,13 @@ app = typer.Typer(
     help="Step, watch and replay agent loops.",
     epilog=(
         "The exit code is 0 if the command did what it should; 1 if it failed, if something is damaged, or if a run "
-        "waits for a person; 2 if the command was not understood; 130 after Ctrl-C."
+        "waits for a person; 2 if there is no such command or option; 130 after Ctrl-C."
     ),
-    context_settings={"color": True, "max_content_width": 120},  # color: typer removes no escapes, they are shown
+    context_settings={
+        "color": True,  # typer removes no escapes, they are shown
+        "max_content_width": 120,
+        "help_option_names": ["-h", "--help"],
+    },
     rich_markup_mode=None,  # rich would take texts of models for markup
     pretty_exceptions_enable=False,
 )
@@ -76,7 +82,15 @@ def _engines(incomplete: str) -> list[str]:
 def _toolboxes(incomplete: str) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
     names = [*builtin.BOXES, *plugins("toolboxes"), *([] if comma else [NO_TOOLS])]
-    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in before.split(",")]
+
+
+def _dialects(incomplete: str) -> list[str]:
+    return [name for name in DIALECTS if name.startswith(incomplete)]
+
+
+def _formats(incomplete: str) -> list[str]:
+    return [name for name in (*files.FORMATS, EVENTS) if name.startswith(incomplete)]
 
 
 def _runs(incomplete: str) -> list[str]:
@@ -116,37 +130,70 @@ def run(
             autocompletion=_toolboxes,
         ),
     ] = ",".join(builtin.BOXES),
-    max_steps: Annotated[int | None, typer.Option("--max-steps", "-n", help="the maximum number of iterations")] = None,
-    dialect: Annotated[str | None, typer.Option(help="how the model calls tools: text, json or native")] = None,
+    max_steps: Annotated[
+        int | None, typer.Option("--max-steps", "-n", help="the maximum number of iterations of the engine's loop")
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="NAME=VALUE", help="an option of the engine; can be given several times"),
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="how the model calls tools: text, json or native", autocompletion=_dialects),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print each step")] = False,
 ) -> None:
     """Run a task to its end, and print the answer."""
     if verbose:
         _log_to_stderr()
-    loop = Loop(engine) if max_steps is None else Loop(engine, max_iterations=max_steps)
-    agent = _agent(model, tools, engine=loop, dialect=dialect)
-    started = agent.start(_task_from_stdin() if task == "-" else task, paused=True)
-    result = _drive(started)
+    found = _find(engine)
+    limit = {} if max_steps is None else {registry.loop_limit(found): max_steps}
+    options = {**limit, **dict(map(_name_and_value, option or ()))}
+    agent = _agent(model, tools, engine=Loop(found, **options), dialect=dialect)
+    started = agent.start(_task(task), paused=True)
+    how = f"agentkit resume {started.id}{f' -e {engine}' if ':' in engine else ''}"
+    result = _drive(started, how)
     if result.error:
-        raise _fail(error_line(result.error), f"nothing is lost: agentkit resume {started.id}")
+        raise _fail(error_line(result.error), f"nothing is lost: {how}")
     typer.echo(result.answer)
     if started.waiting:
-        raise _fail(started.waiting[0][1].why, f"agentkit resume {started.id}")
+        raise _fail(started.waiting[0][1].why, how)
 
 
-def _task_from_stdin() -> str:
+def _find(engine: str) -> registry.Engine:
+    """Return an engine by its name or import path; modules of the current folder can be imported, as with `python`."""
+    if ":" in engine and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    return registry.find(engine)[0]
+
+
+def _name_and_value(text: str) -> tuple[str, Any]:
+    """Return the name and the value of an option. A value that is not JSON is a text."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--option takes NAME=VALUE, such as max_iterations=5, not {text!r}")
     try:
-        return typer.get_binary_stream("stdin").read().decode()
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _task(argument: str) -> str:
+    """Return the task. Its bytes are UTF-8, also in a locale that lacks characters of it."""
+    source = " from the standard input" if argument == "-" else ""
+    data = sys.stdin.buffer.read() if source else argument.encode(errors="surrogateescape")
+    try:
+        return data.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"the task from the standard input must be UTF-8 text: {error}") from None
+        raise UsageError(f"the task{source} must be UTF-8 text: {error}") from None
 
 
-def _drive(run: Run) -> Result:
+def _drive(run: Run, how: str) -> Result:
     """Drive a run. After Ctrl-C, say how to go on; the exit code is then 130, as a shell expects."""
     try:
         return run.drive()
     except KeyboardInterrupt:
-        raise _fail(f"interrupted; nothing is lost: agentkit resume {run.id}", code=130) from None
+        raise _fail(f"interrupted; nothing is lost: {how}", code=130) from None
 
 
 @app.command("runs")
@@ -165,7 +212,7 @@ def _short(engine: str) -> str:
 
 @app.command()
 def models(as_json: AsJson = False) -> None:
-    """List the available models, and say which one is used by default and why."""
+    """List the available models, and the default one."""
     default, available = resolve.choose(), resolve.list_all()
     if default.name not in available:
         available = {default.name: default.why, **available}
@@ -226,14 +273,22 @@ def export(
     id: Id,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORMAT", help=f"{', '.join(files.FORMATS)}, or events: one per line, as JSON"),
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help=f"{', '.join(files.FORMATS)}, or events: one per line, as JSON",
+            autocompletion=_formats,
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="a new file; its ending sets the format")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="overwrite the file")] = False,
 ) -> None:
-    """Print a run in a format, by default its events, or write it to a file. The run itself is only read."""
+    """Print a run, or write it to a file.
+
+    Without a format, its events are printed. The run itself is only read.
+    """
     known = (*files.FORMATS, EVENTS)
     if to is not None and to not in known:
         raise Unknown("format", to, known)
@@ -265,6 +320,10 @@ def _print_export(run: Run, format: str) -> None:
 def resume(
     id: Id,
     model: Model = None,
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", "-e", metavar="MODULE:FUNCTION", help="its engine, if it is your own"),
+    ] = None,
     tools: OtherTools = None,
     reuse: Annotated[
         bool, typer.Option("--reuse", help="use the result of the earlier call, instead of repeating it")
@@ -276,28 +335,39 @@ def resume(
     ] = None,
     waive: Annotated[
         list[str] | None,
-        typer.Option("--waive", help="go on without functions that guarded the run: approve or breakpoints"),
+        typer.Option(
+            "--waive", metavar="GUARD", help="go on without functions that guarded the run: approve or breakpoints"
+        ),
     ] = None,
 ) -> None:
-    """Continue a run whose process has ended, with the recorded engine, options, model and guards.
+    """Continue a run whose process has ended.
 
-    In a terminal, it asks you what to do about a call that waits.
+    It has the recorded engine, options, model and guards. In a terminal, you are asked about a call that waits.
     """
-    resumed = _opener(model, tools).resume(_full_id(id), waive=waive or ())
+    id = _full_id(id)
+    try:
+        resumed = _opener(model, tools, engine).resume(id, waive=waive or ())
+    except JournalInUse as error:
+        raise _fail(str(error), f"agentkit replay {id} shows it, and agentkit fork {id} forks it") from error
+    if engine is not None and registry.find(engine)[1] != resumed.task["engine"]:
+        resumed.close()
+        has = resumed.task["engine"].rpartition(":")[2]
+        raise UsageError(f"the engine of this run is {has}; for another one: agentkit fork {id} -e {engine}")
     if resumed.read_only:
         raise _fail(*_without(resumed))
-    result = _drive(resumed)
+    how = f"agentkit resume {resumed.id}{f' -e {engine}' if engine else ''}"
+    result = _drive(resumed, how)
     given = {"reuse": reuse or None, "approve": approve or None, "reject": reject, "respond": respond}
     decision = next(((name, text) for name, text in given.items() if text is not None), None)
     while resumed.waiting and (decision or _is_terminal()):
         _decide(resumed, *(decision or _ask(resumed)))
-        decision, result = None, _drive(resumed)
+        decision, result = None, _drive(resumed, how)
     if result.error:
-        raise _fail(error_line(result.error), f"nothing is lost: agentkit resume {resumed.id}")
+        raise _fail(error_line(result.error), f"nothing is lost: {how}")
     if resumed.waiting:
         typer.echo(repr(resumed))
         flags = ", ".join(f"--{name}" for name in choices(*resumed.waiting[0]))
-        raise _fail(resumed.waiting[0][1].why, f"to decide: agentkit resume {resumed.id} with one of {flags}")
+        raise _fail(resumed.waiting[0][1].why, f"to decide: {how} with one of {flags}")
     typer.echo(result.answer)
 
 
@@ -332,8 +402,15 @@ def fork(
     ] = None,
     tools: OtherTools = None,
 ) -> None:
-    """Make a new run with the past of another one, which another process may be driving; print its id."""
-    named = {"model": model, "engine": engine, "tools": None if tools is None else builtin.boxes(tools)}
+    """Make a new run with the past of another.
+
+    Its id is printed. Another process may be driving the other run.
+    """
+    named: dict[str, Any] = {
+        "model": model,
+        "engine": None if engine is None else _find(engine),
+        "tools": None if tools is None else builtin.boxes(tools),
+    }
     forked = Agent().fork(_full_id(id), at, **{name: value for name, value in named.items() if value is not None})
     forked.close()
     typer.echo(forked.id)
@@ -408,15 +485,16 @@ def _look(id: str) -> Run:
     return Agent().look(_full_id(id))
 
 
-def _opener(model: str | None, tools: str | None) -> Agent:
-    return Agent(model, () if tools is None else builtin.boxes(tools))
+def _opener(model: str | None, tools: str | None, engine: str | None) -> Agent:
+    found = _find("react" if engine is None else engine)  # a run keeps its recorded engine, if that is found
+    return Agent(model, () if tools is None else builtin.boxes(tools), engine=found)
 
 
 def _without(run: Run) -> list[str]:
     """Return why a run cannot be continued, and how it can."""
-    options = {"model": "-m MODEL", "tools": "-t TOOLS"}
+    options = {"model": "-m MODEL", "engine": "-e MODULE:FUNCTION", "tools": "-t TOOLS"}
     needed = [options[name] for name in dict.fromkeys(missing.option for missing in run.missing) if name in options]
-    how = [f"agentkit resume {run.id} {' '.join(needed)} names another one"] if needed else []
+    how = [f"agentkit resume {run.id} {' '.join(needed)} names what is missing"] if needed else []
     return [f"this run is read-only: {run.read_only}", *how]
 
 
@@ -429,9 +507,9 @@ def _matching(prefix: str, ids: list[str]) -> str:
     if not matches:
         raise UsageError(f"there is no run whose id begins with {prefix!r}; `agentkit runs` lists them")
     if len(matches) > 1:
-        raise UsageError(
-            f"the ids of {len(matches)} runs begin with {prefix!r}: {', '.join(matches)}; type more of the id"
-        )
+        more = ", …" if len(matches) > 5 else ""
+        shown = f"{', '.join(matches[:5])}{more}"
+        raise UsageError(f"the ids of {len(matches)} runs begin with {prefix!r}: {shown}; type more of the id")
     return matches[0]
 
 
@@ -447,7 +525,10 @@ def back_up(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="the file to create")],
     file: Annotated[str, typer.Option("--file", metavar="FILE", help="a journal, instead of your own")] = "sqlite",
 ) -> None:
-    """Copy the journal to a new file, also while runs are being written."""
+    """Copy the journal to a new file.
+
+    Other processes may be writing to the journal.
+    """
     started = shown = time.monotonic()
 
     def progress(done: int, total: int) -> None:
@@ -462,11 +543,16 @@ def back_up(
 
 @app.command("verify")
 def verify_journal(
-    id: Annotated[str, typer.Argument(metavar="[ID]", help="the id of one run, or the beginning of it")] = "",
+    id: Annotated[
+        str, typer.Argument(metavar="ID", help="the id of one run, or the beginning of it", autocompletion=_runs)
+    ] = "",
     file: Annotated[str, typer.Option("--file", metavar="FILE", help="a journal, instead of your own")] = "sqlite",
     as_json: AsJson = False,
 ) -> None:
-    """Check that the recorded runs are as they were written; the exit code is 1 if anything is damaged or missing."""
+    """Check that nothing recorded is damaged.
+
+    The exit code is 1 if anything is damaged or missing.
+    """
     verdicts = []
     known = [info.run for info in runs(open_journal(file, read_only=True))]
     for verdict in journals.verify(_matching(id, known) if id else "", file):
@@ -525,6 +611,11 @@ class InertStream(io.TextIOBase):
 
 def main() -> None:
     """Run the command line; everything that it prints is inert, also tracebacks, warnings and what tools print."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it was closed, as with `>&-`
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lives
+    for stream in (sys.stdout, sys.stderr):  # a locale that lacks a character must not lose an answer
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.stdout, sys.stderr = InertStream(sys.stdout), InertStream(sys.stderr)
     app(prog_name="agentkit")
 

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from agentkit import Agent
 from agentkit.cli import Commands, app
+from agentkit.engines import registry
 from agentkit.errors import UsageError
 
 
@@ -308,7 +309,7 @@ def test_an_export_overwrites_a_file_only_if_forced(tmp_path: Path) -> None:
     [
         (("--to", "pdf"), "unknown format 'pdf'"),
         (("-o", "trace.pdf"), "unknown format '.pdf'; the name of the file must end in .ipynb, .html"),
-        (("--to", "html", "-o", "trace.md"), "the name of a html file must end in .html or .htm"),
+        (("--to", "html", "-o", "trace.md"), "the name of a file in the format html must end in .html or .htm"),
         (("--to", "events", "-o", "trace.json"), "> FILE"),
     ],
 )
@@ -326,8 +327,10 @@ def test_an_export_to_a_wrong_format_is_refused(
     [
         ("agentkit eng", {"engines"}),
         ("agentkit run x -e re", {"react", "reflexion", "rewoo"}),
-        ("agentkit run x -t math,", {"math,math", "math,units", "math,clock", "math,facts"}),
+        ("agentkit run x -t math,", {"math,units", "math,clock", "math,facts"}),
         ("agentkit run x -m off", {"offline"}),
+        ("agentkit run x --dialect j", {"json"}),
+        ("agentkit export x --to e", {"events"}),
     ],
 )
 def test_the_shell_completes_commands_and_names(words: str, completed: set[str]) -> None:
@@ -336,6 +339,86 @@ def test_the_shell_completes_commands_and_names(words: str, completed: set[str])
         [sys.executable, "-m", "agentkit"], capture_output=True, text=True, env={**os.environ, **environment}
     )
     assert set(finished.stdout.split()) == completed, finished.stderr
+
+
+@pytest.mark.parametrize("engine", registry.ENGINES)
+def test_the_number_of_iterations_limits_the_loop_of_any_engine(engine: str) -> None:
+    code, stdout, stderr = agentkit("run", "What is 3 * 17?", "-m", "offline", "-e", engine, "-n", "1")
+    has_loop = engine not in ("auto", "chain_of_thought")
+    assert (code, bool(stdout)) == ((0, True) if has_loop else (1, False))
+    assert stderr == ("" if has_loop else f"the engine {engine} has no loop whose length could be limited\n")
+
+
+def test_any_option_of_an_engine_can_be_set() -> None:
+    tree = ("run", "What is 3 * 17?", "-m", "offline", "-e", "tree_of_thoughts", "-v")
+    shallow = in_a_process(*tree, "--option", "n_branches=1", "--option", "max_depth=1", "--option", "search=dfs")
+    assert shallow[0] == 0 and shallow[2].count("step=") < 5
+    assert "did you mean 'max_depth'?" in in_a_process(*tree, "--option", "max_dept=1")[2]
+    assert "--option takes NAME=VALUE" in in_a_process(*tree, "--option", "max_depth")[2]
+
+
+OWN_ENGINE = """
+from agentkit import Answer, Chat, Think
+from pathlib import Path
+
+def mine(task):
+    "Ask once."
+    chat = Chat.of(task)
+    chat += yield Think(chat)
+    if not Path("mended").exists():
+        raise ValueError("not yet")
+    return Answer("own " + chat[-1].text, chat)
+"""
+
+
+def in_a_process(*arguments: str, folder: Path | None = None, **environment: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-P", "-m", "agentkit", *arguments]
+    finished = subprocess.run(command, cwd=folder, env={**os.environ, **environment}, capture_output=True)
+    return finished.returncode, finished.stdout.decode(errors="replace"), finished.stderr.decode()
+
+
+def test_an_engine_of_the_current_folder_is_found_and_its_run_is_resumed_as_the_command_says(tmp_path: Path) -> None:
+    (tmp_path / "own_engine.py").write_text(OWN_ENGINE)
+    code, _, stderr = in_a_process("run", "hello", "-m", "echo", "-e", "own_engine:mine", folder=tmp_path)
+    advised = stderr.splitlines()[-1].partition("agentkit ")[2].split()
+    assert code == 1 and advised[2:] == ["-e", "own_engine:mine"]
+    assert "-e MODULE:FUNCTION" in agentkit(*advised[:2])[2]
+    other = f"the engine of this run is mine; for another one: agentkit fork {advised[1]} -e react\n"
+    assert agentkit(*advised[:2], "-e", "react") == (1, "", other)
+    (tmp_path / "mended").touch()
+    assert in_a_process(*advised, folder=tmp_path) == (0, "own hello\n", "")
+    missing = in_a_process("run", "hello", "-e", "own_engine:yours", folder=tmp_path)[2]
+    assert missing == (
+        "unknown engine 'own_engine:yours'; it cannot be imported: module 'own_engine' has no attribute 'yours'\n"
+    )
+
+
+@pytest.mark.parametrize("command", [("runs",), ("runs", "--json"), ("--help",), ("run", "hello", "-m", "echo", "-v")])
+def test_a_command_whose_streams_are_closed_still_does_its_work(command: tuple[str, ...]) -> None:
+    shell = ["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', sys.executable, "-m", "agentkit", *command]
+    assert subprocess.run(shell, capture_output=True).returncode == 0
+
+
+def test_a_task_from_a_closed_input_is_empty() -> None:
+    shell = ["sh", "-c", 'exec "$0" -m agentkit run - <&-', sys.executable]
+    finished = subprocess.run(shell, capture_output=True, text=True)
+    assert (finished.returncode, finished.stderr) == (1, "the task is empty; say what the agent should do\n")
+
+
+def test_a_locale_without_a_character_shows_an_escape_and_loses_nothing() -> None:
+    task = "Schnee: ☃ ß"
+    run = ("run", task, "-m", "echo")
+    assert in_a_process(*run, PYTHONIOENCODING="latin-1:strict")[0] == 0
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert in_a_process(*run, **plain) == (0, "Schnee: \\u2603 \\xdf\n", "")
+    assert [record["task"] for record in json.loads(agentkit("runs", "--json")[1])[:2]] == [task, task]
+
+
+def test_a_run_that_is_only_shown_has_the_status_that_it_had() -> None:
+    agentkit("run", "hello", "-m", "echo")
+    id = json.loads(agentkit("runs", "--json")[1])[0]["run"]
+    assert agentkit("replay", id)[1].startswith("Run done (read-only): 2 steps")
+    assert "Run done (read-only): 2 steps" in agentkit("export", id, "--to", "markdown")[1]
 
 
 def test_the_help_documents_the_exit_codes() -> None:

@@ -1,13 +1,24 @@
-"""Every block of Python in the README, CONTRIBUTING and docs/ runs, and prints what it says (`#> ...`)."""
+"""What the README, CONTRIBUTING and docs/ show is true.
+
+Every block of Python runs and prints what it says (`#> ...`), the log is as shown, and the command lines are understood.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pytest_examples import CodeExample, EvalExample, find_examples
+from typer.testing import CliRunner
+
+from agentkit.cli import app
 
 ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = list(find_examples(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs"))
 
 
@@ -25,3 +36,33 @@ def test_an_example_runs_and_prints_what_it_shows(example: CodeExample, eval_exa
 
 def test_the_readme_has_an_example() -> None:
     assert any(example.path.name == "README.md" for example in EXAMPLES)
+
+
+def command_lines() -> list[str]:
+    """Return the command lines of agentkit in the pages, in indented blocks and between backticks, without pipes."""
+    shown = [
+        re.split(r"  +#| [|<>] ", line)[0].replace('"$(agentkit runs --json', "ID")
+        for page in PAGES
+        for line in re.findall(r"(?:^    |`)(agentkit [^`\n]*)", page.read_text(), re.MULTILINE)
+    ]
+    return sorted(set(shown))
+
+
+@pytest.mark.parametrize("line", command_lines())
+def test_a_command_line_is_understood(line: str) -> None:
+    first, *others = shlex.split(line)[1:]
+    arguments = ["--help", first] if first.startswith("--") else [first, "--help", *others]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+
+
+def test_the_log_is_as_shown() -> None:
+    page = (ROOT / "docs" / "events.md").read_text()
+    shown = re.findall(r"^    ((?:DEBUG|INFO):.*)$", page, re.MULTILINE)
+    program = """
+import logging
+logging.basicConfig(level="DEBUG")
+from agentkit import Agent
+Agent("offline", ["math"], journal="memory").run("What is 17 * 23?")
+"""
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert shown and finished.stderr.splitlines() == shown

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agentkit import Agent, Call, Reply, tool
+from agentkit import Agent, Call, Loop, Reply, tool
 from agentkit.models import Scripted
 from agentkit.models.base import Abilities
 
@@ -54,3 +54,12 @@ def test_the_log_counts_parallel_calls_up_to_the_limit_of_calls(caplog: pytest.L
         "[1/20] 🔧 double(number=1)",
         "[2/20] 🔧 double(number=2)",
     ]
+
+
+def test_the_end_of_a_run_that_was_cut_short_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    call = Reply("", (Call("calculate", {"expression": "1 + 1"}, "a"),))
+    model = Scripted([call] * 2, abilities=Abilities(tools=True))
+    engine = Loop("react", max_iterations=2, force_answer=False)
+    with caplog.at_level(logging.INFO, "agentkit"):
+        Agent(model, ["math"], engine=engine, journal="memory").run("q")
+    assert caplog.messages[-1] == "✅ Completed in 2 steps, 2 tool calls (interrupted: max_turns)"

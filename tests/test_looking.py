@@ -205,7 +205,7 @@ def test_the_recorded_model_answers_or_it_is_said_how_to_name_another_one() -> N
     run.close()
     code, out, err = command("resume", run.id)
     assert (code, out) == (1, "") and "without model 'openai:gpt-x at home'" in err
-    assert err.splitlines()[-1] == f"agentkit resume {run.id} -m MODEL names another one"
+    assert err.splitlines()[-1] == f"agentkit resume {run.id} -m MODEL names what is missing"
     assert command("resume", run.id, "-m", "echo") == (0, "q\n", "")
 
 

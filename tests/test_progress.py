@@ -9,8 +9,8 @@ from splitting import split
 from agentkit import Agent, Loop, Run, tool
 from agentkit.models.scripted import Scripted
 from agentkit.trace.events import Event
+from agentkit.trace.pictures import Pictures
 from agentkit.trace.progress import KINDS
-from agentkit.view.pictures import Pictures
 
 
 @tool(effect="pure")

@@ -506,7 +506,7 @@ class Agent(NearMisses, Displayed):
         guards = before.without(waive).tightened_by(self.guards)
         given = {} if restored.missing or to_look else recorded.difference(spec, agent.spec_part(spec))
         run = agent.attach({**spec, **given}, guards=guards, name=known.run, journal=journal, is_copy=is_copy)
-        run.tree_id = known.tree
+        run.tree_id, run.saved_status = known.tree, known.status
         if to_look:
             dialect = recorded.last_dialect(spec, rows, known.run)
             run.performer.dialect = dialects.get(dialect) if dialect else None

@@ -52,9 +52,9 @@ def attach(run: Run) -> None:
         elif event.kind == "error":
             logger.info("❌ %s: %s", data["type"], one_line(data["text"]))
         elif event.kind == "completed":
-            logger.info(
-                "✅ Completed in %s, %s", counted(spent.model_calls, "step"), counted(spent.tool_calls, "tool call")
-            )
+            why = f" (interrupted: {one_line(data['interrupted'])})" if data["interrupted"] else ""
+            steps, tool_calls = counted(spent.model_calls, "step"), counted(spent.tool_calls, "tool call")
+            logger.info("✅ Completed in %s, %s%s", steps, tool_calls, why)
 
     run.on_event(log_event)
 

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from agentkit.core import outside
+from agentkit.errors import UsageError
 
 
 def write_private(path: str | os.PathLike[str], text: str, *, errors: str = "strict") -> None:
@@ -20,6 +21,8 @@ def write_private(path: str | os.PathLike[str], text: str, *, errors: str = "str
     if target.exists() and not target.is_file():
         target.write_bytes(data)
         return
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {str(target.parent)!r} for the file {target.name!r}")
     new = target.with_name(f"{target.name}.{os.getpid()}.new")
     with contextlib.suppress(FileNotFoundError):
         new.unlink()

@@ -55,6 +55,11 @@ ROLES = (
 )
 """The roles of the thoughts of this package's engines and arounds; other engines may have others."""
 
+LOOP_LIMITS = (
+    *("max_iterations", "max_steps", "max_follow_ups", "max_critique_rounds", "max_refinements", "max_depth"),
+)
+"""The options that limit the outermost loop of an engine; if it has several, the first one does."""
+
 Engine = Callable[..., Any]
 """A generator function that takes a task and options, and returns an engine."""
 
@@ -101,7 +106,7 @@ def _imported(path: str) -> Engine:
     try:
         engine = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise Unknown("engine", path, ENGINES) from error
+        raise Unknown("engine", path, (), f"it cannot be imported: {error}") from error
     if not inspect.isgeneratorfunction(engine):
         raise UsageError(f"an engine must be a generator function (it yields steps), and {path} is not one")
     return engine
@@ -121,6 +126,14 @@ def registered(name: str) -> Engine | None:
     own_name = next((known for known in points if name in (known, points[known].value)), None)
     plugin = load_plugin("engines", own_name) if own_name is not None else None
     return plugin if callable(plugin) else None
+
+
+def loop_limit(engine: Engine) -> str:
+    """Return the name of the option that limits the outermost loop of an engine. Raises `UsageError` if it has none."""
+    for option in LOOP_LIMITS:
+        if option in parameters(engine) or takes_any(engine):
+            return option
+    raise UsageError(f"the engine {engine.__name__} has no loop whose length could be limited")
 
 
 def check_role(role: str, path: str) -> None:

@@ -39,7 +39,9 @@ def write(path: Path, format: str, text: str, *, overwrite: bool = False) -> Non
     target, endings = outside.path_of(path, "a file"), FORMATS[format]
     if not target.exists() or target.is_file():
         if target.suffix.lower() not in endings:
-            raise UsageError(f"the name of a {format} file must end in {_any(endings)}, unlike {str(target)!r}")
+            raise UsageError(
+                f"the name of a file in the format {format} must end in {_any(endings)}, unlike {str(target)!r}"
+            )
         if target.exists() and not overwrite:
             raise UsageError(f"{str(target)!r} already exists: choose another name, or pass overwrite=True")
     write_private(path, text)

@@ -12,7 +12,7 @@ import os
 from agentkit.core.messages import Message
 from agentkit.core.text import counted, one_line
 from agentkit.core.usage import Usage
-from agentkit.export import files, items, parts, tables, text
+from agentkit.export import files, items, overviews, parts, tables, text
 from agentkit.export.escaping import escape_html, safe_text
 from agentkit.export.protocols import ResultLike, RunLike
 from agentkit.export.tables import Table
@@ -38,7 +38,7 @@ def run(run: RunLike) -> str:
     """Return a run: its status, its trace, and its next steps. Of a long trace, the middle is left out."""
     limits = parts.FRAGMENT if len(run.entries) <= parts.HEAD else parts.LIST_ITEM
     left = _MAX_RUN
-    pieces = [f"<p><b>{escape_html(text.summary(run))}</b></p>"]
+    pieces = [f"<p><b>{escape_html(text.summary(run))}</b></p>", overviews.to_html(run, overviews.MAX_LINES)]
     for number, entry in parts.abridged(run.entries):
         if isinstance(entry, Entry):
             max_item = max(0, min(left, parts.FRAGMENT.item or 0))
@@ -154,7 +154,8 @@ def to_html(run: RunLike, path: str | os.PathLike[str] | None = None, *, overwri
         f"<title>{title}</title>\n</head>\n"
         '<body style="font-family:system-ui,sans-serif;line-height:1.45;max-width:60rem;margin:2rem auto;padding:0 '
         '1rem">\n'
-        f"<h1>Trace of an agent run</h1>\n<p>{escape_html(text.summary(run))}</p>\n{steps}\n{outlook}</body>\n</html>\n"
+        f"<h1>Trace of an agent run</h1>\n<p>{escape_html(text.summary(run))}</p>\n"
+        f"{overviews.to_html(run)}\n{steps}\n{outlook}</body>\n</html>\n"
     )
     if path is not None:
         files.write(path, "html", document, overwrite=overwrite)

@@ -8,7 +8,7 @@ import os
 from agentkit.core.messages import Message
 from agentkit.core.text import counted
 from agentkit.core.usage import Usage
-from agentkit.export import files, items, parts, tables, text
+from agentkit.export import files, items, overviews, parts, tables, text
 from agentkit.export.escaping import markdown_block, markdown_code, markdown_inline
 from agentkit.export.protocols import ResultLike, RunLike
 from agentkit.export.tables import Table
@@ -25,7 +25,7 @@ LIMIT = parts.FRAGMENT.text
 def run(run: RunLike) -> str:
     """Return a run: its status, its trace, and its next steps. Of a long trace, the middle is left out."""
     limit = LIMIT if len(run.entries) <= parts.HEAD else parts.LIST_ITEM.text
-    blocks = [f"**{markdown_inline(text.summary(run))}**"]
+    blocks = [f"**{markdown_inline(text.summary(run))}**", *overviews.to_markdown(run, overviews.MAX_LINES)]
     for number, entry in parts.abridged(run.entries):
         if isinstance(entry, Entry):
             blocks.append(entry_section(entry, number, parts.Limits(limit, 0)))  # images only in HTML
@@ -114,7 +114,7 @@ def to_markdown(run: RunLike, path: str | os.PathLike[str] | None = None, *, ove
     sections = [
         entry_section(entry, n, parts.NO_LIMITS, parts.labels_shown_next(entries, n)) for n, entry in enumerate(entries)
     ]
-    head = "# Trace of an agent run", markdown_inline(text.summary(run))
+    head = "# Trace of an agent run", markdown_inline(text.summary(run)), *overviews.to_markdown(run)
     document = _document(*head, *sections, *outlook(run, 0))
     if path is not None:
         files.write(path, "markdown", document, overwrite=overwrite)

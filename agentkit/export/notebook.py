@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from agentkit.core.messages import digest
-from agentkit.export import files, literal, parts, text
+from agentkit.export import files, literal, overviews, parts, text
 from agentkit.export import json as recording
 from agentkit.export.escaping import markdown_block, markdown_inline
 from agentkit.export.markdown import entry_section, outlook, part
@@ -48,6 +48,8 @@ def to_notebook(run: RunLike, path: str | os.PathLike[str] | None = None, *, ove
     data = recording.to_json(run)
     entries = recording.line_of(data)
     cells = [_header(run, entries), _settings(), _recording(data)]
+    if blocks := overviews.to_markdown(run):
+        cells.append(_markdown("overviews", "overviews", None, "\n\n".join(blocks)))
     for number, entry in enumerate(entries[1:], 1):
         if entry.kind == "act":
             cells += _action(entry, number)

@@ -17,6 +17,7 @@ class RunLike(Protocol):
     id: str
     task: dict[str, Any]
     tree_id: str
+    saved_status: str
     trace: Trace
     state: State
 

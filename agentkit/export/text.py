@@ -26,7 +26,8 @@ def summary(run: RunLike) -> str:
     """Return the status of a run and the number of its steps and calls."""
     spent = run.state.spent
     counts = (len(run.entries) - 1, "step"), (spent.model_calls, "model call"), (spent.tool_calls, "tool call")
-    return f"Run {run.status}: {', '.join(counted(*count) for count in counts)}"
+    status = f"{run.saved_status} (read-only)" if run.read_only else run.status
+    return f"Run {status}: {', '.join(counted(*count) for count in counts)}"
 
 
 def run_text(run: RunLike) -> str:

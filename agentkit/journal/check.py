@@ -36,6 +36,7 @@ _NOTE: dict[str, dict[str, Any]] = {
     "abandoned": {"parent": int, "path": str, "index": int, "why": str},
     "inject": {"id": str, "text": str, "to": str, "anchor": int},
     "recall": {"id": str},
+    "signal": {"name": str},
     "head": {"keep": int, "then": list[int], "why": str},
     "completed": {"answer": str},
     "budget": {"limit": str, "to": float},

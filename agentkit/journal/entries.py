@@ -74,8 +74,9 @@ class Note:
 
     Kinds: "call" (a tool is about to run, with these arguments), "abandoned" (a call was left
     before it ended), "guards" (some guards of the run were changed), "inject", "recall", "head" (the run moved to other
-    entries), "error", "status", "warning", and "lost" (rows of the tree after row `data["after"]` had been recorded and
-    are missing now, so a call that is not on record may have been performed; `data["text"]` says it in a sentence).
+    entries), "signal", "error", "status", "warning", and "lost" (rows of the tree after row `data["after"]` had been
+    recorded and are missing now, so a call that is not on record may have been performed; `data["text"]` says it in a
+    sentence).
     """
 
     kind: str

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentkit.models.anthropic import Anthropic
+    from agentkit.models.base import Abilities
     from agentkit.models.cassette import Cassette
     from agentkit.models.fallback import Fallback
     from agentkit.models.ollama import Ollama
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from agentkit.models.scripted import Echo, Scripted
     from agentkit.models.tape import Tape
 
-__all__ = ["Anthropic", "Cassette", "Echo", "Fallback", "Ollama", "OpenAI", "Scripted", "Tape"]
+__all__ = ["Abilities", "Anthropic", "Cassette", "Echo", "Fallback", "Ollama", "OpenAI", "Scripted", "Tape"]
 
 _MODULES = {
+    "Abilities": "base",
     "Anthropic": "anthropic",
     "Cassette": "cassette",
     "Echo": "scripted",
@@ -40,3 +42,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -16,7 +16,7 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.magic_arguments import MagicArgumentParser
 
-from agentkit.errors import Unknown
+from agentkit.errors import Unknown, nearest
 
 _OPTION = re.compile(r"--?[A-Za-z]|--(\s|$)")  # "-5 + 3" and "- milk" are not options
 _NUMBER_OR_OPTION = re.compile(r"\s*(-|[+-]?\d)")
@@ -115,8 +115,9 @@ def check_text(text: str, parser: Any) -> None:
 
 def check_name(word: str, rest: str, commands: Iterable[str]) -> None:
     """Refuse a mistyped command if it is alone, or before one word, a number or an option."""
-    near = difflib.get_close_matches(word.lower(), list(commands), n=1, cutoff=0.75)
+    near = difflib.get_close_matches(word.lower(), list(commands), cutoff=0.75)
     if near and (len(rest.split()) < 2 or _NUMBER_OR_OPTION.match(rest)):
         raise UsageError(
-            f"unknown command {word!r}; did you mean {near[0]!r}? If it is a task, write %agent -- {word} …"
+            f"unknown command {word!r}; did you mean {nearest(word, near) or near[0]!r}? "
+            f"If it is a task, write %agent -- {word} …"
         )

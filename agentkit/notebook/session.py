@@ -12,6 +12,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from agentkit import errors
 from agentkit.agent.agent import Agent, runs
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
@@ -137,14 +138,17 @@ class Session:
         return Agent(model, tools, engine=engine, journal=settings.journal)
 
     def _with_limit(self, engine: Any, iterations: int | None) -> Any:
-        """Return an engine with the limit of the command; without one, with the configured limit if the engine takes
-        it.
-        """
+        """Return an engine with the limit of the command; else with the configured one, if the engine has a loop."""
         loop = engine if isinstance(engine, Loop) else Loop(engine)
-        limit = iterations
-        if limit is None and "max_iterations" in registry.parameters(registry.find(loop.engine)[0]):
-            limit = loop.options.get("max_iterations") or self.settings.iterations or None
-        return engine if limit is None else Loop(loop.engine, **{**loop.options, "max_iterations": limit})
+        try:
+            name = registry.loop_limit(registry.find(loop.engine)[0])
+        except errors.UsageError:
+            if iterations is None:
+                return engine
+            raise
+        default = loop.options.get(name) or self.settings.iterations or None
+        limit = default if iterations is None else iterations
+        return engine if limit is None else Loop(loop.engine, **{**loop.options, name: limit})
 
     def reopen(self, args: argparse.Namespace, *, to_look: bool = False) -> Run:
         """Open a recorded run, to continue it or only to look at it.

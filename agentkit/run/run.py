@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 import uuid
@@ -15,7 +16,7 @@ from agentkit.core import background, display
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Message
 from agentkit.core.near_misses import NearMisses
-from agentkit.core.secrets import mask
+from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act
 from agentkit.core.text import call_text, error_line
 from agentkit.core.usage import Usage
@@ -152,7 +153,8 @@ class Run(NearMisses, Displayed):
         self.id = self.trace.run
         self.tree_id = tree_id or self.id
         self.expected = ""
-        self._saved_status = str(Status.PAUSED)
+        self.saved_status = str(Status.PAUSED)
+        """The status in the list of runs; of a read-only run, what it was when it was opened."""
         control.on_rest = self._save_status
 
     # -- reading -------------------------------------------------------------------------------------------------------
@@ -644,6 +646,26 @@ class Run(NearMisses, Displayed):
             put.result()
         return Receipt(key, text, self)
 
+    def signal(self, name: str, value: Any = None) -> Run:
+        """Tell a tool of the run that waits with `wait_for_signal`, now or later. Safe at any time.
+
+        The value is JSON data. A signal stays set; a later one of the same name replaces its value. Raises `Ended` if
+        the run is over, `UsageError` if the value is not JSON data.
+        """
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"a signal needs a name, not {name!r:.100}")
+        try:
+            value = mask_json(json.loads(json.dumps(value, allow_nan=False)))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"the value of a signal must be JSON data: {error}") from None
+        if self.answer is not None:
+            raise Ended("the run is over, so nothing waits for a signal")
+        trace, data = self.trace, {"name": name, "value": value}
+        put = self.control.post(lambda: trace.unsaved.attempt(lambda: trace.note("signal", data, at=time.time())))
+        if put.done():
+            put.result()
+        return self
+
     def undo(self) -> Run:
         """Undo the last edit, move or step; nothing is deleted, and `redo()` reverts the undo."""
         self._change_line(lambda: self.trace.undo(time.time()))
@@ -1046,12 +1068,12 @@ class Run(NearMisses, Displayed):
     def _save_status(self, doing: str) -> None:
         """Save the status for the list of runs, if it has changed."""
         journal, status = self.trace.journal, doing or str(self._status_at_rest())
-        if journal is not None and status != self._saved_status and not self.read_only:
+        if journal is not None and status != self.saved_status and not self.read_only:
             with contextlib.suppress(
                 JournalError, Fenced
             ):  # the list is a convenience; the next row will raise the error
                 journal.set_status(self.id, status)
-                self._saved_status = status
+                self.saved_status = status
 
     def info(self, parent: str = "") -> RunInfo:
         """Return the run's line in the list of runs."""

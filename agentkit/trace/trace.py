@@ -60,6 +60,7 @@ class Position:
         self.line = self.tree.lines[self.run] = Line(self.tree)
         self.injections = Injections()
         self.begun: dict[tuple[int, str, int], Note] = {}
+        self.signals: dict[str, Any] = {}
         self.done: list[Move] = []
         self.undone: list[Move] = []
         self.end: dict[str, Any] | None = None
@@ -77,6 +78,8 @@ class Position:
             self.begun[data["parent"], data["path"], data["index"]] = row
         elif row.kind == "completed":
             self.end_with(data)
+        elif row.kind == "signal":
+            self.signals[data["name"]] = data.get("value")
         elif row.kind == "inject":
             notes[data["id"]] = self.tree.messages[data["id"]] = row
         elif row.kind == "recall":
@@ -259,6 +262,8 @@ class Trace(Position):
         self._write(note, sync=sync)
         if kind == "completed":
             self.end_with(data)
+        elif kind == "signal":
+            self.signals[data["name"]] = data["value"]
         if self.on_row is not None:
             self.on_row(note)
         return note

@@ -15,9 +15,9 @@ from agentkit.run.run import Run
 from agentkit.stepper.stepper import Stepper
 from agentkit.trace.events import Event
 from agentkit.trace.line import Line
+from agentkit.trace.pictures import Pictures
 from agentkit.view import cards
 from agentkit.view.head import head, state_key
-from agentkit.view.pictures import Pictures
 from agentkit.view.siblings import Siblings
 from agentkit.view.streams import Streams
 from agentkit.view.wire import CLOCK, MAX_BYTES, VERSION, clean

@@ -65,7 +65,9 @@ def test_a_file_has_the_ending_of_its_format_and_is_not_overwritten_unasked(form
     assert path.read_bytes() == first
     write(path, overwrite=True)
     for name in ("trip.txt", "trip", "trip.py" if format != "python" else "trip.json"):
-        with pytest.raises(UsageError, match=rf"the name of a {format} file must end in .*\.{FORMATS[format]}"):
+        with pytest.raises(
+            UsageError, match=rf"the name of a file in the format {format} must end in .*\.{FORMATS[format]}"
+        ):
             write(tmp_path / name)
         assert not (tmp_path / name).exists()
     write(os.devnull)

@@ -213,7 +213,7 @@ def test_a_run_that_an_object_outside_the_session_holds_can_be_looked_at_exporte
 ) -> None:
     paused.run(f"%agent step 2\n{FORGET}")
     cell = paused.run("%agent look {name[:8]} -o looked")
-    assert cell.text.startswith("Run readonly: 2 steps") and "it was opened to look at" in cell.text
+    assert cell.text.startswith("Run paused (read-only): 2 steps") and "it was opened to look at" in cell.text
     assert "it was opened to look at" in paused.refuses("%agent step")
     paused.run(f"%agent export {tmp_path / 'looked.md'} -r {{name}}")
     assert "The price of tea" in (tmp_path / "looked.md").read_text(encoding="utf-8")
@@ -316,7 +316,7 @@ def test_export_writes_the_format_of_the_file_ending_and_overwrites_no_file(
     assert "already exists" in paused.refuses(f"%agent export {path}")
     paused.run(f"%agent export {path} --force")
     assert "unknown format '.doc'" in paused.refuses(f"%agent export {tmp_path}/trace.doc")
-    assert "cannot write" in paused.refuses(f"%agent export {tmp_path}/nowhere/{name}")
+    assert "there is no folder" in paused.refuses(f"%agent export {tmp_path}/nowhere/{name}")
 
 
 def test_export_to_a_cell_writes_code_that_plays_the_actions(paused: Any) -> None:

@@ -97,6 +97,9 @@ def test_options_set_the_engine_the_iterations_and_the_tools(notebook: Any) -> N
     )
     notebook.run("%agent -m model -n 3 -t none --pause Hm")
     assert notebook.value("agent_run.agent.engine_options, agent_run.agent.tools.names") == "{'max_iterations': 3} ()"
+    notebook.run("%agent -m echo -e self_ask -n 3 -w hello")
+    assert notebook.value("agent_run.agent.engine_options") == "{'max_follow_ups': 3}"
+    assert "no loop whose length could be limited" in notebook.refuses("%agent -m echo -e chain_of_thought -n 3 hello")
 
 
 def test_config_sets_the_defaults(notebook: Any) -> None:
@@ -176,6 +179,7 @@ def test_the_error_of_a_provider_is_shown_in_one_line_without_control_characters
         ("%agent What is 2 * 3? -p", "but -p is in the text"),
         ("%agent runz", "unknown command 'runz'; did you mean 'runs'?"),
         ("%agent edti 3 --text x", "did you mean 'edit'?"),
+        ("%agent stpe", "did you mean 'step'?"),
         ("%agent exprot trace.ipynb", "did you mean 'export'?"),
         ("%agent stop the music", "does not take 'the music'"),
         ("%agent about {nobody}", "NameError: name 'nobody' is not defined"),

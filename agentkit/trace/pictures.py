@@ -6,8 +6,7 @@ plan      tags["plan"]: the texts of its steps; tags["plan_step"]: the number, f
               are done in order; tags["plan_lane"]: the same if several are done in parallel;
               tags["plan_states"]: {number: "failed" | "skipped" | ...} where the state does not follow from the order
 episodes  tags["episode"]: a number, from 1; an "evaluate" step gives the verdict, or the score if tags["threshold"] is
-a
-              number; tags["ok"] and tags["score"] of any later step give them too; a "reflect" step gives the lesson
+              a number; tags["ok"] and tags["score"] of any later step give them too; a "reflect" step gives the lesson
 tree      tags["node"] and tags["parent"]: names such as "1.2"; an "evaluate" step gives the score, or tags["score"], or
               tags["scores"]: {name: score}; tags["pruned"], tags["chosen"]: names of nodes
 
