@@ -196,6 +196,7 @@ WRITTEN = [
     Shape("a tag for the function, cut off", "native", '<function=search>{"query": "Os', finish="length"),
     Shape("a tag for the function, two calls", "native", '<function=search>{"query": "Oslo"}</function>\n<function=now>{}</function>', (SEARCH, NOW)),
     Shape("an object alone", "native", READ, (SEARCH,)),
+    Shape("an object alone, cut off", "native", '{"name": "search", "arguments": {"query": "Os', finish="length"),
     Shape("an object with parameters alone", "native", '{"name": "search", "parameters": {"query": "Oslo"}}', (SEARCH,)),
     Shape("a list alone", "native", f"[{READ}, {SUM}]", (SEARCH, ADD)),
     Shape("an object in the form of the API", "native", '{"type": "function", "function": {"name": "search", "arguments": "{\\"query\\": \\"Oslo\\"}"}}', (SEARCH,)),

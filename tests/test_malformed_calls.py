@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 import pytest
+from loopback import Loopback, answer, completion, delta, sse
+from malformed_calls import RAN, SHAPES, TOOLS, Shape
 
 from agentkit import Agent, Reply, Run
 from agentkit.models import OpenAI, Scripted
 from agentkit.models.base import Abilities
-from loopback import Loopback, answer, completion, delta, sse
-from malformed_calls import RAN, SHAPES, TOOLS, Shape
 
+TOLD = ("not used", "could not be read", "not found", "do not fit")
 ABILITIES = {"native": Abilities(tools=True), "json": Abilities(json=True), "text": Abilities()}
 
 
@@ -22,7 +23,9 @@ def perform(shape: Shape) -> tuple[list[Any], Run, list[str]]:
     """
     RAN.clear()
     if shape.way in ABILITIES:
-        model = Scripted([Reply(shape.sent, finish=shape.finish), *["FINAL_ANSWER: end"] * 2], abilities=ABILITIES[shape.way])
+        model = Scripted(
+            [Reply(shape.sent, finish=shape.finish), *["FINAL_ANSWER: end"] * 2], abilities=ABILITIES[shape.way]
+        )
         run = Agent(model, TOOLS, journal="memory").start("q", paused=True)
         run.drive()
         return sorted(RAN, key=str), run, [str(request["messages"]) for request in model.requests[1:]]
@@ -36,11 +39,20 @@ def as_sent(shape: Shape) -> tuple[bytes, str, str]:
     """Return the body, the status and the media type of a response that contains a shape."""
     finish = shape.finish or "tool_calls"
     if shape.way == "stream":
-        events = [delta(role="assistant"), *(delta(tool_calls=pieces) for pieces in shape.sent), delta(finish), b"[DONE]"]
+        events = [
+            delta(role="assistant"),
+            *(delta(tool_calls=pieces) for pieces in shape.sent),
+            delta(finish),
+            b"[DONE]",
+        ]
         return sse(*events), "200 OK", "text/event-stream"
     field = "function_call" if shape.way == "legacy" else "tool_calls"
     message = {"role": "assistant", "content": None, field: shape.sent}
-    whole = {"object": "chat.completion", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+    whole = {
+        "object": "chat.completion",
+        "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+    }
     return json.dumps(whole).encode(), "200 OK", "application/json"
 
 
@@ -52,4 +64,4 @@ def test_a_malformed_call_runs_only_as_it_was_meant(shape: Shape) -> None:
     if shape.quoted:
         assert not told
     elif not shape.ran:
-        assert "not used" in told[0] or "not found" in told[0] or "not in the" in told[0] or len(told) > 1, told
+        assert any(text in told[0] for text in TOLD), told

@@ -71,7 +71,8 @@ class StreamCollector:
     """The chunks of one stream, put together as they arrive.
 
     The pieces of a call have the same index. But some servers send several calls under one index, some repeat the id
-    and the name in every piece, some send a new id in each, and some a name in pieces (`_PartialCall.is_followed_by`).
+    and the name in every piece, some send a new id in each, some a name in pieces (`_PartialCall.is_followed_by`), and
+    some go on with a call under another index (`_call_before`).
     """
 
     def __init__(self) -> None:
@@ -139,6 +140,10 @@ class StreamCollector:
 
     def _add_to_call(self, delta: CallDelta) -> None:
         call = self._open_calls.get(delta.index)
+        if call is None and not delta.name and (earlier := self._call_before(delta)):
+            call = self._open_calls[delta.index] = earlier
+        if call and call.is_repeated_in(delta):
+            return
         if call is None or (delta.name and call.is_followed_by(delta)):
             call = self._open_calls[delta.index] = _PartialCall()
             self._calls.append(call)
@@ -147,6 +152,11 @@ class StreamCollector:
             call.name += delta.name
         if delta.arguments:
             call.arguments.append(delta.arguments)
+
+    def _call_before(self, delta: CallDelta) -> _PartialCall | None:
+        """Return the call that a piece without a name goes on with under another index: that with its id, or the last."""
+        same = (call for call in self._calls if call.id == delta.id)
+        return next(same, None) if delta.id else (self._calls[-1] if self._calls else None)
 
 
 class _PartialCall:
@@ -158,6 +168,16 @@ class _PartialCall:
         self.id = ""
         self.name = ""
         self.arguments: list[str] = []
+
+    def is_repeated_in(self, delta: CallDelta) -> bool:
+        """Return whether a piece is the whole call once more, as some servers send it at the end."""
+        is_same = bool(delta.id) and (delta.id, delta.name) == (self.id, self.name)
+        return (
+            is_same
+            and delta.arguments.startswith("{")
+            and bool(self.arguments)
+            and delta.arguments == "".join(self.arguments)
+        )
 
     def is_followed_by(self, delta: CallDelta) -> bool:
         """Return whether a piece with a name begins another call, instead of going on with this one.

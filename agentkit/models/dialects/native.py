@@ -28,7 +28,6 @@ from agentkit.tools.observations import clip
 
 NOT_RUN = "This call was not run."
 NOT_OFFERED = "a tool was called, but none was offered"
-_MARKED_CALL = re.compile(r"<tool_call>|\[TOOL_CALL:", re.IGNORECASE)
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -50,7 +49,8 @@ class Native:
     def read(self, reply: Reply, tools: Tools) -> Reply:
         """Read the calls of a reply, else calls that are written out in its text, else its text as the answer.
 
-        A call in a code fence must be the whole text; beside prose it is an example.
+        A call in a code fence must be the whole text; beside prose it is an example. If a call may be an example, the
+        reply is not readable.
         """
         if not tools:
             problems = (*reply.problems, NOT_OFFERED) if reply.calls else reply.problems
@@ -65,13 +65,11 @@ class Native:
                 for position, call in enumerate(reply.calls)
             )
             return completed(reply, self.name, text, thought, Reading(text.strip(), calls))
-        reading = calls_in_text.read(text, tools)
-        if reading.thought and not _MARKED_CALL.search(text):
-            reading = Reading()  # a fence beside prose is an example: this model can make real calls
+        reading = calls_in_text.read(text, tools, shows_examples=True)
         if reading.calls or reading.problems:
             return completed(reply, self.name, text, thought, reading)
         kept, cut = text_protocol.before_observation(text)
-        reading = text_protocol.read(kept, tools, reply.finish)
+        reading = text_protocol.read(kept, tools, reply.finish, shows_examples=True)
         if reading.calls and (cut or find_tool(reading.calls[0].name, tools)[1]):
             return completed(reply, self.name, kept, thought, reading, cut)
         if cut:
