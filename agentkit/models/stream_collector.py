@@ -154,7 +154,7 @@ class StreamCollector:
             call.arguments.append(delta.arguments)
 
     def _call_before(self, delta: CallDelta) -> _PartialCall | None:
-        """Return the call that a piece without a name goes on with under another index: that with its id, or the last."""
+        """Return the call that a piece without a name continues under another index: that with its id, or the last."""
         same = (call for call in self._calls if call.id == delta.id)
         return next(same, None) if delta.id else (self._calls[-1] if self._calls else None)
 
@@ -171,13 +171,9 @@ class _PartialCall:
 
     def is_repeated_in(self, delta: CallDelta) -> bool:
         """Return whether a piece is the whole call once more, as some servers send it at the end."""
-        is_same = bool(delta.id) and (delta.id, delta.name) == (self.id, self.name)
-        return (
-            is_same
-            and delta.arguments.startswith("{")
-            and bool(self.arguments)
-            and delta.arguments == "".join(self.arguments)
-        )
+        if not delta.id or (delta.id, delta.name) != (self.id, self.name) or not delta.arguments.startswith("{"):
+            return False
+        return delta.arguments == "".join(self.arguments)
 
     def is_followed_by(self, delta: CallDelta) -> bool:
         """Return whether a piece with a name begins another call, instead of going on with this one.

@@ -31,6 +31,8 @@ LIST_KEYS = ("tool_calls", "function_calls", "calls", "actions")
 _OTHER_KEYS = ("type", "id", "tool_call_id", "reasoning", "thought")
 """The other keys of a call."""
 
+LEFT_OUT = "text after the object was left out"
+
 _WORDS_FOR_NOTHING = {"", "{}", "none", "null", "nil", "n/a", "na", "no input", "empty", "-", "()", '""', "''"}
 _NOTHING = ("", "null", "[]", '""', "none")
 """What APIs send as the arguments of a call that has none."""
@@ -81,7 +83,7 @@ def call_from_text(name: str, text: str, tools: Tools, *, cut_off: bool = False)
             return make_call(name, {}, problem=_unusable(parsed.problem), **raw)
         notes = (parsed.mended,) if parsed.mended else ()
         if body[parsed.end :].strip().strip("`").strip():
-            notes = (*notes, "text after the object was left out")
+            notes = (*notes, LEFT_OUT)
         return make_call(name, parsed.value, coerced=notes, **raw)
     needs_none = tool and not (cut_off or sole_text or tool.parameters.get("required"))
     if tool and body.casefold() in _WORDS_FOR_NOTHING and (takes_no_arguments(tool) or needs_none):

@@ -1,7 +1,7 @@
 """Read tool calls that a model wrote into its text instead of making them, whatever it was asked for.
 
-Rule 1: a call is announced by one of the `FORMS`, at the start of a line, or it is the whole text: a JSON object or list,
-or a Python list. What is not announced must name a registered tool and contain nothing but a call.
+Rule 1: a call is announced by one of the `FORMS`, at the start of a line, or it is the whole text: a JSON object or
+list, or a Python list. What is not announced must name a registered tool and contain nothing but a call.
 Rule 2: a call without its end was cut off, and is not run.
 Rule 3: every call says in which form it was written.
 """
@@ -45,8 +45,13 @@ class Form(NamedTuple):
 
 
 _NAME = r"(?:print\()?(?P<name>[\w.-]{1,200}+)(?:\[CALL_ID\]\w{1,64}+)?(?:\[ARGS\])?+\s{0,80}+(?=[{(]|<arg_key>)"
-_DATA = rf"(?=\s{{0,80}}+(?:```\w*+\s{{0,80}}+)?+(?:\{{|\[\s{{0,80}}+\{{|\[?{_NAME.replace('P<name>', ':')}))"
-"""What calls look like that are announced without a name: an object, a list, or a name and its arguments."""
+_START = r"(?=\s{0,80}+(?:```\w*+\s{0,80}+)?+(?:\{|\[\s{0,80}+\{"
+_JSON = rf"{_START}))"
+_DATA = rf"{_START}|\[?{_NAME.replace('P<name>', ':')}))"
+"""What comes after an opening without a name: an object, a list, or a name and its arguments."""
+
+_TOOL = r"(?P<name>[^<\n]{1,200}+)"
+_SEPARATOR = "(?:<｜tool▁sep｜>)"
 
 FORMS = (
     Form("[TOOL_CALL: name](…)", r"\[TOOL_CALL:[ \t]*+(?P<name>[^\]\n]{1,200}+)\]\s{0,8}+(?=\(\s{0,80}+[{)])"),
@@ -57,11 +62,11 @@ FORMS = (
     Form("<|tool_call|>", r"<\|(?:tool_call|plugin|START_ACTION)\|>" + _DATA),
     Form("<function=name>", r"<function=(?P<name>[^>\n]{1,200}+)>"),
     Form("<invoke>", r"""<invoke name=["'](?P<name>[^"'\n]{1,200}+)["']>"""),
-    Form("<｜tool▁call▁begin｜>", r"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?+(?P<name>[^<\n]{1,200}+)(?:<｜tool▁sep｜>)?+"),
-    Form("<|tool_call_begin|>", r"<\|tool_call_begin\|>\s*+(?P<name>[^<\n]{1,200}+)<\|tool_call_argument_begin\|>"),
+    Form("<｜tool▁call▁begin｜>", rf"<｜tool▁call▁begin｜>(?:function{_SEPARATOR})?+{_TOOL}{_SEPARATOR}?+"),
+    Form("<|tool_call_begin|>", rf"<\|tool_call_begin\|>\s*+{_TOOL}<\|tool_call_argument_begin\|>"),
     Form("<|channel|>", r"<\|channel\|>commentary[ ]to=(?P<name>[^<\s]{1,200}+)[^{\n]{0,100}?<\|message\|>"),
     Form(">>>name", r">>>(?P<name>[\w.-]{1,200}+)\s{0,8}+(?=\{)"),
-    Form("Action: {…}", r"[*_\#]{0,4}+[ \t]*+Action(?:[ ]\d{1,3}+)?+[*_]{0,3}+[ \t]*+[:：][*_]{0,3}+(?=\s{0,80}+(?:```\w*+\s{0,80}+)?+(?:\{|\[\s{0,80}+\{))"),
+    Form("Action: {…}", r"[*_\#]{0,4}+[ \t]*+Action(?:[ ]\d{1,3}+)?+[*_]{0,3}+[ \t]*+[:：][*_]{0,3}+" + _JSON),
     Form("a code fence", r"```(?:json|tool_call|tool_code)?+[ \t]*+\r?\n" + _DATA),
 )  # fmt: skip
 """All announced forms, each with the chat templates that write it in mind: Hermes, Qwen, GLM, Mistral, Phi, Llama,
@@ -232,24 +237,23 @@ def _only_calls(text: str, tools: Tools) -> Reading:
 
     If it would be, but has no end, nothing is read, and a problem says so.
     """
-    parsed = loose_json.strict(text)
-    if parsed.value is not None:
-        calls = calls_from_data(parsed.value, tools)
-        is_all = parsed.end == len(text) and is_only_a_call(parsed.value, calls, tools)
-        return Reading(calls=_noted(calls if is_all else [], "JSON"))
+    parsed = loose_json.value_at(text)
+    calls = calls_from_data(parsed.value, tools, mended=parsed.mended)
+    if parsed.end == len(text) and is_only_a_call(parsed.value, calls, tools):
+        return Reading(calls=_noted(calls, "JSON"))
     calls, end = _python_list(text, 0, tools)
-    if calls:
-        return Reading(calls=_noted(calls if end == len(text) else [], "a Python list"))
-    begun = loose_json.completed(text).value
+    if calls and end == len(text):
+        return Reading(calls=_noted(calls, "a Python list"))
+    begun = loose_json.completed(text).value if parsed.problem == loose_json.CUT_OFF else None
     is_cut = is_only_a_call(begun, calls_from_data(begun, tools), tools) or _begins_python_list(text, tools)
     return Reading(problems=(UNREADABLE,) if is_cut else ())
 
 
 def _begins_python_list(text: str, tools: Tools) -> bool:
+    """Return whether a text begins with a Python list whose first call is one of a registered tool."""
     named = _NAMED.match(text, _skipped(text, 1))
-    return bool(
-        named and text.startswith("[") and text.startswith("(", named.end()) and find_tool(named["name"], tools)[1]
-    )
+    is_call = named and text.startswith("[") and text.startswith("(", named.end())
+    return bool(named and is_call and find_tool(named["name"], tools)[1])
 
 
 def _noted(calls: list[Call], form: str, position: int = 0) -> tuple[Call, ...]:

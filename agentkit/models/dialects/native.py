@@ -23,7 +23,7 @@ from agentkit.models.dialects.rendering import (
     rendered,
     view,
 )
-from agentkit.tools.call_parsing import call_id, find_tool, takes_no_arguments, without_arguments
+from agentkit.tools.call_parsing import LEFT_OUT, call_id, find_tool, takes_no_arguments, without_arguments
 from agentkit.tools.observations import clip
 
 NOT_RUN = "This call was not run."
@@ -71,6 +71,8 @@ class Native:
         kept, cut = text_protocol.before_observation(text)
         reading = text_protocol.read(kept, tools, reply.finish, shows_examples=True)
         if reading.calls and (cut or find_tool(reading.calls[0].name, tools)[1]):
+            if not text_protocol.begins_with_marker(kept) and (cut or LEFT_OUT in reading.calls[0].coerced):
+                reading = Reading(problems=(calls_in_text.MAY_BE_EXAMPLE,))  # prose before the action, and after it
             return completed(reply, self.name, kept, thought, reading, cut)
         if cut:
             reading = text_protocol.read(text, ())

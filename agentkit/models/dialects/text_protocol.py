@@ -89,10 +89,15 @@ def before_observation(text: str) -> tuple[str, str]:
     return text, ""
 
 
+def begins_with_marker(text: str) -> bool:
+    """Return whether a text begins with a thought, an action or an answer, after blank lines and a fence."""
+    return bool(_MARKER.match(text, _START_OF_INPUT.match(text).end()))  # type: ignore[union-attr]
+
+
 def read(text: str, tools: Tools, finish: str = "", *, shows_examples: bool = False) -> Reading:
     """Return the final answer, else the first action that has a name and an input; the actions after it are refused.
 
-    `shows_examples`: the model need not write actions, so markers in a code fence count only if the text begins with it.
+    `shows_examples`: the model can make real calls, so markers in a fence count only if the text begins with it.
     """
     markers = _markers(text)
     if shows_examples and "```" in text and not text.lstrip().startswith("```"):
@@ -114,7 +119,7 @@ def read(text: str, tools: Tools, finish: str = "", *, shows_examples: bool = Fa
 
 
 def read_action_on_one_line(text: str, tools: Tools, finish: str = "") -> Reading:
-    """Return the first action of a known tool whose markers are within a line: `Thought: … Action: … Action Input: …`."""
+    """Return the first action of a known tool with markers within a line: `Thought: … Action: … Action Input: …`."""
     for found in _ON_ONE_LINE.finditer(text):
         if find_tool(found["name"], tools)[1] is None:
             continue
