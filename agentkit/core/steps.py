@@ -35,10 +35,13 @@ __all__ = [
     "Tags",
     "Think",
     "capped",
+    "merged_tags",
     "problem",
     "replace",
     "tagged",
     "timed",
+    "warned",
+    "warnings_in",
 ]
 
 Tags = Mapping[str, Any]
@@ -330,6 +333,31 @@ class Scope:
 def tagged(engine: Part, **tags: Any) -> Scope:
     """Add these tags to each step of an engine: `yield from tagged(react(...), episode=2)`."""
     return Scope(engine, tags=tags)
+
+
+def warned(*sources: str | Answer) -> dict[str, tuple[str, ...]]:
+    """Return the tag that says what an engine could not do as it was meant to; no tag if there is nothing to say.
+
+    A source is a text, empty if nothing went wrong, or the answer of a nested engine, whose warnings are passed on. Put
+    the tag on a later step or on the `Answer`: an event tells each warning once.
+    """
+    tags = [source.tags if isinstance(source, Answer) else {"warning": source} for source in sources]
+    texts = tuple(dict.fromkeys(text for each in tags for text in warnings_in(each)))
+    return {"warning": texts} if texts else {}
+
+
+def merged_tags(inner: Tags, outer: Tags) -> dict[str, Any]:
+    """Return the tags of a step and those of what it runs in; the outer value counts, but no warning is lost."""
+    merged = {**inner, **outer}
+    if warnings := (*warnings_in(inner), *warnings_in(outer)):
+        merged["warning"] = tuple(dict.fromkeys(warnings))
+    return merged
+
+
+def warnings_in(tags: Tags) -> tuple[str, ...]:
+    """Return the warnings in some tags; an engine may give one as a text."""
+    value = tags.get("warning") or ()
+    return (value,) if isinstance(value, str) else tuple(map(str, value)) if isinstance(value, tuple | list) else ()
 
 
 def capped(engine: Part, **limits: float) -> Scope:

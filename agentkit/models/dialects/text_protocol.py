@@ -91,7 +91,7 @@ def before_observation(text: str) -> tuple[str, str]:
 
 def begins_with_marker(text: str) -> bool:
     """Return whether a text begins with a thought, an action or an answer, after blank lines and a fence."""
-    return bool(_MARKER.match(text, _START_OF_INPUT.match(text).end()))  # type: ignore[union-attr]
+    return bool(_MARKER.match(_START_OF_INPUT.sub("", text, count=1)))
 
 
 def read(text: str, tools: Tools, finish: str = "", *, shows_examples: bool = False) -> Reading:
