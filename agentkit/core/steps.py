@@ -92,7 +92,8 @@ class Think:
     messages out of the request. With a `shape`, the reply is data, as JSON text in `answer`; if there is no such data,
     `readable` is false and `problems` say why. The `dialect` of such a reply is the level at which it was requested,
     and `finish` is "rejected" if the host does not support that level. If the model fails in an `optional` step, the
-    run continues with a reply whose `finish` is "error" and which has no `answer`.
+    run continues with a reply whose `finish` is "error" and which has no `answer`. `answers` means that the text of the
+    reply is the answer of the engine as it is, so that the host may be asked to hold it to the type of the answer.
     """
 
     kind: ClassVar[str] = "think"
@@ -104,6 +105,7 @@ class Think:
     hears: bool = True
     shape: Shape | None = None
     optional: bool = False
+    answers: bool = field(default=False, compare=False)
 
 
 @dataclass(slots=True)

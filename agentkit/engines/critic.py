@@ -86,7 +86,7 @@ def critic(
         calls = [to_call(claim, n, tools, cut_off=claim is cut) for n, claim in enumerate(claims, 1)]
         checks = yield All(tuple(Act(call, "verify", tags) for call in calls), "verify", tags)
         ask = chat + fill(prompt["revise"], request=question_of(chat), draft=text, checks=report(claims, checks))
-        revised = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False)))
+        revised = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False, answers=True)))
         text, problem = revised or text, problem if revised else NO_REVISION
     return Answer(text, chat + assistant(text), tags=warned(problem, first))
 

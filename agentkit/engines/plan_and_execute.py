@@ -123,6 +123,6 @@ def plan_and_execute(
             problem = problem if rest else NO_NEW_PLAN
             plan.steps = (*plan.steps[:number], *(rest or plan.steps[number:]))[:max_steps]
     ask = chat + fill(prompt["synthesize"], done=plan.report())
-    summary = answer_of((yield Think(ask, role="synthesize", tags=plan.tags, choice="none")))
+    summary = answer_of((yield Think(ask, role="synthesize", tags=plan.tags, choice="none", answers=True)))
     answer = summary or plan.report()
     return Answer(answer, chat + assistant(answer), tags=warned(problem, "" if summary else NO_ANSWER, *nested))

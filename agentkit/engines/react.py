@@ -26,7 +26,7 @@ def react(
     chat = Chat.of(task)
     iterations = 0
     while iterations < max_iterations:
-        thought = yield Think(chat, tools)
+        thought = yield Think(chat, tools, answers=True)
         iterations += thought.attempts
         chat += thought
         if not thought.calls:
@@ -34,7 +34,7 @@ def react(
         chat += yield Act.each(thought.calls)
     if not force_answer:
         return Answer("", chat, "max_turns", propose=False)
-    last = yield Think(chat + user(ANSWER_NOW), tools, role="answer", choice="none")
+    last = yield Think(chat + user(ANSWER_NOW), tools, role="answer", choice="none", answers=True)
     answer = last.answer or ("" if last.calls else (last.raw or last.text).strip())
     tags = warned("" if answer else NO_ANSWER)
     answer = answer or summary(chat)

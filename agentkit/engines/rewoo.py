@@ -85,7 +85,7 @@ def rewoo(
     evidence = "\n".join(f"{step}\n{text}" for step, text in zip(plan, shorten(texts), strict=True))
     tags = {"plan": tuple(map(str, plan)), "plan_states": states(results)} if plan else warned(NO_PLAN)
     ask = chat + fill(prompt["solve"], evidence=evidence or text_of(planning), request=question_of(chat))
-    solved = answer_of((yield Think(ask, role="solve", tags=tags, choice="none")))
+    solved = answer_of((yield Think(ask, role="solve", tags=tags, choice="none", answers=True)))
     answer = solved or evidence
     return Answer(answer, chat + assistant(answer), tags=warned("" if solved else NO_ANSWER))
 

@@ -58,6 +58,6 @@ def self_refine(
             break
         history.append(f"Draft {number}:\n{text}\nFeedback:\n{feedback}")
         ask = chat + fill(prompt["refine"], request=question_of(chat), history="\n\n".join(shorten(history)))
-        revised = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False)))
+        revised = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False, answers=True)))
         text, problem = revised or text, problem if revised else NO_REVISION
     return Answer(text, chat + assistant(text), tags=warned(problem, first))

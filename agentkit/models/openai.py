@@ -89,7 +89,7 @@ class ChatCompletions:
                 body["tool_choice"] = tool_choice(request.choice)
         if request.stop:
             body["stop"] = list(request.stop)
-        if request.dialect.json_mode and request.offered:
+        if request.is_json:
             body["response_format"] = {"type": "json_object"}
         if shape := request.constraint:
             wanted = {"name": shape.name, "schema": shape.parameters}
