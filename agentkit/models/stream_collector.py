@@ -140,7 +140,7 @@ class StreamCollector:
 
     def _add_to_call(self, delta: CallDelta) -> None:
         call = self._open_calls.get(delta.index)
-        if call is None and not delta.name and (earlier := self._call_before(delta)):
+        if (call is None or (delta.id and delta.id != call.id)) and (earlier := self._call_before(delta)):
             call = self._open_calls[delta.index] = earlier
         if call and call.is_repeated_in(delta):
             return
@@ -154,9 +154,11 @@ class StreamCollector:
             call.arguments.append(delta.arguments)
 
     def _call_before(self, delta: CallDelta) -> _PartialCall | None:
-        """Return the call that a piece without a name continues under another index: that with its id, or the last."""
+        """Return the call that a piece continues under another index: that with its id, or without a name the last."""
+        if not delta.id:
+            return self._calls[-1] if self._calls and not delta.name else None
         same = (call for call in self._calls if call.id == delta.id)
-        return next(same, None) if delta.id else (self._calls[-1] if self._calls else None)
+        return next((call for call in same if not delta.name or call.lacks_an_end(delta.name)), None)
 
 
 class _PartialCall:
@@ -185,4 +187,8 @@ class _PartialCall:
         if delta.name != self.name:
             return bool(self.name) and (has_other_id or bool(self.arguments))
         begins = has_other_id or delta.arguments.lstrip().startswith("{")
-        return begins and isinstance(loose_json.strict("".join(self.arguments).strip()).value, dict)
+        return begins and not self.lacks_an_end(delta.name)
+
+    def lacks_an_end(self, name: str) -> bool:
+        """Return whether this is a call of that tool whose arguments are not whole."""
+        return name == self.name and not isinstance(loose_json.strict("".join(self.arguments).strip()).value, dict)
