@@ -9,6 +9,7 @@ Rule 3: in what remains, a final answer takes precedence over an action; it ends
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from dataclasses import replace
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
@@ -101,7 +102,8 @@ def read(text: str, tools: Tools, finish: str = "", *, shows_examples: bool = Fa
     """
     markers = _markers(text)
     if shows_examples and "```" in text and not text.lstrip().startswith("```"):
-        markers = [marker for marker in markers if not len(_FENCE.findall(text, 0, marker.start)) % 2]
+        fences = [fence.start() for fence in _FENCE.finditer(text)]
+        markers = [marker for marker in markers if not bisect(fences, marker.start) % 2]
     actions = _actions(markers)
     if final := next((marker for marker in markers if marker.kind == "final"), None):
         return _final_answer(text, final, actions, finish)
