@@ -13,7 +13,7 @@ from typing import Any
 from agentkit.around.base import Around, around, aside, reply_text, require_int
 from agentkit.around.request_view import shorten, turn, view
 from agentkit.core.messages import Chat, Message, Reply, system, user
-from agentkit.core.steps import Step, Think, replace
+from agentkit.core.steps import Step, Think, merged_tags, replace, warned
 from agentkit.models.tokens import tokens as weigh
 from agentkit.models.tokens import tokens_of_tools
 
@@ -68,7 +68,7 @@ def compact(tokens: int = 128_000, *, keep: int = 6, summarise: bool = True) -> 
             if not fits and not memory.get("warned"):
                 memory["warned"] = True
                 taken = tokens - budget + sum(map(weigh, stays))
-                step = replace(step, tags={**step.tags, "warning": TOO_SMALL.format(taken=taken, tokens=tokens)})
+                step = replace(step, tags=merged_tags(step.tags, warned(TOO_SMALL.format(taken=taken, tokens=tokens))))
             count = {"original": len(old) + len(newest), "kept": len(newest)}
             front = Chat.of([*stays, *(yield from _notes(old, count, tokens, ask=summarise and fits))])
             front += _fitted(newest, budget - sum(map(weigh, front)))

@@ -35,10 +35,13 @@ __all__ = [
     "Tags",
     "Think",
     "capped",
+    "merged_tags",
     "problem",
     "replace",
     "tagged",
     "timed",
+    "warned",
+    "warnings_in",
 ]
 
 Tags = Mapping[str, Any]
@@ -89,7 +92,8 @@ class Think:
     messages out of the request. With a `shape`, the reply is data, as JSON text in `answer`; if there is no such data,
     `readable` is false and `problems` say why. The `dialect` of such a reply is the level at which it was requested,
     and `finish` is "rejected" if the host does not support that level. If the model fails in an `optional` step, the
-    run continues with a reply whose `finish` is "error" and which has no `answer`.
+    run continues with a reply whose `finish` is "error" and which has no `answer`. `answers` means that the text of the
+    reply is the answer of the engine as it is, so that the host may be asked to hold it to the type of the answer.
     """
 
     kind: ClassVar[str] = "think"
@@ -101,6 +105,7 @@ class Think:
     hears: bool = True
     shape: Shape | None = None
     optional: bool = False
+    answers: bool = field(default=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -330,6 +335,31 @@ class Scope:
 def tagged(engine: Part, **tags: Any) -> Scope:
     """Add these tags to each step of an engine: `yield from tagged(react(...), episode=2)`."""
     return Scope(engine, tags=tags)
+
+
+def warned(*sources: str | Answer) -> dict[str, tuple[str, ...]]:
+    """Return the tag that says what an engine could not do as it was meant to; no tag if there is nothing to say.
+
+    A source is a text, empty if nothing went wrong, or the answer of a nested engine, whose warnings are passed on. Put
+    the tag on a later step or on the `Answer`: an event tells each warning once.
+    """
+    tags = [source.tags if isinstance(source, Answer) else {"warning": source} for source in sources]
+    texts = tuple(dict.fromkeys(text for each in tags for text in warnings_in(each)))
+    return {"warning": texts} if texts else {}
+
+
+def merged_tags(inner: Tags, outer: Tags) -> dict[str, Any]:
+    """Return the tags of a step and those of what it runs in; the outer value counts, but no warning is lost."""
+    merged = {**inner, **outer}
+    if warnings := (*warnings_in(inner), *warnings_in(outer)):
+        merged["warning"] = tuple(dict.fromkeys(warnings))
+    return merged
+
+
+def warnings_in(tags: Tags) -> tuple[str, ...]:
+    """Return the warnings in some tags; an engine may give one as a text."""
+    value = tags.get("warning") or ()
+    return (value,) if isinstance(value, str) else tuple(map(str, value)) if isinstance(value, tuple | list) else ()
 
 
 def capped(engine: Part, **limits: float) -> Scope:

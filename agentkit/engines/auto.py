@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from agentkit.core.messages import Chat
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Engine, Loop, Think, tagged
+from agentkit.core.steps import Engine, Loop, Think, tagged, warned
 from agentkit.engines.dag import dag
 from agentkit.engines.parsing import answer_after, fill, list_tools, prompts_from, request_of, text_of
 from agentkit.engines.react import react
@@ -42,5 +42,5 @@ def auto(
     reply = text_of((yield Think(ask, role="choose", choice="none", hears=False)))
     choice = (answer_after(reply, "CHOICE") or reply).strip("*_` \n").upper()
     engine = planned if choice.startswith("PLANNED") else stepwise
-    unread = {} if choice.startswith(("PLANNED", "STEPWISE")) else {"warning": UNREAD}
+    unread = warned("" if choice.startswith(("PLANNED", "STEPWISE")) else UNREAD)
     return (yield from tagged(engine.begin(chat, tools=tools), **unread))

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from agentkit.core.messages import Chat
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Answer, Engine, Think
+from agentkit.core.steps import Answer, Engine, Think, warned
 from agentkit.engines.parsing import answer_after, answer_of, prompts_from, text_of, with_instructions
 
 PROMPTS = {
@@ -20,6 +20,8 @@ When you are sure, write the result on a last line of its own, like this:
 FINAL ANSWER: the result"""
 }
 
+NO_MARKER = "the reply has no line FINAL ANSWER:, so all of it is the answer"
+
 
 def chain_of_thought(
     task: Any, *, tools: tuple[Any, ...] = (), prompts: Annotated[Mapping[str, str] | None, KeysOf(PROMPTS)] = None
@@ -28,4 +30,5 @@ def chain_of_thought(
     prompt = prompts_from(PROMPTS, prompts)
     chat = with_instructions(Chat.of(task), prompt["think"])
     reply = yield Think(chat)
-    return Answer(answer_after(text_of(reply), "FINAL ANSWER") or answer_of(reply), chat + reply)
+    answer = answer_after(text_of(reply), "FINAL ANSWER")
+    return Answer(answer or answer_of(reply), chat + reply, tags=warned("" if answer else NO_MARKER))

@@ -13,7 +13,7 @@ from annotated_types import Ge
 
 from agentkit.core.messages import Call, Chat, Message, assistant
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think
+from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think, warned
 from agentkit.engines.drafting import draft
 from agentkit.engines.parsing import (
     after,
@@ -58,6 +58,7 @@ Rewrite the answer: correct what the checks show to be wrong, and leave the rest
 
 
 UNREAD = "the claims in a critique could not be read, so the draft was not checked again"
+NO_REVISION = "a revision was empty, so the draft before it was kept"
 _NUMBER = re.compile(r"^[ \t*_]*\d{1,3}[.):][ \t*_]+(?!(?:claim|tool)\b)", re.I | re.M)
 
 
@@ -71,22 +72,23 @@ def critic(
 ) -> Engine:
     """Draft an answer (by `actor`, or in one reply), check its claims with tools in parallel, and correct errors."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
-    text = yield from draft(chat, tools, actor)
-    unread: dict[str, str] = {}
+    first = yield from draft(chat, tools, actor)
+    text, problem = first.text, ""
     for number in range(1, max_critique_rounds + 1 if tools else 1):
         tags = {"round": number}
         ask = Chat.of(fill(prompt["critique"], request=request_of(chat), draft=text, tools=list_tools(tools)))
         critique = yield Think(ask, role="critique", tags=tags, choice="none", hears=False)
         claims = claims_in(text_of(critique))
         if not claims:
-            unread = {} if is_verified(text_of(critique)) else {"warning": UNREAD}
+            problem = problem if is_verified(text_of(critique)) else UNREAD
             break
         cut = claims[-1] if is_cut_off(critique) else None
         calls = [to_call(claim, n, tools, cut_off=claim is cut) for n, claim in enumerate(claims, 1)]
         checks = yield All(tuple(Act(call, "verify", tags) for call in calls), "verify", tags)
         ask = chat + fill(prompt["revise"], request=question_of(chat), draft=text, checks=report(claims, checks))
-        text = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False))) or text
-    return Answer(text, chat + assistant(text), tags=unread)
+        revised = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False, answers=True)))
+        text, problem = revised or text, problem if revised else NO_REVISION
+    return Answer(text, chat + assistant(text), tags=warned(problem, first))
 
 
 def is_verified(critique: str) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Le, Lt
 
 from agentkit.core.messages import Chat, assistant
 from agentkit.core.schema import Checked, KeysOf
-from agentkit.core.steps import After, All, Answer, Engine, Loop, Part, Scope, Think, tagged
+from agentkit.core.steps import After, All, Answer, Engine, Loop, Part, Scope, Think, tagged, warned
 from agentkit.engines.parsing import (
     after,
     before,
@@ -62,6 +62,8 @@ ANSWER: the answer as far as it is known, or what is missing if it is not known 
 
 
 NO_PLAN = "no plan could be read, so the task was worked on without a plan"
+NO_NEW_PLAN = "no new plan could be read, so the answer is based on what was found before"
+UNREAD = "the judgement of the results could not be read, so all of it is the answer"
 
 
 @dataclass(slots=True)
@@ -93,11 +95,13 @@ def dag(
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
     work = Work(chat, tools, actor, max_step_iterations, step_timeout, prompt["step"])
     known, again, problem, judgement = "", "", "", Judgement(False, "")
+    problems: list[str] = []
     for _ in range(max_replans + 1):
         ask = chat + fill(prompt["plan"], tools=list_tools(tools), problem=f"{again}\n{problem}".strip())
         written = plan or text_of((yield Think(ask, role="plan", choice="none")))
         nodes, plan = read_plan(written)[:max_steps], ""
         if not nodes:
+            problems.append(NO_NEW_PLAN)
             break
         if wrong := find_problem(nodes):
             problem = f"The last plan could not be carried out: {wrong}."
@@ -109,17 +113,19 @@ def dag(
         tags = {"plan": tuple(map(str, nodes)), "plan_states": states(nodes, results)}
         reply = text_of((yield Think(ask, role="analyze", tags=tags, choice="none", hears=False)))
         judgement = read_judgement(reply, known, min_confidence)
+        problems += [] if has_judgement(reply) else [UNREAD]
         if judgement.achieved:
-            return Answer(judgement.answer, chat + assistant(judgement.answer))
+            return Answer(judgement.answer, chat + assistant(judgement.answer), tags=warned(*problems, *work.answers))
         again, problem = fill(prompt["again"], done=known, why=judgement.answer), ""
     if judgement.answer:
-        return Answer(judgement.answer, chat + assistant(judgement.answer), "max_replans")
-    return (yield from tagged(actor.begin(chat, tools=tools), warning=NO_PLAN))
+        warning = warned(*problems, *work.answers)
+        return Answer(judgement.answer, chat + assistant(judgement.answer), "max_replans", warning)
+    return (yield from tagged(actor.begin(chat, tools=tools), **warned(NO_PLAN)))
 
 
 @dataclass(slots=True)
 class Work:
-    """What is needed to carry out the steps of a plan, each with its own loop."""
+    """What is needed to carry out the steps of a plan, each with its own loop, and the answers of these loops."""
 
     chat: Chat
     tools: tuple[Any, ...]
@@ -127,6 +133,7 @@ class Work:
     max_iterations: int
     timeout: float | None
     prompt: str
+    answers: list[Answer] = field(default_factory=list)
 
     def lanes(self, plan: tuple[Node, ...], at_once: int) -> All:
         """Return the step that carries out a plan: a lane for each node, which starts when its inputs are available."""
@@ -156,6 +163,7 @@ class Work:
         tags = {"plan": tuple(map(str, plan)), "plan_lane": plan.index(node) + 1, "plan_states": states(plan, known)}
         tags |= {"model": node.model} if node.model else {}
         answer = yield from Scope(loop, tags=tags, seconds=self.timeout)
+        self.answers.append(answer)
         return step_result(answer.text, answer.interrupted)
 
 
@@ -165,6 +173,11 @@ def read_judgement(text: str, known: str, min_confidence: float) -> Judgement:
     is_yes = not (after("ACHIEVED", text) or "").strip("*_` ").lower().startswith(("no", "false"))
     confidence = score_of((after("CONFIDENCE", text) or "").partition("\n")[0], 1.0)
     return Judgement(is_yes and (confidence is None or confidence >= min_confidence), answer)
+
+
+def has_judgement(text: str) -> bool:
+    """Return whether a text has at least one of the three parts of a judgement."""
+    return any(after(label, text) is not None for label in ("ACHIEVED", "CONFIDENCE", "ANSWER"))
 
 
 def states(plan: tuple[Node, ...], results: Mapping[str, str]) -> dict[int, str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.core.messages import Chat
-from agentkit.core.steps import Loop, Part, Think, tagged
+from agentkit.core.steps import Answer, Loop, Part, Think, tagged
 from agentkit.engines.parsing import answer_of
 
 
 def draft(chat: Chat, tools: tuple[Any, ...], actor: Loop | None) -> Part:
-    """Return the text of a first draft, written by another engine or in one reply; its steps belong to round 0."""
+    """Return a first draft, written by another engine or in one reply; its steps belong to round 0."""
     if actor is not None:
-        answer = yield from tagged(actor.begin(chat, tools=tools), round=0)
-        return answer.text
+        return (yield from tagged(actor.begin(chat, tools=tools), round=0))
     reply = yield Think(chat, role="draft", tags={"round": 0})
-    return answer_of(reply)
+    return Answer(answer_of(reply), chat)

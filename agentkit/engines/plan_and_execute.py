@@ -10,7 +10,7 @@ from annotated_types import Ge
 
 from agentkit.core.messages import Chat, assistant
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Answer, Engine, Loop, Think, tagged
+from agentkit.core.steps import Answer, Engine, Loop, Think, tagged, warned
 from agentkit.engines.parsing import (
     answer_of,
     fill,
@@ -57,6 +57,8 @@ Give the final answer to the request, based on these results. If a result is mis
 
 
 NO_PLAN = "no plan could be read, so the task was worked on without a plan"
+NO_NEW_PLAN = "no new plan could be read, so the steps that were left were kept"
+NO_ANSWER = "the model gave no answer, so the results of the steps are the answer"
 
 
 @dataclass(slots=True)
@@ -102,21 +104,25 @@ def plan_and_execute(
     planning = yield Think(chat + fill(prompt["plan"], tools=list_tools(tools)), role="plan", choice="none")
     plan = Plan(list_items(text_of(planning))[:max_steps])
     if not plan.steps:
-        return (yield from tagged(actor.begin(chat, tools=tools), warning=NO_PLAN))
-    replans = max_replans if replan else 0
+        return (yield from tagged(actor.begin(chat, tools=tools), **warned(NO_PLAN)))
+    replans, problem = max_replans if replan else 0, ""
+    nested: list[Answer] = []
     while plan.number <= len(plan.steps):
         number, step = plan.number, plan.steps[plan.number - 1]
         ask = chat + fill(prompt["step"], plan=plan, done=plan.report(), number=number, step=step)
         result = yield from tagged(actor.begin(ask, tools=tools, max_iterations=max_step_iterations), **plan.tags)
         tags = plan.tags
+        nested.append(result)
         plan.results.append(step_result(result.text, result.interrupted))
         if plan.results[-1].startswith("FAILED: ") and replans and number < max_steps:
             replans -= 1
             ask = chat + fill(prompt["replan"], plan=plan, done=plan.report(), number=number)
             states = {"plan_states": plan.tags["plan_states"]}
             planning = yield Think(ask, role="plan", tags={**tags, **states}, choice="none")
-            rest = list_items(text_of(planning)) or plan.steps[number:]
-            plan.steps = (*plan.steps[:number], *rest)[:max_steps]
+            rest = list_items(text_of(planning))
+            problem = problem if rest else NO_NEW_PLAN
+            plan.steps = (*plan.steps[:number], *(rest or plan.steps[number:]))[:max_steps]
     ask = chat + fill(prompt["synthesize"], done=plan.report())
-    answer = answer_of((yield Think(ask, role="synthesize", tags=plan.tags, choice="none"))) or plan.report()
-    return Answer(answer, chat + assistant(answer))
+    summary = answer_of((yield Think(ask, role="synthesize", tags=plan.tags, choice="none", answers=True)))
+    answer = summary or plan.report()
+    return Answer(answer, chat + assistant(answer), tags=warned(problem, "" if summary else NO_ANSWER, *nested))

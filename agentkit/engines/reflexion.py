@@ -11,7 +11,7 @@ from annotated_types import Ge, Le
 from agentkit.core.lessons import LessonStore
 from agentkit.core.messages import Chat, assistant, system
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Answer, Engine, Loop, Think, tagged
+from agentkit.core.steps import Answer, Engine, Loop, Think, tagged, warned
 from agentkit.engines.parsing import answer_of, fill, prompts_from, request_of, score_of, text_of, verdict_of
 from agentkit.engines.react import react
 
@@ -89,7 +89,7 @@ def reflexion(
         judging = {**tags, "threshold": threshold}
         judgement = text_of((yield Think(ask, role="evaluate", tags=judging, choice="none", hears=False)))
         attempts.append(judged(trial.text, judgement, threshold))
-        tags |= unread(judgement, threshold)
+        tags |= warned(unread(judgement, threshold), trial)
         if attempts[-1].ok or episode == max_reflections:
             break
         ask = Chat.of(fill(prompt["reflect"], **about, judgement=judgement))
@@ -117,10 +117,10 @@ def judged(answer: str, judgement: str, threshold: float | None) -> Attempt:
     return Attempt(answer, score is not None and score >= threshold, score)
 
 
-def unread(judgement: str, threshold: float | None) -> dict[str, str]:
-    """Return the tag that says that a judgement contains no verdict, or no score; no tag if it does."""
+def unread(judgement: str, threshold: float | None) -> str:
+    """Return a warning that a judgement contains no verdict, or no score; "" if it does."""
     value = verdict_of(judgement) if threshold is None else score_of(judgement, 1.0)
-    return {"warning": UNREAD} if value is None else {}
+    return UNREAD if value is None else ""
 
 
 def best_of(attempts: list[Attempt]) -> str:

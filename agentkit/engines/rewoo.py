@@ -12,7 +12,7 @@ from annotated_types import Ge
 
 from agentkit.core.messages import Chat, assistant
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Act, After, All, Answer, Engine, Part, Think, replace
+from agentkit.core.steps import Act, After, All, Answer, Engine, Part, Think, replace, warned
 from agentkit.engines.parsing import (
     answer_of,
     call_of,
@@ -43,6 +43,7 @@ Answer the question from the evidence below. Write only the answer.
 The question: {request}""",
 }
 NO_PLAN = "no plan could be read, so nothing was looked up"
+NO_ANSWER = "the model gave no answer, so what was looked up is the answer"
 _STEP = re.compile(
     r"(?:^[ \t>*\-`]*+(?:\d{1,3}[.)][ \t*`]*+)?+#?|#)E(\d{1,4})[ \t*`]*+=[ \t*`]*+([^\[\n(]{1,100}?)[ \t]*+([\[(])"
     r"|^[ \t>*\-`\d.)]*+Plan\b",
@@ -82,10 +83,11 @@ def rewoo(
     results = (yield All(tuple(lanes(plan, tools)), role="work")) if plan else ()
     texts = [result if result is not None else missing(step, plan) for step, result in zip(plan, results, strict=True)]
     evidence = "\n".join(f"{step}\n{text}" for step, text in zip(plan, shorten(texts), strict=True))
-    tags = {"plan": tuple(map(str, plan)), "plan_states": states(results)} if plan else {"warning": NO_PLAN}
+    tags = {"plan": tuple(map(str, plan)), "plan_states": states(results)} if plan else warned(NO_PLAN)
     ask = chat + fill(prompt["solve"], evidence=evidence or text_of(planning), request=question_of(chat))
-    answer = answer_of((yield Think(ask, role="solve", tags=tags, choice="none"))) or evidence
-    return Answer(answer, chat + assistant(answer))
+    solved = answer_of((yield Think(ask, role="solve", tags=tags, choice="none", answers=True)))
+    answer = solved or evidence
+    return Answer(answer, chat + assistant(answer), tags=warned("" if solved else NO_ANSWER))
 
 
 def read_plan(text: str) -> list[Step]:

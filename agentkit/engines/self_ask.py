@@ -14,7 +14,7 @@ from annotated_types import Ge
 
 from agentkit.core.messages import Call, Chat, Message, Reply, assistant, user
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think
+from agentkit.core.steps import Act, All, Answer, Engine, Loop, Think, warned
 from agentkit.engines.parsing import (
     answer_after,
     answer_of,
@@ -31,6 +31,8 @@ from agentkit.engines.parsing import (
 )
 
 FINAL = "So the final answer is"
+NO_MARKER = "the reply has neither a follow-up question nor the final answer, so all of it is the answer"
+NO_ANSWER = "the model kept asking after the limit, so what it found is the answer"
 UNANSWERED = "(the other questions were not looked up: the limit has been reached)"
 PROMPTS = {
     "ask": """\
@@ -73,18 +75,22 @@ def self_ask(
     about_tools = fill(prompt["tools"], tools=list_tools(tools)) if tools else ""
     chat = with_instructions(Chat.of(task), prompt["ask"] + about_tools)
     left, interrupted = max_follow_ups, ""
+    nested: list[Answer] = []
     while True:
         reply = yield Think(chat)
         reading = read(reply, can_look_up=bool(tools or actor))
         if reading.final or not reading.questions or interrupted:
             answer = reading.final or (unfinished(chat) if reading.questions else answer_of(reply))
-            return Answer(answer, chat + reply, interrupted)
+            fallback = "" if reading.final else NO_ANSWER if reading.questions else NO_MARKER
+            return Answer(answer, chat + reply, interrupted, warned(fallback, *nested))
         if not left:
             chat, interrupted = chat + prompt["now"], "max_follow_ups"
             continue
         questions = reading.questions[:left]
         left -= len(questions)
-        answers = [result_text(result) for result in (yield look_up(questions, reading, tools, actor))]
+        results = yield look_up(questions, reading, tools, actor)
+        nested += [result for result in results if isinstance(result, Answer)]
+        answers = [result_text(result) for result in results]
         answers += [UNANSWERED] if len(questions) < len(reading.questions) else []
         chat += (*reply.heard, assistant(reading.text.strip()))
         chat += user("\n".join(f"Intermediate answer: {answer}" for answer in shorten(answers)))

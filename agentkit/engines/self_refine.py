@@ -9,7 +9,7 @@ from annotated_types import Ge
 
 from agentkit.core.messages import Chat, assistant
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import Answer, Engine, Loop, Think
+from agentkit.core.steps import Answer, Engine, Loop, Think, warned
 from agentkit.engines.drafting import draft
 from agentkit.engines.parsing import after, answer_of, fill, prompts_from, question_of, request_of, shorten, text_of
 
@@ -32,6 +32,9 @@ The drafts so far, each with the feedback of a reader:
 Write the next draft, and fix everything that the reader named. Write only the draft.""",
 }
 
+NO_FEEDBACK = "the feedback was empty, so the draft was kept as it is"
+NO_REVISION = "a revision was empty, so the draft before it was kept"
+
 
 def self_refine(
     task: Any,
@@ -43,15 +46,18 @@ def self_refine(
 ) -> Engine:
     """Draft an answer (by `actor`, or in one reply), give feedback on it, and rewrite it with the feedback in mind."""
     prompt, chat = prompts_from(PROMPTS, prompts), Chat.of(task)
-    text = yield from draft(chat, tools, actor)
+    first = yield from draft(chat, tools, actor)
+    text, problem = first.text, ""
     history: list[str] = []
     for number in range(1, max_refinements + 1):
         tags = {"round": number}
         ask = Chat.of(fill(prompt["feedback"], request=request_of(chat), draft=text))
         feedback = text_of((yield Think(ask, role="feedback", tags=tags, choice="none", hears=False))).strip()
         if not feedback or after("DONE", feedback) is not None:
+            problem = problem if feedback else NO_FEEDBACK
             break
         history.append(f"Draft {number}:\n{text}\nFeedback:\n{feedback}")
         ask = chat + fill(prompt["refine"], request=question_of(chat), history="\n\n".join(shorten(history)))
-        text = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False))) or text
-    return Answer(text, chat + assistant(text))
+        revised = answer_of((yield Think(ask, role="revise", tags=tags, choice="none", hears=False, answers=True)))
+        text, problem = revised or text, problem if revised else NO_REVISION
+    return Answer(text, chat + assistant(text), tags=warned(problem, first))

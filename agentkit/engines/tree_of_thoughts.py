@@ -14,7 +14,7 @@ from annotated_types import Ge, Le
 
 from agentkit.core.messages import Chat, assistant
 from agentkit.core.schema import KeysOf
-from agentkit.core.steps import All, Answer, Engine, Part, Think
+from agentkit.core.steps import All, Answer, Engine, Part, Think, merged_tags, warned
 from agentkit.engines.parsing import answer_after, answer_of, fill, prompts_from, request_of, score_of, shorten, text_of
 
 PROMPTS = {
@@ -40,6 +40,9 @@ This is the best line of thought that was found:
 
 Give the answer now, based on what is known so far, on a line like this: ANSWER: the answer""",
 }
+NO_MARKER = "the reply has no line ANSWER:, so all of it is the answer"
+NO_ANSWER = "the model gave no answer, so the last step of the best line of thought is the answer"
+UNREAD = "the score of a thought could not be read, so it counted as 5 of 10"
 MANY = 1_000_000
 
 
@@ -77,6 +80,7 @@ class Tree:
     max_depth: int
     min_score: float
     tags: dict[str, Any] = field(default_factory=dict)
+    has_unread_score: bool = False
 
 
 def tree_of_thoughts(
@@ -104,7 +108,9 @@ def tree_of_thoughts(
     if not answer:
         ask = tree.chat + fill(tree.prompts["answer"], steps=best)
         reply = yield Think(ask, role="answer", tags=tags, choice="none")
-        answer = conclusion(text_of(reply)) or answer_of(reply) or (best.steps or ("",))[-1] or "No answer was found."
+        answer = conclusion(text_of(reply))
+        tags = merged_tags(tags, warned("" if answer else NO_MARKER if answer_of(reply) else NO_ANSWER))
+        answer = answer or answer_of(reply) or (best.steps or ("",))[-1] or "No answer was found."
     return Answer(answer, tree.chat + assistant(answer), tags=tags)
 
 
@@ -157,6 +163,7 @@ def evaluate(tree: Tree, thoughts: list[Branch]) -> Part:
     thinks = [Think(ask, (), "evaluate", tag, "none", False) for ask, tag in zip(asks, tags, strict=True)]
     replies = yield All(tuple(thinks), role="evaluate")
     scores = [score_of(text_of(reply), 10.0) for reply in replies]
+    tree.has_unread_score = tree.has_unread_score or None in scores
     scored = zip(thoughts, scores, strict=True)
     branches = [Branch(b.node, b.steps, 5.0 if score is None else score) for b, score in scored]
     return sorted(branches, key=lambda branch: -branch.score)
@@ -176,7 +183,8 @@ def note(tree: Tree, ranked: list[Branch], kept: list[Branch]) -> None:
     """Set the tags of the next steps: the scores of the thoughts, and which of them were given up."""
     alive = {branch.node for branch in kept}
     pruned = [branch.node for branch in ranked if branch.node not in alive]
-    tree.tags = {"scores": {branch.node: branch.score for branch in ranked}, "pruned": pruned}
+    unread = warned(UNREAD if tree.has_unread_score else "")
+    tree.tags = {"scores": {branch.node: branch.score for branch in ranked}, "pruned": pruned, **unread}
 
 
 def cost(n_branches: int = 3, beam_width: int = 2, max_depth: int = 4, search: str = "bfs") -> int:

@@ -123,7 +123,8 @@ class Reader:
             tools = self.stored[data["tools"]] if "tools" in data else ()
             shape = Shape(**data["shape"]) if "shape" in data else None
             choice, hears, optional = data.get("choice", "auto"), data.get("hears", True), data.get("optional", False)
-            return Think(self._chat(data["chat"]), tools, role, tags, choice, hears, shape, optional)
+            chat, answers = self._chat(data["chat"]), data.get("answers", False)
+            return Think(chat, tools, role, tags, choice, hears, shape, optional, answers)
         if kind == "act":
             return Act(self._call(data["call"]), role, tags)
         if kind == "ask":

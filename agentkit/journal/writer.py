@@ -114,6 +114,8 @@ class Writer:
                 data["shape"] = _plain(step.shape, _SHAPE) | {"name": step.shape.name, "schema": step.shape.schema}
             if step.optional:
                 data["optional"] = True
+            if step.answers:
+                data["answers"] = True
         elif isinstance(step, Act):
             calls, holder = self._calls
             position = next((n for n, call in enumerate(calls) if call is step.call), None)

@@ -65,7 +65,11 @@ class Chunk:
 
 @dataclass(slots=True)
 class Request:
-    """One request to a model. `messages`, `tools` and the rest are written by the `dialect` when they are read."""
+    """One request to a model. `messages`, `tools` and the rest are written by the `dialect` when they are read.
+
+    `answer` is the shape of the final answer, if the model is to write it and its host can be held to a schema;
+    `answers_in_json` means that it can at least be held to JSON.
+    """
 
     chat: Chat
     dialect: Dialect
@@ -73,6 +77,8 @@ class Request:
     role: str = "thought"
     choice: str = "auto"
     settings: dict[str, Any] = field(default_factory=dict)
+    answer: Shape | None = None
+    answers_in_json: bool = False
 
     @property
     def rendering(self) -> Rendering:
@@ -97,7 +103,12 @@ class Request:
     @property
     def constraint(self) -> Shape | None:
         """The shape that the host is asked to hold the model to, if it can; else None."""
-        return getattr(self.dialect, "constraint", None)
+        return self.answer or getattr(self.dialect, "constraint", None)
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the reply must be JSON."""
+        return bool(self.constraint or self.answers_in_json or (self.dialect.json_mode and self.offered))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that is sent, as JSON data."""
@@ -106,7 +117,7 @@ class Request:
             "tools": self.tools,
             "tool_choice": self.choice,
             "stop": list(self.stop),
-            "json": self.dialect.json_mode and bool(self.offered),
+            "json": self.is_json,
             "role": self.role,
             "settings": self.settings,
         }

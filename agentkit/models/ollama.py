@@ -91,7 +91,7 @@ class ChatApi:
         body: dict[str, Any] = {"model": model, "messages": messages}
         if request.tools and request.choice != "none":
             body["tools"] = request.tools
-        if request.dialect.json_mode and request.offered:
+        if request.is_json:
             body["format"] = request.constraint.parameters if request.constraint else "json"
         if request.stop:
             body["options"] = {"stop": list(request.stop)}

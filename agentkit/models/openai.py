@@ -24,6 +24,7 @@ from agentkit.models.json_fields import items, mapping, money, number, string
 from agentkit.models.remote import Remote
 from agentkit.models.urls import base_of, without_secrets
 from agentkit.models.wire import Cost, HostError
+from agentkit.tools.call_parsing import ARGUMENT_KEYS
 
 BASE = "https://api.openai.com/v1"
 _PATH = "/chat/completions"
@@ -88,7 +89,7 @@ class ChatCompletions:
                 body["tool_choice"] = tool_choice(request.choice)
         if request.stop:
             body["stop"] = list(request.stop)
-        if request.dialect.json_mode and request.offered:
+        if request.is_json:
             body["response_format"] = {"type": "json_object"}
         if shape := request.constraint:
             wanted = {"name": shape.name, "schema": shape.parameters}
@@ -194,7 +195,8 @@ class CompletionParser:
         """Return a piece of a call; one without an index has that of the last, unless it surely begins another call."""
         inner = call.get("function")
         function = inner if isinstance(inner, dict) else call
-        id, name, arguments = string(call.get("id")), string(function.get("name")), function.get("arguments")
+        id, name = string(call.get("id")), string(function.get("name"))
+        arguments = next((value for key in ARGUMENT_KEYS if (value := function.get(key)) is not None), None)
         index = call.get("index")
         if is_whole or not isinstance(index, int):
             index = self._next_index if is_whole or (name and not is_first) else self._last_index

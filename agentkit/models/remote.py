@@ -145,7 +145,7 @@ class Remote:
         """
         settings = {**self.settings, **request.settings}
         source = (
-            *(self.model, system, request.dialect.name, request.dialect.json_mode, request.stop, request.choice),
+            *(self.model, system, request.dialect.name, request.is_json, request.answer, request.stop, request.choice),
             *(frozenset(self.without), request_json.encode(settings) if settings else b""),
         )
         known = self._templates.get(request.role)

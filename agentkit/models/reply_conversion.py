@@ -9,7 +9,7 @@ from agentkit.core.messages import Call, Reply
 from agentkit.core.secrets import mask
 from agentkit.core.usage import Usage
 from agentkit.errors import ModelError
-from agentkit.tools.call_parsing import call_from_api
+from agentkit.tools.call_parsing import ARGUMENT_KEYS, call_from_api
 
 _NUMBER = (int, float)
 _REPLY_FIELDS = ("content", "text", "tool_calls", "choices", "message")
@@ -98,7 +98,7 @@ def _calls_among_blocks(content: Any) -> list[Any]:
 
 def _call(data: Any) -> Call:
     function = _get(data, "function") or data
-    candidates = (_get(function, name) for name in ("arguments", "input", "args", "parameters"))
+    candidates = (_get(function, name) for name in ARGUMENT_KEYS)
     arguments = next((value for value in candidates if value is not None), "")
     return call_from_api(str(_get(function, "name") or ""), arguments, str(_get(data, "id") or ""))
 

@@ -71,7 +71,8 @@ class StreamCollector:
     """The chunks of one stream, put together as they arrive.
 
     The pieces of a call have the same index. But some servers send several calls under one index, some repeat the id
-    and the name in every piece, some send a new id in each, and some a name in pieces (`_PartialCall.is_followed_by`).
+    and the name in every piece, some send a new id in each, some a name in pieces (`_PartialCall.is_followed_by`), and
+    some go on with a call under another index (`_call_before`).
     """
 
     def __init__(self) -> None:
@@ -139,6 +140,10 @@ class StreamCollector:
 
     def _add_to_call(self, delta: CallDelta) -> None:
         call = self._open_calls.get(delta.index)
+        if (call is None or (delta.id and delta.id != call.id)) and (earlier := self._call_before(delta)):
+            call = self._open_calls[delta.index] = earlier
+        if call and call.is_repeated_in(delta):
+            return
         if call is None or (delta.name and call.is_followed_by(delta)):
             call = self._open_calls[delta.index] = _PartialCall()
             self._calls.append(call)
@@ -147,6 +152,13 @@ class StreamCollector:
             call.name += delta.name
         if delta.arguments:
             call.arguments.append(delta.arguments)
+
+    def _call_before(self, delta: CallDelta) -> _PartialCall | None:
+        """Return the call that a piece continues under another index: that with its id, or without a name the last."""
+        if not delta.id:
+            return self._calls[-1] if self._calls and not delta.name else None
+        same = (call for call in self._calls if call.id == delta.id)
+        return next((call for call in same if not delta.name or call.lacks_an_end(delta.name)), None)
 
 
 class _PartialCall:
@@ -159,6 +171,12 @@ class _PartialCall:
         self.name = ""
         self.arguments: list[str] = []
 
+    def is_repeated_in(self, delta: CallDelta) -> bool:
+        """Return whether a piece is the whole call once more, as some servers send it at the end."""
+        if not delta.id or (delta.id, delta.name) != (self.id, self.name) or not delta.arguments.startswith("{"):
+            return False
+        return delta.arguments == "".join(self.arguments)
+
     def is_followed_by(self, delta: CallDelta) -> bool:
         """Return whether a piece with a name begins another call, instead of going on with this one.
 
@@ -169,4 +187,8 @@ class _PartialCall:
         if delta.name != self.name:
             return bool(self.name) and (has_other_id or bool(self.arguments))
         begins = has_other_id or delta.arguments.lstrip().startswith("{")
-        return begins and isinstance(loose_json.strict("".join(self.arguments).strip()).value, dict)
+        return begins and not self.lacks_an_end(delta.name)
+
+    def lacks_an_end(self, name: str) -> bool:
+        """Return whether this is a call of that tool whose arguments are not whole."""
+        return name == self.name and not isinstance(loose_json.strict("".join(self.arguments).strip()).value, dict)

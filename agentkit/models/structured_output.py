@@ -172,10 +172,18 @@ def dialect_named(name: str, shape: Shape | None, abilities: Abilities) -> Diale
     return dialects.get(name) if shape is None else StructuredOutput(shape, name, abilities.schema)
 
 
-def request_for(step: Think, dialect: Dialect, settings: dict[str, Any]) -> Request:
-    """Return the request of a step; a step that asks for data offers its shape instead of tools."""
+def request_for(
+    step: Think, dialect: Dialect, settings: dict[str, Any], answer: Shape | None, abilities: Abilities
+) -> Request:
+    """Return the request of a step; a step that asks for data offers its shape instead of tools.
+
+    `answer` is the shape of the answer that the step writes, if there is one. A host is held to it if it can be, and if
+    no tools are offered: hosts that constrain a reply cannot call tools in it.
+    """
     if step.shape is None:
-        return Request(step.chat, dialect, step.tools, step.role, step.choice, settings)
+        answer = answer if step.answers and not step.tools else None
+        follows, in_json = answer if abilities.schema else None, answer is not None and abilities.json
+        return Request(step.chat, dialect, step.tools, step.role, step.choice, settings, follows, in_json)
     choice = "required" if dialect.name == "native" else "auto"
     return Request(step.chat, dialect, (step.shape,), step.role, choice, settings)  # type: ignore[arg-type]
 

@@ -51,6 +51,11 @@ def begin(spec: dict[str, Any], output: Any, synthesize: Any) -> dict[str, Any]:
     return {**spec, "task": [*spec["task"][:at], request, *spec["task"][at:]], "output": about}
 
 
+def shape(spec: Mapping[str, Any]) -> Shape | None:
+    """Return the shape of a run's typed answer, or None if its answer is a text."""
+    return Shape(spec["output"]["name"], spec["output"]["schema"]) if "output" in spec else None
+
+
 def changed(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a run's spec that changed options of an agent affect: how the answer is written."""
     if "synthesize" not in changes:

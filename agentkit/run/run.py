@@ -291,15 +291,16 @@ class Run(NearMisses, Displayed):
     def request(self, entry: int | Entry | None = None) -> dict[str, Any]:
         """Return the exact request of a model call as it was sent; without an entry, that of the pending call."""
         if entry is None:
-            step = next((pending.step for pending in self.pending if pending.step.kind == "think"), None)
-            if step is None:
+            pending = next((pending for pending in self.pending if pending.step.kind == "think"), None)
+            if pending is None:
                 raise UsageError("no model call is pending; use run.request(entry) for the request of a recorded one")
-            return self.performer.sent(step)
+            return self.performer.sent(pending.step, pending.path)
         recorded = self._entry(entry)
         if recorded.kind != "think":
             name = next((f"entry {n}" for n, other in enumerate(self.entries) if other is recorded), "this entry")
             raise UsageError(f"{name} is not a model call (it is {recorded.kind}); only thoughts have a request")
-        return self.performer.sent(recorded.performed or recorded.step, recorded.dialect, recorded.model)
+        step = recorded.performed or recorded.step
+        return self.performer.sent(step, recorded.path, recorded.dialect, recorded.model)
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Return the recorded events with a cursor above `after`, in order, and `resume_done` at the end.

@@ -18,7 +18,7 @@ from typing import Any
 
 from agentkit.core import background, interrupts
 from agentkit.core.messages import Reply
-from agentkit.core.secrets import Stream
+from agentkit.core.secrets import Stream, mask
 from agentkit.core.text import error_line
 from agentkit.core.usage import Usage
 from agentkit.errors import ModelError, ModelTimeout, Stopped, ToolError, ToolTimeout
@@ -225,9 +225,9 @@ class Chunks:
 
     def _tell(self, text: str, reasoning: str, again: str = "") -> None:
         pending = self._flight.pending
-        if (text or reasoning or again) and not self._flight.given_up:
-            place = {"path": pending.path, "index": pending.index}
-            self._listeners.tell("model_chunk", **place, text=text, reasoning=reasoning, again=again)
+        if (text or reasoning or again) and not self._flight.given_up and self._listeners:
+            data = {"path": pending.path, "index": pending.index, "text": text, "reasoning": reasoning}
+            self._listeners.tell_masked("model_chunk", {**data, "again": mask(again)})
 
     def __enter__(self) -> Chunks:
         return self

@@ -43,7 +43,11 @@ class Listeners:
     def tell(self, kind: str, **data: Any) -> None:
         """Send the listeners an event that is not stored."""
         if self._listeners:
-            self._tell(Event(kind, self._trace.run, 0, mask_json(data)))
+            self.tell_masked(kind, mask_json(data))
+
+    def tell_masked(self, kind: str, data: dict[str, Any]) -> None:
+        """Send the listeners an event that is not stored, and whose texts are masked already."""
+        self._tell(Event(kind, self._trace.run, 0, data))
 
     def tell_call(self, **data: Any) -> None:
         """Send the listeners the beginning of a call that has no row of its own."""

@@ -32,7 +32,7 @@ class Performer:
     """The model, tools and settings with which steps are performed; each attribute may be changed between two steps.
 
     `roles` contains other models for some roles ("evaluate", "plan" …), and for the names in `tags["model"]` of a step
-    ("fast"). If `dialect` is None, the abilities of the model decide.
+    ("fast"). If `dialect` is None, the abilities of the model decide. `output` is the shape of the run's answer.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Performer:
         self.dialect = dialect
         self.roles = roles or {}
         self.settings = settings or {}
+        self.output: Shape | None = None
         self.model_timeout: float | None = 600.0
         self._chosen: dict[int, Dialect] = {}
 
@@ -108,7 +109,7 @@ class Performer:
             return self.model
         return self.roles.get(step.tags.get("model", "")) or self.roles.get(step.role, self.model)
 
-    def sent(self, step: Any, dialect_name: str = "", author: str = "") -> dict[str, Any]:
+    def sent(self, step: Any, path: str, dialect_name: str = "", author: str = "") -> dict[str, Any]:
         """Return the request of a model call: the JSON that is sent, if the model is still available to write it."""
         model = self._model_for(step)
         dialect = (
@@ -116,10 +117,16 @@ class Performer:
             if dialect_name
             else self.dialect_for(model, step.shape)
         )
-        request = structured_output.request_for(step, dialect, self.settings)
+        request = self._request(step, path, model, dialect)
         candidates = [other for other in getattr(model, "models", [model]) if author in ("", name_of(other))]
         write = getattr(candidates[0], "body", None) if candidates else None
         return write(request) if write else request.to_dict()
+
+    def _request(self, step: Think, path: str, model: Model, dialect: Dialect) -> Request:
+        """Return the request of a step; only the outermost engine, whose path is "", writes the answer of the run."""
+        abilities = getattr(model, "abilities", Abilities())
+        answer = self.output if path == "" else None
+        return structured_output.request_for(step, dialect, self.settings, answer, abilities)
 
     def _think(self, flight: InFlight, listeners: Listeners) -> Reply:
         step, entry = flight.step, flight.entry
@@ -127,7 +134,7 @@ class Performer:
         model = self._model_for(step)
         entry.model = name_of(model)
         dialect = self.dialect_for(model, step.shape)
-        request = structured_output.request_for(step, dialect, self.settings)
+        request = self._request(step, flight.entry.path, model, dialect)
         try:
             output = self._ask(step, flight, model, request, listeners)
         except Exception as error:

@@ -17,7 +17,7 @@ from typing import Any
 
 from agentkit.around.base import Around
 from agentkit.core.messages import EMPTY, Chat, Message, Reply
-from agentkit.core.steps import Act, After, Answer, Conclude, End, Engine, Scope, Step, problem, replace
+from agentkit.core.steps import Act, After, Answer, Conclude, End, Engine, Scope, Step, merged_tags, problem, replace
 from agentkit.core.text import error_line
 from agentkit.errors import EngineError, Finish, OutputValidationError
 from agentkit.inert import inert
@@ -389,7 +389,7 @@ def _own_scopes(lane: Lane, path: str) -> list[Scope]:
 def _with_tags(step: Step, scopes: Iterable[tuple[str, Scope]]) -> Step:
     tags = dict(step.tags)
     for _, scope in reversed(list(scopes)):
-        tags.update(scope.tags)
+        tags = merged_tags(tags, scope.tags)
     return replace(step, tags=tags) if tags else step
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +14,24 @@ from agentkit.tools import loose_json
 from agentkit.tools.name_matching import match_name, strip_decoration
 from agentkit.tools.tool import Tool
 
-NAME_KEYS = ("tool_name", "name", "tool", "action", "function")
-"""The keys under which models put the name of a tool."""
+NAME_KEYS = ("tool_name", "function_name", "name", "tool", "action", "function", "tool_call", "function_call")
+"""The keys under which models put the name of a tool, or an object with its name and its arguments. Case and
+underscores do not count.
+"""
 
-ARGUMENT_KEYS = ("tool_args", "arguments", "args", "action_input", "parameters", "input")
+ARGUMENT_KEYS = (
+    *("tool_args", "tool_arguments", "tool_input", "function_args", "function_arguments", "arguments", "args"),
+    *("action_input", "parameters", "params", "input"),
+)
 """The keys under which models put its arguments."""
+
+LIST_KEYS = ("tool_calls", "function_calls", "calls", "actions")
+"""The keys under which models put several calls."""
+
+_OTHER_KEYS = ("type", "id", "tool_call_id", "reasoning", "thought")
+"""The other keys of a call."""
+
+LEFT_OUT = "text after the object was left out"
 
 _WORDS_FOR_NOTHING = {"", "{}", "none", "null", "nil", "n/a", "na", "no input", "empty", "-", "()", '""', "''"}
 _NOTHING = ("", "null", "[]", '""', "none")
@@ -59,9 +73,9 @@ def call_from_text(name: str, text: str, tools: Tools, *, cut_off: bool = False)
     name, tool = find_tool(name, tools)
     sole_text = _argument_for_text(tool)
     body, is_fenced = unfenced(text)
-    body = _keywords_as_object(body, tool)
-    if body.startswith('"') and not sole_text and (inner := unquoted(body)).lstrip().startswith("{"):
-        body = inner.strip()
+    body = _lines_as_object(_keywords_as_object(body, tool), tool)
+    if body.startswith('"') and (inner := unquoted(body).strip()).startswith("{"):
+        body = inner if not sole_text or _is_object_for(inner, tool) else body
     raw: dict[str, Any] = {"raw": text.strip()}
     if body.startswith("{") and not (tool and takes_no_arguments(tool) and body == "{}"):
         parsed = loose_json.object_at(body)
@@ -69,7 +83,7 @@ def call_from_text(name: str, text: str, tools: Tools, *, cut_off: bool = False)
             return make_call(name, {}, problem=_unusable(parsed.problem), **raw)
         notes = (parsed.mended,) if parsed.mended else ()
         if body[parsed.end :].strip().strip("`").strip():
-            notes = (*notes, "text after the object was left out")
+            notes = (*notes, LEFT_OUT)
         return make_call(name, parsed.value, coerced=notes, **raw)
     needs_none = tool and not (cut_off or sole_text or tool.parameters.get("required"))
     if tool and body.casefold() in _WORDS_FOR_NOTHING and (takes_no_arguments(tool) or needs_none):
@@ -104,15 +118,48 @@ def _keywords_as_object(body: str, tool: OfferedTool | None) -> str:
     return f"{{{pairs}}}"
 
 
+def _lines_as_object(body: str, tool: OfferedTool | None) -> str:
+    """Return lines like `city: Oslo`, each with an argument of the tool, as the text of an object; else the text."""
+    properties = tool.parameters.get("properties", {}) if tool else {}
+    lines = [line.partition(":") for line in body.splitlines() if line.strip()]
+    names = [name.strip() for name, colon, _ in lines if colon]
+    if not lines or len(names) != len(lines) or len(set(names)) != len(names) or not properties.keys() >= set(names):
+        return body
+    return json.dumps({name.strip(): unquoted(value.strip()) for name, _, value in lines})
+
+
+def _is_object_for(text: str, tool: OfferedTool | None) -> bool:
+    """Return whether a text is a JSON object of arguments of a tool."""
+    value = _only_object(text)
+    return bool(value and tool and value.keys() <= tool.parameters.get("properties", {}).keys())
+
+
+def calls_from_data(data: Any, tools: Tools, *, mended: str = "") -> list[Call]:
+    """Return the calls that a JSON object or a list of objects describes, under any of the usual keys.
+
+    The list is empty if any of them names no tool.
+    """
+    rows = data
+    if isinstance(data, dict):
+        calls = _field(data, LIST_KEYS)
+        rows = calls if isinstance(calls, list) else [data]
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        return []
+    found = [call_from_object(row, tools, position=position, mended=mended) for position, row in enumerate(rows)]
+    return [call for call in found if call] if all(found) else []
+
+
 def call_from_object(data: dict[str, Any], tools: Tools, *, position: int = 0, mended: str = "") -> Call | None:
     """Return the call that a JSON object describes, under any of the usual keys; None if it names no tool."""
-    data = next((data[key] for key in NAME_KEYS if isinstance(data.get(key), dict)), data)
-    name = next((data[key] for key in NAME_KEYS if isinstance(data.get(key), str) and data[key].strip()), None)
+    outer, data = data, next((value for value in _fields(data, NAME_KEYS) if isinstance(value, dict)), data)
+    name = next((value for value in _fields(data, NAME_KEYS) if isinstance(value, str) and value.strip()), None)
     if name is None:
         return None
-    arguments = next((data[key] for key in ARGUMENT_KEYS if key in data), None)
+    arguments = _field(data, ARGUMENT_KEYS, _field(outer, ARGUMENT_KEYS))
     notes = (mended,) if mended else ()
-    name, _ = find_tool(name, tools)
+    name, tool = find_tool(name, tools)
+    if arguments is None and (beside := _beside_name(data, tool)):
+        arguments, notes = beside, (*notes, "the arguments were beside the name")
     if isinstance(arguments, str):
         call = call_from_text(name, arguments, tools)
         return replace(call, coerced=notes + call.coerced, id=call_id(name, call.arguments or call.raw, position))
@@ -120,6 +167,52 @@ def call_from_object(data: dict[str, Any], tools: Tools, *, position: int = 0, m
         return make_call(name, arguments or {}, position, coerced=notes)
     problem = _unusable(loose_json.NO_OBJECT)
     return make_call(name, {}, position, raw=json.dumps(arguments), problem=problem, coerced=notes)
+
+
+def is_only_a_call(data: Any, calls: Sequence[Call], tools: Tools) -> bool:
+    """Return whether data describes calls of registered tools and nothing else, and does not only resemble one."""
+    known = {tool.name for tool in tools}
+    if not calls or not all(call.name in known for call in calls):
+        return False
+    if isinstance(data, list):
+        return all(_is_shaped_like_a_call(row) for row in data)
+    listed = _field(data, LIST_KEYS)
+    if isinstance(listed, list):
+        return len(data) == 1 and all(_is_shaped_like_a_call(row) for row in listed)
+    return _is_shaped_like_a_call(data)
+
+
+def has_arguments(data: dict[str, Any]) -> bool:
+    """Return whether an object has a key for the arguments of a call."""
+    return any(True for _ in _fields(data, ARGUMENT_KEYS))
+
+
+def _is_shaped_like_a_call(data: dict[str, Any]) -> bool:
+    usual = _CALL_KEYS.issuperset(map(_plain, data))
+    return usual and (has_arguments(data) or any(isinstance(value, dict) for value in _fields(data, NAME_KEYS)))
+
+
+def _beside_name(data: dict[str, Any], tool: OfferedTool | None) -> dict[str, Any]:
+    """Return the fields of an object that are not those of a call, if they are all arguments of the tool."""
+    others = {key: value for key, value in data.items() if _plain(key) not in _CALL_KEYS}
+    return others if tool and others.keys() <= tool.parameters.get("properties", {}).keys() else {}
+
+
+def _field(data: dict[str, Any], keys: tuple[str, ...], default: Any = None) -> Any:
+    return next(_fields(data, keys), default)
+
+
+def _fields(data: dict[str, Any], keys: tuple[str, ...]) -> Iterator[Any]:
+    """Yield the values under these keys, in the order of the keys; case and underscores do not count."""
+    plain = {_plain(key): value for key, value in data.items()}
+    return (plain[name] for key in keys if (name := _plain(key)) in plain)
+
+
+def _plain(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
+
+
+_CALL_KEYS = frozenset(map(_plain, (*NAME_KEYS, *ARGUMENT_KEYS, *_OTHER_KEYS)))
 
 
 def call_from_api(name: str, arguments: Any, id: str = "") -> Call:

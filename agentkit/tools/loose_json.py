@@ -242,7 +242,8 @@ def _repaired(span: str, end: int) -> Parsed | None:
         written = json.dumps(value, ensure_ascii=False)
     except Exception:
         return None
-    is_unchanged = _WORD.findall(span) == _WORD.findall(written)
+    adds_a_text = written.count('""') > span.count('""') + span.count("''")  # in the place of a missing value
+    is_unchanged = _WORD.findall(span) == _WORD.findall(written) and not adds_a_text
     if not is_unchanged or not value or not isinstance(value, dict if span[0] == "{" else list):
         return None
     return Parsed(value, end, "the JSON was repaired; its letters and digits are as written")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 _DECORATION = " \t\r\n*_`'\"[]<>{}#:;,.!"
 _MAX_LENGTH = 200
+_NAMESPACES = ("functions.", "function.", "default_api.", "tools.")
+"""What hosts and chat templates put before the name of a tool."""
+
+_AFTER_NAME = re.compile(r"\(|<\||:\d{1,4}\Z")
+"""Where a name ends: at its arguments, at a special token, or at the number of the call."""
 
 
 def match_name(name: str, names: Iterable[str]) -> str | None:
@@ -35,7 +41,9 @@ def strip_decoration(name: str) -> str:
 
 
 def _without_decoration(name: str) -> str:
-    return name.strip(_DECORATION).partition("(")[0].strip(_DECORATION)
+    bare = _AFTER_NAME.split(name.strip(_DECORATION), maxsplit=1)[0].strip(_DECORATION)
+    namespace = next((each for each in _NAMESPACES if bare.startswith(each)), "")
+    return bare[len(namespace) :]
 
 
 def _normalize(name: str) -> str:

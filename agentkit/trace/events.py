@@ -17,7 +17,7 @@ from agentkit.tools.serialize import to_json
 
 KINDS = {
     "started": "task, engine, model",
-    "thought": "path, index, role, tags, text, reasoning, calls, answer, usage, model",
+    "thought": "path, index, role, tags, text, reasoning, calls, answer, usage, model, problems",
     "tool_call": "path, index, role, tags, name, id, arguments (with which the tool runs), performed",
     "tool_result": "path, index, role, tags, name, id, arguments, ok, text, seconds, may_have_run, performed",
     "asked": "path, index, role, tags, question, text",
@@ -160,6 +160,7 @@ def _thought(entry: Entry) -> tuple[str, dict[str, Any]]:
         "reasoning": reply.reasoning,
         "calls": [call_to_json(call) for call in reply.calls],
         "answer": reply.answer,
+        "problems": list(reply.problems),
         "usage": {"input": usage.input, "output": usage.output, "cost": usage.cost, "calls": usage.calls}
         if usage
         else None,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentkit.core.secrets import mask_json
+from agentkit.core.steps import warnings_in
 from agentkit.engines.parsing import answer_of, score_of, verdict_of
 from agentkit.journal.entries import Entry, Row
 from agentkit.trace.events import Event
@@ -116,11 +117,11 @@ class Progress:
             yield "revised", {"round": tags["round"], "text": answer_of(row.result)}
 
     def _of_warning(self, tags: Mapping[str, Any]) -> Pairs:
-        text = tags.get("warning")
-        key = (text, tags.get("episode"), tags.get("round"))
-        if text and key not in self._warned:  # all steps of the engine that is fallen back on carry it
-            self._warned.add(key)
-            yield "warning", {"text": str(text)}
+        for text in warnings_in(tags):
+            key = (text, tags.get("episode"))
+            if key not in self._warned:  # all steps of the engine that is fallen back on carry it
+                self._warned.add(key)
+                yield "warning", {"text": text}
 
 
 def _of_chat(tags: Mapping[str, Any]) -> Pairs:

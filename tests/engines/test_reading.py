@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Reply, Run, tool
+from agentkit import Agent, Loop, Reply, Run, tool
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -19,7 +19,7 @@ def search(query: str) -> str:
 
 def play(engine: str, replies: list[Any], tools: Any = (search,), **options: Any) -> tuple[Run, Scripted]:
     model = Scripted(replies, abilities=options.pop("abilities", None))
-    run = Agent(model, tools, engine=engine, journal="memory", **options).start("q", paused=True)
+    run = Agent(model, tools, engine=Loop(engine, **options), journal="memory").start("q", paused=True)
     run.drive()
     return run, model
 
@@ -147,3 +147,100 @@ def test_a_forced_reply_that_is_an_action_is_not_the_answer() -> None:
 def test_a_reply_keeps_an_observation_of_its_own_in_the_answer() -> None:
     run, _ = play("react", [Reply("FINAL_ANSWER: see\nObservation 1: it rains")])
     assert run.answer == "see\nObservation 1: it rains"
+
+
+JUDGED = "ACHIEVED: yes\nCONFIDENCE: 1\nANSWER: 42"
+FALLBACKS: list[tuple[str, list[Any], dict[str, Any], str]] = [
+    ("react", ["42", "42"], {}, "the reply could not be read"),
+    ("react", ["Action: search\nAction Input: a"] * 2, {"max_iterations": 1}, "what it did is the answer"),
+    ("chain_of_thought", ["42"], {}, "no line FINAL ANSWER:"),
+    ("self_ask", ["42"], {}, "neither a follow-up question nor the final answer"),
+    ("self_ask", ["Follow up: who?"] * 3, {"max_follow_ups": 1}, "kept asking after the limit"),
+    ("tree_of_thoughts", ["a", "Hm.", "ANSWER: 42"], {"n_branches": 1, "max_depth": 1}, "score of a thought"),
+    ("tree_of_thoughts", ["a", "Score: 5", "42"], {"n_branches": 1, "max_depth": 1}, "no line ANSWER:"),
+    ("tree_of_thoughts", ["a", "Score: 5", ""], {"n_branches": 1, "max_depth": 1}, "the last step of the best line"),
+    ("plan_and_execute", ["I know it.", "FINAL_ANSWER: 42"], {}, "no plan could be read"),
+    ("plan_and_execute", ["1. a", "FINAL_ANSWER: A", ""], {}, "the results of the steps are the answer"),
+    (
+        "plan_and_execute",
+        ["1. a", "FINAL_ANSWER: FAILED: no", "Hm.", "42"],
+        {"replan": True},
+        "no new plan could be read",
+    ),
+    ("dag", ["I know it.", "FINAL_ANSWER: 42"], {}, "no plan could be read"),
+    ("dag", ["1. a", "FINAL_ANSWER: A", "42"], {}, "the judgement of the results could not be read"),
+    ("dag", ["1. a", "FINAL_ANSWER: A", "ACHIEVED: no\nANSWER: 4", "Hm."], {}, "no new plan could be read"),
+    ("rewoo", ["I know it.", "42"], {}, "no plan could be read"),
+    ("rewoo", ["Plan: a\n#E1 = search[a]", ""], {}, "what was looked up is the answer"),
+    ("auto", ["Hm.", "FINAL_ANSWER: 42"], {}, "the choice of an engine could not be read"),
+    ("critic", ["42", "Hm."], {}, "the claims in a critique could not be read"),
+    ("critic", ["42", "CLAIM: c\nTOOL: search\nTOOL INPUT: a", "", "VERIFIED: all"], {}, "a revision was empty"),
+    ("self_refine", ["42", ""], {}, "the feedback was empty"),
+    ("self_refine", ["42", "Add more.", "", "DONE: good"], {}, "a revision was empty"),
+    ("reflexion", ["FINAL_ANSWER: 42", "Hm."], {"max_reflections": 1}, "a judgement could not be read"),
+]
+
+
+@pytest.mark.parametrize(("engine", "replies", "options", "told"), FALLBACKS)
+def test_every_fallback_of_every_engine_is_told_by_an_event(
+    engine: str, replies: list[Any], options: dict[str, Any], told: str
+) -> None:
+    run, _ = play(engine, replies, **options)
+    (warning,) = warnings(run)
+    assert run.answer and told in warning
+
+
+@pytest.mark.parametrize(
+    ("engine", "replies"),
+    [
+        ("react", ["FINAL_ANSWER: 42"]),
+        ("chain_of_thought", ["FINAL ANSWER: 42"]),
+        ("self_ask", ["So the final answer is: 42"]),
+        ("tree_of_thoughts", ["ANSWER: 42"] * 3),
+        ("plan_and_execute", ["1. a", "FINAL_ANSWER: A", "42"]),
+        ("dag", ["1. a", "FINAL_ANSWER: A", JUDGED]),
+        ("rewoo", ["Plan: a\n#E1 = search[a]", "42"]),
+        ("auto", ["CHOICE: STEPWISE", "FINAL_ANSWER: 42"]),
+        ("critic", ["42", "VERIFIED: all"]),
+        ("self_refine", ["42", "DONE: good"]),
+        ("reflexion", ["FINAL_ANSWER: 42", "SATISFACTORY"]),
+    ],
+)
+def test_an_engine_that_reads_everything_warns_of_nothing(engine: str, replies: list[Any]) -> None:
+    run, _ = play(engine, replies)
+    assert (run.answer, warnings(run)) == ("42", [])
+
+
+@pytest.mark.parametrize(
+    ("engine", "replies"),
+    [
+        ("plan_and_execute", ["1. a", "A", "42"]),
+        ("dag", ["1. a", "A", JUDGED]),
+        ("reflexion", ["42", "SATISFACTORY"]),
+        ("critic", ["42", "VERIFIED: all"]),
+        ("self_refine", ["42", "DONE: good"]),
+        ("self_ask", ["Follow up: who?", "A", "So the final answer is: 42"]),
+    ],
+)
+def test_a_fallback_of_a_nested_engine_is_told(engine: str, replies: list[Any]) -> None:
+    run, _ = play(engine, replies, actor="chain_of_thought")
+    assert run.answer == "42" and ["FINAL ANSWER:" in text for text in warnings(run)] == [True]
+
+
+def test_an_engine_that_falls_back_on_another_hides_none_of_its_warnings() -> None:
+    run, _ = play("plan_and_execute", ["I know it.", "42", "Hm."], actor="critic")
+    assert sorted(text.split(",")[0] for text in warnings(run)) == [
+        "no plan could be read",
+        "the claims in a critique could not be read",
+    ]
+
+
+def test_what_was_wrong_with_a_reply_is_in_its_event() -> None:
+    run, _ = play("react", ["I know: FINAL_ANSWER: 42"])
+    (event,) = [event for event in run.events() if event.kind == "thought"]
+    assert event.data["problems"] == ["the final answer was found within a line"]
+    run, _ = play(
+        "react", ["<tool_call>{'name': 'search', 'arguments': {'query': 'a'}}</tool_call>", "FINAL_ANSWER: 42"]
+    )
+    (call,) = next(event for event in run.events() if event.kind == "thought").data["calls"]
+    assert call["coerced"][0] == "the call was written into the text, as <tool_call>" and len(call["coerced"]) == 2

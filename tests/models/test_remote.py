@@ -455,3 +455,45 @@ def test_a_signature_in_the_url_and_a_cookie_are_masked_when_a_host_repeats_them
         refused, reply = str(run.drive().error), run.drive().answer
     assert "what is [secret" in refused and "it is [secret" in str(reply)
     assert "Quiet77" not in f"{refused} {reply} {json.dumps(run.to_json(), default=str)}"
+
+
+TRIP = {"type": "object", "title": "Trip", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+@pytest.mark.parametrize("wire", ["openai", "ollama"])
+@DIALECTS
+def test_a_host_that_can_be_held_to_a_schema_is_held_to_that_of_a_typed_answer(wire: str, dialect: str) -> None:
+    speak = {"openai": completion, "ollama": ollama_text}[wire]
+    with Loopback([answer(speak('{"city": "Oslo"}'))]) as host:
+        asked = model(host, wire, abilities={"schema": True})
+        result = Agent(asked, journal=None, dialect=dialect).run("Where?", output=TRIP)
+        assert result.output == {"city": "Oslo"}
+        (sent,) = (got.json for got in host.got)
+    assert result.run.request(1) == sent
+    assert sent.get("format") == TRIP or sent["response_format"]["json_schema"]["schema"] == TRIP
+
+
+@pytest.mark.parametrize("wire", ["openai", "ollama"])
+def test_a_host_without_schemas_is_held_to_json_for_a_typed_answer(wire: str) -> None:
+    speak = {"openai": completion, "ollama": ollama_text}[wire]
+    with Loopback([answer(speak('{"city": "Oslo"}'))]) as host:
+        asked = model(host, wire, abilities={"schema": False, "json": True})
+        assert Agent(asked, journal=None).run("Where?", output=TRIP).output == {"city": "Oslo"}
+        (sent,) = (got.json for got in host.got)
+    assert sent.get("format") == "json" or sent["response_format"] == {"type": "json_object"}
+
+
+def test_only_the_steps_that_write_a_typed_answer_are_held_to_it() -> None:
+    texts = ["1. look", "FINAL_ANSWER: Oslo", '{"city": "Oslo"}']
+    with Loopback([answer(completion(text)) for text in texts]) as host:
+        asked = model(host, "openai", abilities={"schema": True})
+        result = Agent(asked, journal=None, engine="plan_and_execute").run("Where?", output=TRIP)
+        assert result.output == {"city": "Oslo"}
+        assert ["response_format" in got.json for got in host.got] == [False, False, True]
+
+
+def test_a_host_that_may_be_asked_for_a_call_is_not_held_to_the_type_of_the_answer() -> None:
+    with Loopback([answer(completion('{"city": "Oslo"}'))]) as host:
+        asked = model(host, "openai", abilities={"schema": True})
+        assert Agent(asked, [add], journal=None).run("Where?", output=TRIP).output == {"city": "Oslo"}
+        assert "response_format" not in host.got[0].json

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -115,3 +117,33 @@ def test_a_stream_is_closed_when_its_listener_stops() -> None:
 def test_an_output_that_is_not_a_reply_is_an_error_that_names_its_type(thing: Any) -> None:
     with pytest.raises(ModelError, match=type(thing[0] if isinstance(thing, list) else thing).__name__):
         collect(thing)
+
+
+HOSTS = {
+    "as documented": lambda n, i, id, name: (n, id if not i else "", name if not i else ""),
+    "everything in every piece": lambda n, i, id, name: (n, id, name),
+    "an empty id after the first piece": lambda n, i, id, name: (n, "" if i else id, name if not i else ""),
+    "one index for all": lambda n, i, id, name: (0, id if not i else "", name if not i else ""),
+    "one index and no ids": lambda n, i, id, name: (0, "", name if not i else ""),
+    "the index of the piece, with the id": lambda n, i, id, name: (n if not i else n + i, id, name if not i else ""),
+    "another index after the first piece": lambda n, i, id, name: (n if not i else n + 7, id if not i else "", name if not i else ""),
+    "a new id in every piece": lambda n, i, id, name: (n, f"{id}-{i}", name),
+}  # fmt: skip
+"""How hosts number and name the pieces of call `n`: the index, the id and the name of its piece `i`."""
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_calls_are_put_together_however_a_host_numbers_and_names_their_pieces(host: str) -> None:
+    random = Random(13)
+    for _ in range(300):
+        made = [
+            (random.choice(["look", "add"]), {"x": n, "text": "{é}" * random.randint(0, 3)})
+            for n in range(random.randint(1, 4))
+        ]
+        deltas = []
+        for n, (name, arguments) in enumerate(made):
+            written = json.dumps(arguments)
+            size = random.randint(2, len(written))
+            for i, piece in enumerate([written[at : at + size] for at in range(0, len(written), size)]):
+                deltas.append(CallDelta(*HOSTS[host](n, i, f"c{n}", name), piece))
+        assert [(call.name, call.arguments, call.problem) for call in calls(*deltas)] == [(*call, "") for call in made]

@@ -6,12 +6,13 @@ It answers with one object per turn, a tool call or the final answer.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from agentkit.core.messages import Chat, Message, Reply
 from agentkit.core.steps import Tools
 from agentkit.models.dialects import native, text_protocol, thinking_tags
-from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, refused, some_names
+from agentkit.models.dialects.one_action_per_turn import EXTRA_ACTIONS, first_call_only, refused, some_names
 from agentkit.models.dialects.reading import Reading, completed
 from agentkit.models.dialects.rendering import (
     Rendering,
@@ -24,7 +25,7 @@ from agentkit.models.dialects.rendering import (
 )
 from agentkit.models.dialects.text import instructions, read_text
 from agentkit.tools import loose_json
-from agentkit.tools.call_parsing import ARGUMENT_KEYS, call_from_object, find_tool
+from agentkit.tools.call_parsing import calls_from_data, find_tool, has_arguments, is_only_a_call
 from agentkit.tools.observations import clip
 
 INSTRUCTIONS = """\
@@ -42,6 +43,8 @@ arguments or try another way.
 
 The tools:
 """
+
+OTHER_KEYS = "the call was written with other keys than tool_name and tool_args"
 
 
 class Json:
@@ -96,12 +99,14 @@ def _read_object(parsed: loose_json.Parsed, text: str, tools: Tools) -> Reading 
     thought = data.get("reasoning") or data.get("thought") or ""
     thought = thought if isinstance(thought, str) else json.dumps(thought, ensure_ascii=False)
     has_type = data.get("type") in ("tool_call", "function")
-    may_be_call = has_type or ("type" not in data and "answer" not in data)
-    if may_be_call and (call := call_from_object(data, tools, mended=parsed.mended)):
-        has_usual_keys = "tool_name" in data or any(key in data for key in ARGUMENT_KEYS)
-        if has_type or (has_usual_keys and find_tool(call.name, tools)[1]):
-            return Reading(thought, (call,))
-    elif not may_be_call:
+    if has_type or "answer" not in data:
+        calls = calls_from_data(data, tools, mended=parsed.mended)
+        is_known = bool(calls) and ("tool_name" in data or has_arguments(data)) and find_tool(calls[0].name, tools)[1]
+        if calls and (has_type or is_only_a_call(data, calls, tools) or (is_known and "type" not in data)):
+            if not {"tool_name", "tool_args"} <= data.keys():
+                calls = [replace(call, coerced=(OTHER_KEYS, *call.coerced)) for call in calls]
+            return first_call_only(Reading(thought, tuple(calls)))
+    if not has_type and ("type" in data or "answer" in data):
         answer = data.get("answer", text.strip())
         return Reading(thought, (), answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
     return None

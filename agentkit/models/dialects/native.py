@@ -23,12 +23,11 @@ from agentkit.models.dialects.rendering import (
     rendered,
     view,
 )
-from agentkit.tools.call_parsing import call_id, find_tool, takes_no_arguments, without_arguments
+from agentkit.tools.call_parsing import LEFT_OUT, call_id, find_tool, takes_no_arguments, without_arguments
 from agentkit.tools.observations import clip
 
 NOT_RUN = "This call was not run."
 NOT_OFFERED = "a tool was called, but none was offered"
-_MARKED_CALL = re.compile(r"<tool_call>|\[TOOL_CALL:", re.IGNORECASE)
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -50,7 +49,8 @@ class Native:
     def read(self, reply: Reply, tools: Tools) -> Reply:
         """Read the calls of a reply, else calls that are written out in its text, else its text as the answer.
 
-        A call in a code fence must be the whole text; beside prose it is an example.
+        A call in a code fence must be the whole text; beside prose it is an example. If a call may be an example, the
+        reply is not readable.
         """
         if not tools:
             problems = (*reply.problems, NOT_OFFERED) if reply.calls else reply.problems
@@ -65,14 +65,14 @@ class Native:
                 for position, call in enumerate(reply.calls)
             )
             return completed(reply, self.name, text, thought, Reading(text.strip(), calls))
-        reading = calls_in_text.read(text, tools)
-        if reading.thought and not _MARKED_CALL.search(text):
-            reading = Reading()  # a fence beside prose is an example: this model can make real calls
+        reading = calls_in_text.read(text, tools, shows_examples=True)
         if reading.calls or reading.problems:
             return completed(reply, self.name, text, thought, reading)
         kept, cut = text_protocol.before_observation(text)
-        reading = text_protocol.read(kept, tools, reply.finish)
+        reading = text_protocol.read(kept, tools, reply.finish, shows_examples=True)
         if reading.calls and (cut or find_tool(reading.calls[0].name, tools)[1]):
+            if not text_protocol.begins_with_marker(kept) and (cut or LEFT_OUT in reading.calls[0].coerced):
+                reading = Reading(problems=(calls_in_text.MAY_BE_EXAMPLE,))  # prose before the action, and after it
             return completed(reply, self.name, kept, thought, reading, cut)
         if cut:
             reading = text_protocol.read(text, ())

@@ -79,8 +79,13 @@ def read_text(text: str, tools: Tools, finish: str) -> Reading:
     reading = calls_in_text.read(text, tools)
     if reading.calls:
         return first_call_only(reading)
-    action = text_protocol.read_action_without_input(text, tools, finish)
-    answer = action if action.readable else text_protocol.read_answer_anywhere(text, finish)
+    for read in (
+        text_protocol.read_action_without_input,
+        text_protocol.read_action_on_one_line,
+    ):
+        if (action := read(text, tools, finish)).readable:
+            return action
+    answer = text_protocol.read_answer_anywhere(text, finish)
     return answer if answer.readable else reading
 
 

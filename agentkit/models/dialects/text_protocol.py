@@ -9,6 +9,8 @@ Rule 3: in what remains, a final answer takes precedence over an action; it ends
 from __future__ import annotations
 
 import re
+from bisect import bisect
+from dataclasses import replace
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
@@ -24,8 +26,8 @@ from agentkit.tools.call_parsing import call_from_text, find_tool, without_stray
 from agentkit.tools.name_matching import strip_decoration
 
 _MARKER = re.compile(
-    r"""^[ \t]*+(?:[>*_\#`]{1,6}+[ \t]*+)?+
-        (?:(?P<final>FINAL_ANSWER|Final[ ]Answer)|(?P<input>Action[ _]Input)|(?P<action>Action)
+    r"""^[ \t]*+(?:[-•+][ \t]++(?!.{0,9}Observation))?+(?:[>*_\#`]{1,6}+[ \t]*+)?+
+        (?:(?P<final>FINAL_ANSWER|Final[ ]Answer)|(?P<input>(?:Action|Tool)[ _]Input)|(?P<action>Action|Tool)
           |(?P<thought>Thought)|(?P<observation>Observation))
         (?:[ ]?\d{1,3}+)?+[ \t]{0,4}+[*_`]{0,3}+[ \t]{0,4}+[:：](?:[*_`]{1,3}+(?=\s|\Z))?+""",
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
@@ -35,10 +37,21 @@ _NAME_AND_ARGUMENTS = re.compile(
     r"[\s*`]*+([\w.-]{1,200}+)[*`]*+\s*+([\[({]|(?:Input|Arguments?|Args|Parameters)[ \t]*+:)(.*)",
     re.DOTALL | re.IGNORECASE,
 )
+_ON_ONE_LINE = re.compile(
+    r"""(?:^|(?<=[\s,;|]))[*_`]{0,3}+Action[*_`]{0,3}+[ ]?[:：][ \t*_`]*+(?P<name>[^\n:：]{1,200}?)[\s,;|*_`]++
+        Action[ _]Input[*_`]{0,3}+[ ]?[:：][*_`]{0,3}+""",
+    re.VERBOSE | re.MULTILINE | re.IGNORECASE,
+)
+_FENCE = re.compile(r"^[ \t]*+```", re.MULTILINE)
 _START_OF_INPUT = re.compile(r"\s*+(?:```\w*+\s*+)?+")
 _MAX_INPUTS = (
     16  # JSON inputs that are searched for text that only looks like a marker; each may cost a pass over the text
 )
+
+
+ON_ONE_LINE = "the action was found within a line"
+WITHOUT_INPUT = "the arguments were found after the name of the tool"
+ANYWHERE = "the final answer was found within a line"
 
 
 class Marker(NamedTuple):
@@ -77,9 +90,20 @@ def before_observation(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def read(text: str, tools: Tools, finish: str = "") -> Reading:
-    """Return the final answer, else the first action that has a name and an input; the actions after it are refused."""
+def begins_with_marker(text: str) -> bool:
+    """Return whether a text begins with a thought, an action or an answer, after blank lines and a fence."""
+    return bool(_MARKER.match(_START_OF_INPUT.sub("", text, count=1)))
+
+
+def read(text: str, tools: Tools, finish: str = "", *, shows_examples: bool = False) -> Reading:
+    """Return the final answer, else the first action that has a name and an input; the actions after it are refused.
+
+    `shows_examples`: the model can make real calls, so markers in a fence count only if the text begins with it.
+    """
     markers = _markers(text)
+    if shows_examples and "```" in text and not text.lstrip().startswith("```"):
+        fences = [fence.start() for fence in _FENCE.finditer(text)]
+        markers = [marker for marker in markers if not bisect(fences, marker.start) % 2]
     actions = _actions(markers)
     if final := next((marker for marker in markers if marker.kind == "final"), None):
         return _final_answer(text, final, actions, finish)
@@ -94,6 +118,19 @@ def read(text: str, tools: Tools, finish: str = "") -> Reading:
     problems = (f"{EXTRA_ACTIONS} {_named(text, others)} was not run",) if others else ()
     extra = [call_from_text(other.name_in(text), other.input_in(text), tools) for other in others[:MAX_REFUSED]]
     return Reading(prose(text[: first.action.start]), (call, *refused(extra)), None, problems)
+
+
+def read_action_on_one_line(text: str, tools: Tools, finish: str = "") -> Reading:
+    """Return the first action of a known tool with markers within a line: `Thought: … Action: … Action Input: …`."""
+    for found in _ON_ONE_LINE.finditer(text):
+        if find_tool(found["name"], tools)[1] is None:
+            continue
+        following = _MARKER.search(text, found.end())
+        end = following.start() if following else None
+        cut_off = end is None and not finish_reasons.is_whole(finish)
+        call = call_from_text(found["name"], text[found.end() : end], tools, cut_off=cut_off)
+        return Reading(prose(text[: found.start()]), (replace(call, coerced=(ON_ONE_LINE, *call.coerced)),))
+    return Reading()
 
 
 def read_action_without_input(text: str, tools: Tools, finish: str = "") -> Reading:
@@ -114,7 +151,7 @@ def read_action_without_input(text: str, tools: Tools, finish: str = "") -> Read
         elif written[2] == "{":
             arguments = f"{{{arguments}"
         call = call_from_text(written[1], arguments, tools, cut_off=cut_off)
-        return Reading(prose(text[: marker.start]), (call,))
+        return Reading(prose(text[: marker.start]), (replace(call, coerced=(WITHOUT_INPUT, *call.coerced)),))
     return Reading()
 
 
@@ -123,7 +160,8 @@ def read_answer_anywhere(text: str, finish: str = "") -> Reading:
     answer = answer_after(text, "FINAL_ANSWER", "FINAL ANSWER")
     if not answer:
         return Reading()
-    return Reading(prose(_FINAL.split(text[: text.rindex(answer)])[0]), (), answer, finish_reasons.problems(finish))
+    thought = prose(_FINAL.split(text[: text.rindex(answer)])[0])
+    return Reading(thought, (), answer, (ANYWHERE, *finish_reasons.problems(finish)))
 
 
 def read_answer(reply: Reply, dialect: str) -> Reply:
