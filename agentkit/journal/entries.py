@@ -132,6 +132,9 @@ class Journal(Protocol):
         Raises `Fenced` if another process took the run over, `JournalError` if the row cannot be written.
         """
 
+    def sync(self, run: str) -> None:
+        """Bring the rows of the run's tree that were appended without `sync` to the disk. Raises like `append`."""
+
     def count(self, run: str) -> int:
         """Return the number of rows of the run's tree; it is asked before each call of an irreversible tool."""
 
