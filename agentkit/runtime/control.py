@@ -115,7 +115,10 @@ class Control:
 
     def _release(self) -> None:
         """Release the lock, and carry out the commands that came in meanwhile."""
-        self._let_go()
+        if self.trace.unsynced:
+            self.scheduler.sync()
+        self._owner = 0
+        self._lock.release()
         if self._inbox:
             self.serve()
 

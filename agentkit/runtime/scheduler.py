@@ -105,7 +105,7 @@ class Scheduler:
         if trace.torn:
             self.mend()
         try:
-            if trace.settle(time.time()):
+            if (trace.difference or trace.opened_with) and trace.settle(time.time()):
                 self.settle()
         except JournalError as error:
             self._refused(error)
@@ -180,7 +180,7 @@ class Scheduler:
                 if self.trace.has_news or self.trace.calls_of_others != self.state.compared:
                     return False
                 self.trace.begin_call(pending, effect, now)
-        elif effect != "pure" or (self.trace.journal is not None and self.trace.journal.durable):
+        elif effect != "pure" or self.trace.is_durable:
             self.trace.begin_call(pending, effect, now)
         elif self.listeners:
             call = pending.step.call  # type: ignore[union-attr]

@@ -223,7 +223,8 @@ class Trace(Position):
         Without `sync`, the caller calls `sync` later. Raises `JournalError`; then nothing has changed, and it can be
         tried again.
         """
-        self.settle(entry.started)
+        if self.difference or self.opened_with:
+            self.settle(entry.started)
         step, lane = pending.step, pending.lane.path
         if performed is not step:
             entry.performed = entry.performed or performed
