@@ -35,7 +35,6 @@ from agentkit.journal.loss import Loss, loss, lost
 from agentkit.journal.retention import outdated
 from agentkit.journal.writer import Writer
 
-
 _APPEND = """
 INSERT OR IGNORE INTO rows SELECT ?1, ?2, ?3, ?4, ?5
 WHERE (SELECT epoch FROM runs WHERE run = ?2) = ?6 AND (SELECT hash FROM rows WHERE id = ?1 - 1) IS ?7

@@ -64,8 +64,7 @@ class PastCall:
     @property
     def place(self) -> Place:
         """The run, and the position of the call in the tree."""
-        data = self.begun.data
-        return self.begun.run, data["parent"], data["path"], data["index"]
+        return _place(self.begun)
 
     @property
     def arguments(self) -> dict[str, Any] | None:
@@ -77,11 +76,12 @@ class PastCall:
 
     def add(self, entry: Entry) -> None:
         """Add an entry with the result; an entry that was added before changes nothing."""
-        if any([entry is other for other in self.entries]):
-            return
-        if not entry.repeats and all([other.repeats for other in self.entries]):
-            self.outcome = _outcome(entry)
-        self.entries.append(entry)
+        if not self.entries:
+            self.entries, self.outcome = [entry], "may have run" if entry.repeats else _outcome(entry)
+        elif all(entry is not other for other in self.entries):
+            if not entry.repeats and all(other.repeats for other in self.entries):
+                self.outcome = _outcome(entry)
+            self.entries.append(entry)
 
     def is_same(self, call: Call) -> bool:
         """Return whether a call has the same tool and arguments, as far as they are known."""
@@ -145,8 +145,7 @@ class Ledger:
             if row.kind == "lost" and all(row.id != loss.id for loss in self.losses):
                 self.losses.append(row)
             elif row.kind == "call" and row.data.get("effect") != "pure" and row.id not in self._by_row:
-                past = self._by_row[row.id] = PastCall(row)
-                self._open[past.place] = past
+                past = self._by_row[row.id] = self._open[_place(row)] = PastCall(row)
                 self.calls.append(past)
                 self.counts[row.run] += 1
         elif row.repeats:
@@ -168,7 +167,7 @@ class Ledger:
     def is_on(self, past: PastCall, line: Line) -> bool:
         """Return whether a call, or an entry that repeats its result, is on a line."""
         slots = line.slots
-        return any([(self._slot(entry.id) if entry.original else entry.id) in slots for entry in past.entries])
+        return any(self._slot(entry.id) in slots for entry in past.entries)
 
     def apart_from(self, line: Line) -> list[PastCall]:
         """Return the calls that a line does not account for: they are not on it, or it is not known whether they ran.
@@ -182,6 +181,11 @@ class Ledger:
             apart = [past for past in candidates if past.outcome == "may have run" or not self.is_on(past, line)]
             line.compared = compared + len(new), apart
         return [past for past in apart if past.outcome != "did not run"] if apart else apart
+
+
+def _place(begun: Note) -> Place:
+    data = begun.data
+    return begun.run, data["parent"], data["path"], data["index"]
 
 
 def _outcome(ended: Entry) -> Outcome:
