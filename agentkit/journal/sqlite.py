@@ -2,8 +2,9 @@
 
 Each row has a hash of itself and of the row before it in its tree, so that a changed, missing or inserted row is
 noticed when the tree is read. What was synced last is also kept apart from the file, so that the loss of the last rows
-is noticed (`heads.py` says how). Every append is one transaction, nearly always of one statement: when `append` returns,
-the row survives the death of the process, and with `sync` also that of the machine. Nothing is deleted except by `delete` and `prune`.
+is noticed (`heads.py` says how). Every append is one transaction, nearly always of one statement: when `append`
+returns, the row survives the death of the process, and with `sync` also that of the machine. Nothing is deleted except
+by `delete` and `prune`.
 """
 
 from __future__ import annotations
