@@ -21,9 +21,14 @@ from agentkit.inert import inert
 Role = Literal["system", "user", "assistant", "tool"]
 
 
+# `json.dumps` with options makes a new encoder each time
+_SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str)
+_UNSORTED = json.JSONEncoder(separators=(",", ":"), default=str)
+
+
 def canonical(value: Any, *, sort: bool = True) -> bytes:
     """Return the canonical JSON of a value: sorted keys, no spaces, ASCII only, so that lone surrogates survive."""
-    return json.dumps(value, sort_keys=sort, separators=(",", ":"), default=str).encode()
+    return (_SORTED if sort else _UNSORTED).encode(value).encode()
 
 
 def digest(data: bytes) -> str:

@@ -12,6 +12,7 @@ way (base64, compression) is not detected.
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -405,34 +406,49 @@ _DIGIT = re.compile(r"\d")
 _ESCAPE = _Pattern(r"\\[nrtbfv]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|%[0-9a-fA-F]{2}|\[[\d;]{1,12}m")
 _DISCORD = _Pattern(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}")
 _RARE = "_-.:/~$"
-_HINTS: dict[str, list[tuple[str, int]]] = {}
-"""Pairs of a hint and the number of its key, by a rare character that the hint contains; "" for the others."""
+_HINTS: dict[str, dict[str, list[int]]] = {}
+"""The hints that contain a rare character, by that character, each with the numbers of its keys; "" for the others."""
 for _number, _key in enumerate(KEYS):
     for _hint in _key.hints:
-        _HINTS.setdefault(next((rare for rare in _RARE if rare in _hint), ""), []).append((_hint, _number))
+        _HINTS.setdefault(next((rare for rare in _RARE if rare in _hint), ""), {}).setdefault(_hint, []).append(_number)
 _UNHINTED = tuple(number for number, key in enumerate(KEYS) if not key.hints)
 _SHORTEST = 19
-_LONG_WORD = re.compile(rf"\S{{{_SHORTEST},}}+")
+_IN_KEYS = "-A-Za-z0-9_.~+/=:@$"
+"""The characters of which keys consist, their beginnings included."""
+_IN_DIGESTS = "0123456789abcdef.:"
+"""The characters of digests, UUIDs and times; no hint consists of them alone."""
+_LONG_WORD = _Pattern(rf"[{_IN_KEYS}]{{{_SHORTEST},}}+")
 _LONG = 10_000
+_TO_WORDS = bytes(n if re.match(f"[{_IN_KEYS}]", chr(n)) else 32 for n in range(256))
 
 
 def _search_for_keys(text: str) -> _Search | None:
     if len(text) < _SHORTEST:
         return None
-    words = " ".join(_long_words(text))
+    words = _long_words(text)
     if not words:
         return None
-    found = {number for rare, hints in _HINTS.items() if rare in words for hint, number in hints if hint in words}
-    if _DISCORD.search(words):
+    found: set[int] = set()
+    for rare, hints in _HINTS.items():
+        if rare in words and any(map(words.__contains__, hints)):
+            found.update(number for hint, numbers in hints.items() if hint in words for number in numbers)
+    if "." in words and _DISCORD.search(words):
         found.update(_UNHINTED)
-    return _search_for_any(sorted(found)) if found else None
+    if not found or _search_for_any(numbers := sorted(found))(words, 0) is None:
+        return None
+    return _search_for_any(numbers)
 
 
-def _long_words(text: str) -> list[str]:
-    """Return the words that are long enough for a key. Splitting is faster, but takes much memory for a long text."""
+def _long_words(text: str) -> str:
+    """Return the words that are long enough for a key.
+
+    To split a text is faster than to search it, but takes much memory if it is long.
+    """
     if len(text) > _LONG:
-        return _LONG_WORD.findall(text)
-    return [word for word in text.split() if len(word) >= _SHORTEST]
+        words = _LONG_WORD.findall(text)
+    else:
+        words = text.encode("latin-1", "replace").translate(_TO_WORDS).decode().split()
+    return " ".join([word for word in words if len(word) >= _SHORTEST and word.strip(_IN_DIGESTS)])
 
 
 def _search_for_any(numbers: list[int]) -> _Search:
@@ -581,7 +597,7 @@ _NAME_HINTS = ("key", "token", "secret", "pass", "pwd", "credent", "sig=", "sign
 
 def _search_for_names(text: str) -> _Search | None:
     low = text.lower()
-    if not any(hint in low for hint in _NAME_HINTS):
+    if not any(map(low.__contains__, _NAME_HINTS)):
         return None
     if len(low) != len(text):
         return _NAMED.search
@@ -646,20 +662,23 @@ def _mask_json(value: Any, mask: Callable[[str], str], above: set[int]) -> Any:
     if len(above) >= 100 or id(value) in above:
         return "…"
     above.add(id(value))
+    is_same = True
     if isinstance(value, dict):
         masked = {}
         for key, item in value.items():
-            masked_key = _mask_json(key, mask, above)
-            masked_key = _free_key(masked_key, masked) if masked_key in masked else masked_key
-            masked[masked_key] = _mask_item(key, item, mask, above)
-        pairs = zip(value.items(), masked.items(), strict=True)
-        is_same = all(key is other and item is masked_item for (key, item), (other, masked_item) in pairs)
+            masked_key = mask(key) if type(key) is str else _mask_json(key, mask, above)
+            masked_item = item if type(item) in _NUMBERS else _mask_item(key, item, mask, above)
+            is_same = is_same and masked_key is key and masked_item is item
+            masked[_free_key(masked_key, masked) if masked_key in masked else masked_key] = masked_item
     else:
-        masked = [_mask_json(item, mask, above) for item in value]
-        is_same = all(item is masked_item for item, masked_item in zip(value, masked, strict=True))
+        masked = [item if type(item) in _NUMBERS else _mask_json(item, mask, above) for item in value]
+        is_same = all(map(operator.is_, value, masked))
         masked = tuple(masked) if isinstance(value, tuple) else masked
     above.discard(id(value))
     return value if is_same else masked
+
+
+_NUMBERS = frozenset((int, float, bool, type(None)))
 
 
 def _free_key(key: Any, taken: Mapping[Any, Any]) -> Any:

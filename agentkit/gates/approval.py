@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from agentkit.core.steps import Act
+from agentkit.gates.guards import Approval
 from agentkit.gates.state import State, gate
 from agentkit.gates.verdict import Verdict
 from agentkit.stepper.stepper import Pending
 from agentkit.tools import observations
 
+NOTHING = Approval()
 
-@gate(Act)
+
+@gate(Act, only_if=lambda guards: guards.remembered)
 def rejection(pending: Pending, state: State) -> Verdict | None:
     """Reject a call if a person has always rejected its tool; nobody is then asked whether to repeat it."""
     assert type(pending.step) is Act
@@ -19,7 +22,7 @@ def rejection(pending: Pending, state: State) -> Verdict | None:
     return None
 
 
-@gate(Act)
+@gate(Act, only_if=lambda guards: guards.approve != NOTHING)
 def approval(pending: Pending, state: State) -> Verdict | None:
     """Ask a person before a call that needs approval, unless the person has always allowed its tool."""
     assert type(pending.step) is Act

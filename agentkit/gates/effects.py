@@ -6,8 +6,6 @@ was killed. What happens then is the tool's policy: "ask" a person, "reuse" the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from agentkit.core.messages import Call
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act
@@ -56,14 +54,17 @@ def repeated_call(pending: Pending, state: State) -> PastCall | None:
     """
     if type(pending.step) is not Act:
         return None
-    call, here = pending.step.call, state.trace.place(pending)
+    call = pending.step.call
+    candidates = _candidates(pending, call, state)
+    if not candidates:
+        return None
+    here = state.trace.place(pending)
 
     def rank(past: PastCall) -> tuple[bool, bool, bool, int]:
         has_result = past.result_for(call) is not None
         return past.is_same(call), has_result, has_result and past.place[1:] == here, past.begun.id
 
-    ranked = sorted(_candidates(pending, call, state), key=rank)
-    return ranked[-1] if ranked else None
+    return sorted(candidates, key=rank)[-1]
 
 
 def still_performed(state: State) -> str:
@@ -89,8 +90,8 @@ def still_performed(state: State) -> str:
     return " ".join(sentences)
 
 
-def _candidates(pending: Pending, call: Call, state: State) -> Iterator[PastCall]:
-    """Yield the calls that a pending one would repeat.
+def _candidates(pending: Pending, call: Call, state: State) -> list[PastCall]:
+    """Return the calls that a pending one would repeat.
 
     A call on the present line counts only if it may have run, and if it is the same call of an irreversible tool. A
     call that began at the place of another pending step belongs to the present line, too. The other runs of a
@@ -98,18 +99,22 @@ def _candidates(pending: Pending, call: Call, state: State) -> Iterator[PastCall
     that may be in rows that were lost.
     """
     trace, ledger = state.trace, state.trace.tree.ledger
-    here = trace.run, *trace.place(pending)
-    for past in ledger.apart_from(trace.line):
+    apart = ledger.apart_from(trace.line)
+    if not (apart or ledger.losses or state.elsewhere):
+        return []
+    here, found = (trace.run, *trace.place(pending)), list[PastCall]()
+    for past in apart:
         if past.name != call.name or state.is_in_flight(past):
             continue
         is_here = past.place == here
         is_own = ledger.is_on(past, trace.line) or (not past.entries and _is_pending(past, state))
         if is_here or not is_own or (past.is_same(call) and state.effect(pending) == "irreversible"):
-            yield past
+            found.append(past)
     if state.effect(pending) == "irreversible":
-        yield from (LostCall(loss, call.name) for loss in ledger.losses)
+        found += (LostCall(loss, call.name) for loss in ledger.losses)
         for other in state.elsewhere:
-            yield from (past for past in other.calls if past.name == call.name and past.outcome != "did not run")
+            found += (past for past in other.calls if past.name == call.name and past.outcome != "did not run")
+    return found
 
 
 def _is_pending(past: PastCall, state: State) -> bool:

@@ -39,11 +39,15 @@ Gate = Callable[[Pending, "State"], Verdict | None]
 """A function that decides about a pending step; None lets it pass."""
 
 
-def gate(*kinds: Any) -> Callable[[Any], Any]:
-    """Return a decorator that marks a gate with the step classes that it looks at; without it, it sees every step."""
+def gate(*kinds: Any, only_if: Callable[[Guards], Any] = bool) -> Callable[[Any], Any]:
+    """Return a decorator that marks a gate with the step classes that it looks at; without it, it sees every step.
+
+    It is asked only if `only_if` is true of the guards of the run.
+    """
 
     def mark(function: Any) -> Any:
         function.kinds = tuple(kind.kind for kind in kinds)
+        function.only_if = only_if
         return function
 
     return mark
@@ -167,7 +171,11 @@ class State:
 
     def arm(self) -> None:
         """Choose the gates that have something to check."""
-        active = [gate for gate in self.all_gates if not getattr(gate, "is_idle", False)]
+        active = [
+            gate
+            for gate in self.all_gates
+            if not getattr(gate, "is_idle", False) and getattr(gate, "only_if", bool)(self.guards)
+        ]
         self.gates = {kind: tuple(gate for gate in active if kind in getattr(gate, "kinds", KINDS)) for kind in KINDS}
 
     # -- decisions -----------------------------------------------------------------------------------------------------

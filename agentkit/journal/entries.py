@@ -64,8 +64,10 @@ class Entry(Displayed):
 
 def step_name(kind: str, turn: int, slot: int) -> str:
     """Return the name of a model call, a tool call or the end of a run; "" for any other step."""
-    names = {"think": f"model_call_{turn}", "act": f"tool_call_{turn}_{slot}", "conclude": f"persist_episode_{turn}"}
-    return names.get(kind, "")
+    if kind == "act":
+        return f"tool_call_{turn}_{slot}"
+    names = {"think": "model_call", "conclude": "persist_episode"}
+    return f"{names[kind]}_{turn}" if kind in names else ""
 
 
 @dataclass(slots=True)
@@ -132,6 +134,9 @@ class Journal(Protocol):
 
         Raises `Fenced` if another process took the run over, `JournalError` if the row cannot be written.
         """
+
+    def sync(self, run: str) -> None:
+        """Bring the rows of the run's tree that were appended without `sync` to the disk. Raises like `append`."""
 
     def count(self, run: str) -> int:
         """Return the number of rows of the run's tree; it is asked before each call of an irreversible tool."""

@@ -9,7 +9,7 @@ The line is written after the row is on the disk and before `append` returns. A 
 leaves a line that is behind the rows, never one that is ahead of them, so an honest kill causes no alarm, and the row
 in question was promised to nobody. The line is not synced itself, except when its file is created: it is shorter than
 the unit that disks write, is replaced in place, and may only be older than it should be after a power cut. Rows that
-are appended without `sync` are counted with the next row that is synced.
+are appended without `sync` are counted with the next row that is synced, or by the journal's `sync`.
 
 This was chosen over a checkpoint before each irreversible call because it also notices rows that were deleted, a file
 that was cut, and an older copy put in place of a newer one; and over a count in the database because that would be lost

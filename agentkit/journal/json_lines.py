@@ -13,7 +13,7 @@ from agentkit.core.messages import Message, canonical, message_to_json
 def dumps(data: Any) -> str:
     """Return data as one line of ASCII. NaN, cycles and data that is nested too deeply are written, too."""
     try:
-        return json.dumps(data, separators=(",", ":"), allow_nan=False, default=_text)
+        return _encode(data)
     except (ValueError, TypeError, RecursionError):
         pass
     try:
@@ -86,3 +86,7 @@ def _text(value: Any) -> str:
         return str(value)
     except Exception:
         return f"<{type(value).__name__}>"
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_text).encode
+"""`json.dumps` with the same options makes a new encoder each time."""

@@ -78,6 +78,9 @@ class MemoryJournal:
         tree.rows.append(row)
         return number
 
+    def sync(self, run: str) -> None:
+        """Do nothing: no row survives the process."""
+
     def count(self, run: str) -> int:
         """Return the number of rows of the run's tree. Raises `Unknown`."""
         return len(self._trees[self._info(run).tree].rows)

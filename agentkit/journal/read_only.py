@@ -91,6 +91,10 @@ class ReadOnlyJournal:
         """Raise `ReadOnly`."""
         self._refuse()
 
+    def sync(self, run: str) -> None:
+        """Raise `ReadOnly`."""
+        self._refuse()
+
     def set_status(self, run: str, status: str) -> None:
         """Raise `ReadOnly`."""
         self._refuse()

@@ -2,8 +2,9 @@
 
 Each row has a hash of itself and of the row before it in its tree, so that a changed, missing or inserted row is
 noticed when the tree is read. What was synced last is also kept apart from the file, so that the loss of the last rows
-is noticed (`heads.py` says how). Every append is one transaction: when `append` returns, the row survives the death of
-the process, and with `sync` also that of the machine. Nothing is deleted except by `delete` and `prune`.
+is noticed (`heads.py` says how). Every append is one transaction, nearly always of one statement: when `append`
+returns, the row survives the death of the process, and with `sync` also that of the machine. Nothing is deleted except
+by `delete` and `prune`.
 """
 
 from __future__ import annotations
@@ -35,6 +36,12 @@ from agentkit.journal.loss import Loss, loss, lost
 from agentkit.journal.retention import outdated
 from agentkit.journal.writer import Writer
 
+_APPEND = """
+INSERT OR IGNORE INTO rows SELECT ?1, ?2, ?3, ?4, ?5
+WHERE (SELECT epoch FROM runs WHERE run = ?2) = ?6 AND (SELECT hash FROM rows WHERE id = ?1 - 1) IS ?7
+"""
+"""Adds a row if this process still holds the run, and if the row before it is the last one that this process knows."""
+
 
 @dataclass(slots=True)
 class _Claim:
@@ -42,6 +49,15 @@ class _Claim:
     name: str  # of the tree
     epoch: int
     lock: RunLock
+
+
+@dataclass(slots=True)
+class _Stored:
+    """What this process knows of the rows of a tree: what they contain, and the number and the hash of the last one."""
+
+    writer: Writer
+    number: int
+    hash: bytes
 
 
 class SqliteJournal:
@@ -69,7 +85,7 @@ class SqliteJournal:
         self._synchronous, self._timeout, self._mask = synchronous, timeout, mask
         self._guard = threading.RLock()
         self._claims: dict[str, _Claim] = {}
-        self._writers: dict[int, Writer] = {}
+        self._stored: dict[int, _Stored] = {}
         self._left: dict[str, str] = {}  # run -> its holder: the process that this one was forked from
         self._level = ""
         self._db: sqlite3.Connection | None = connect(self.path, timeout)
@@ -164,7 +180,7 @@ class SqliteJournal:
                 claim.lock.release()
                 del self._claims[run]
                 if all(other.tree != claim.tree for other in self._claims.values()):
-                    self._writers.pop(claim.tree, None)
+                    self._stored.pop(claim.tree, None)
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -177,20 +193,37 @@ class SqliteJournal:
         """
         with self._using("" if sync else "NORMAL") as db:
             claim = self._claimed(row.run)
-            writer = self._writer(db, claim.tree, row.run)
-            body = writer.encode(row)
-            with transaction(db):
-                self._check(db, row.run, claim)
-                number, before = last(db, claim.tree)
-                at = time.time()
-                mark = link(before, number + 1, row.run, at, body)
-                values = (span(claim.tree)[0] + number + 1, row.run, at, body, mark)
-                db.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", values)
-            writer.keep()
-            row.id = number + 1
+            stored = self._stored.get(claim.tree) or self._read(db, claim.tree, row.run)
+            body, at = stored.writer.encode(row), time.time()
+            if not self._insert(db, claim, stored, row.run, at, body):
+                with transaction(db):  # others have written to the tree meanwhile, or have taken the run over
+                    self._check(db, row.run, claim)
+                    stored.number, stored.hash = last(db, claim.tree)
+                    self._insert(db, claim, stored, row.run, at, body)
+            stored.writer.keep()
+            row.id = stored.number
             if sync:
-                self._heads.advance(claim.name, Head(row.id, mark, at))
+                self._heads.advance(claim.name, Head(row.id, stored.hash, at))
             return row.id
+
+    def _insert(self, db: sqlite3.Connection, claim: _Claim, stored: _Stored, run: str, at: float, body: str) -> bool:
+        """Add a row after the last one that is known, and return whether it still was the last one."""
+        before, number = stored.hash if stored.number else None, stored.number + 1
+        mark = link(stored.hash, number, run, at, body)
+        values = (span(claim.tree)[0] + number, run, at, body, mark, claim.epoch, before)
+        if not db.execute(_APPEND, values).rowcount:
+            return False
+        stored.number, stored.hash = number, mark
+        return True
+
+    def sync(self, run: str) -> None:
+        """Bring the rows that were appended without `sync` to the disk. Raises like `append`."""
+        with self._using() as db:
+            claim = self._claimed(run)
+            with transaction(db):
+                self._check(db, run, claim)
+                end = seal(db, claim.tree)
+            self._heads.advance(claim.name, Head(*end, time.time()))
 
     def count(self, run: str) -> int:
         """Return the number of rows of the run's tree. Raises `Unknown`."""
@@ -313,14 +346,12 @@ class SqliteJournal:
         if row is None or row[0] != claim.epoch:
             raise Fenced(run, row[1] or None if row else "another process, which deleted it")
 
-    def _writer(self, db: sqlite3.Connection, tree: int, run: str) -> Writer:
-        """Return the encoder of a tree; rows that the tree has already are read once. Raises `JournalDamaged`."""
-        writer = self._writers.get(tree)
-        if writer is None:
-            writer = Writer(self._mask)
-            writer.knows(read(db, self.path, tree, run)[1])
-            self._writers[tree] = writer
-        return writer
+    def _read(self, db: sqlite3.Connection, tree: int, run: str) -> _Stored:
+        """Read the rows that a tree has already, once. Raises `JournalDamaged`."""
+        writer = Writer(self._mask)
+        writer.knows(read(db, self.path, tree, run)[1])
+        stored = self._stored[tree] = _Stored(writer, *last(db, tree))
+        return stored
 
     def _forked(self) -> None:
         """Leave the connection and the runs to the parent process: a child must neither use nor close them."""
@@ -328,7 +359,7 @@ class SqliteJournal:
         self._db, self._level, self._guard = None, "", threading.RLock()
         self._left.update({run: f"process {os.getppid()}" for run in self._claims})
         self._claims.clear()
-        self._writers.clear()
+        self._stored.clear()
 
 
 def _me() -> str:

@@ -45,6 +45,8 @@ def call_tool(function: Callable[..., Any], arguments: dict[str, Any], flight: I
         value = _call(function, (), arguments, flight, limit)
         if type(value) not in _PLAIN and hasattr(value, "__await__"):
             value = _wait(background.submit(_in_time(value, flight, ToolTimeout)), flight)
+        if type(value) in _PLAIN:
+            return value
         if isinstance(value, Iterator) and type(value).__module__ in _LAZY:
             value = contextvars.copy_context().run(interrupts.foreign, list, (islice(value, MAX_ITEMS + 1),), {})
             value[MAX_ITEMS:] = [_NOT_READ] if len(value) > MAX_ITEMS else []

@@ -226,10 +226,10 @@ def name_of(model: Any) -> str:
 
 
 def _masked(message: Message) -> Message:
-    text = mask(message.text)
-    if text is not message.text or message.value is not None:
-        return replace(message, text=text, value=mask_json(message.value))
-    return message
+    text, value = mask(message.text), mask_json(message.value)
+    if text is message.text and value is message.value:
+        return message
+    return replace(message, text=text, value=value)
 
 
 def _masked_reply(reply: Reply) -> Reply:

@@ -105,7 +105,7 @@ class Scheduler:
         if trace.torn:
             self.mend()
         try:
-            if trace.settle(time.time()):
+            if (trace.difference or trace.opened_with) and trace.settle(time.time()):
                 self.settle()
         except JournalError as error:
             self._refused(error)
@@ -180,7 +180,7 @@ class Scheduler:
                 if self.trace.has_news or self.trace.calls_of_others != self.state.compared:
                     return False
                 self.trace.begin_call(pending, effect, now)
-        elif effect != "pure" or (self.trace.journal is not None and self.trace.journal.durable):
+        elif effect != "pure" or self.trace.is_durable:
             self.trace.begin_call(pending, effect, now)
         elif self.listeners:
             self.listeners.tell_call(**place(pending), **call_data(pending.step))
@@ -197,7 +197,7 @@ class Scheduler:
         self.state.in_flight.pop(flight.pending, None)
         came_back, value = outcome
         if came_back:
-            return self.save(flight, value)
+            return self.save(flight, value, sync=type(flight.step) is not Think)
         if flight.cancelled and isinstance(value, Stopped):
             self.abandon(flight, flight.cancelled)
         else:
@@ -268,25 +268,29 @@ class Scheduler:
         entry = Entry(0, "", author=author, reason=reason, started=time.time(), run=self.trace.run, repeats=repeats)
         return InFlight(pending, pending.step, entry, (0, "", 0))
 
-    def save(self, flight: InFlight, result: Any) -> Entry | None:
-        """Record a result; if the journal refuses it, it is kept in memory, and the run is held until it is written."""
+    def save(self, flight: InFlight, result: Any, *, sync: bool = True) -> Entry | None:
+        """Record a result; if the journal refuses it, it is kept in memory, and the run is held until it is written.
+
+        A thought is recorded without `sync`: it is synced with the call that follows it, or else when the run's lock is
+        released, so before anything is performed.
+        """
         unsaved = self.trace.unsaved
         if not unsaved.waiting:
             try:
-                return self._finish(flight, result)
+                return self._finish(flight, result, sync=sync)
             except JournalError as error:
                 unsaved.error = error
         unsaved.put(lambda: self._finish(flight, result), unsaved.error)
         self.look_for_unsaved()
         return None
 
-    def _finish(self, flight: InFlight, result: Any) -> Entry:
+    def _finish(self, flight: InFlight, result: Any, *, sync: bool = True) -> Entry:
         """Record a result and continue the engine. Raises `JournalError`; then nothing has changed."""
         pending, entry, trace, state = flight.pending, flight.entry, self.trace, self.state
         entry.ended = entry.ended or time.time()
         if state.decisions:
             state.forget_decision(pending)
-        trace.record(pending, flight.step, result, entry)
+        trace.record(pending, flight.step, result, entry, sync=sync)
         state.spent.add(entry)
         trace.advance(pending, entry.result)
         stepper = trace.stepper
@@ -323,6 +327,12 @@ class Scheduler:
             data["lost"] = self._lost()
         trace.unsaved.attempt(lambda: trace.note("error", data, at=at))
         self.look_for_unsaved()
+
+    def sync(self) -> None:
+        """Bring what was recorded without `sync` to the disk; if the journal refuses, the run is held until it does."""
+        if not self.trace.unsaved.waiting:
+            self.trace.unsaved.attempt(self.trace.sync)
+            self.look_for_unsaved()
 
     # -- unsaved rows --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
@@ -37,11 +37,13 @@ class Line(Protocol):
 class PastCall:
     """A call that has begun: the row that says so, and the entries with its result.
 
-    `entries` are the entry that ended the call, if any, and those that repeat its result on other lines.
+    `entries` are the entry that ended the call, if any, and those that repeat its result on other lines. `outcome` is
+    what is known about the call: "done", "failed", "may have run" (its result is unknown) or "did not run".
     """
 
     begun: Note
     entries: list[Entry] = field(default_factory=list)
+    outcome: Outcome = "may have run"
 
     @property
     def name(self) -> str:
@@ -62,8 +64,7 @@ class PastCall:
     @property
     def place(self) -> Place:
         """The run, and the position of the call in the tree."""
-        data = self.begun.data
-        return self.begun.run, data["parent"], data["path"], data["index"]
+        return _place(self.begun)
 
     @property
     def arguments(self) -> dict[str, Any] | None:
@@ -73,15 +74,14 @@ class PastCall:
             return arguments
         return self.entries[0].step.call.arguments if self.entries else None  # type: ignore[union-attr]
 
-    @property
-    def outcome(self) -> Outcome:
-        """What is known about it: "done", "failed", "may have run" (its result is unknown) or "did not run"."""
-        ended = next((entry for entry in self.entries if not entry.repeats), None)
-        if ended is None or ended.author not in ("tool", "host") or ended.result.may_have_run:
-            return "may have run"
-        if ended.author == "host":
-            return "did not run"
-        return "done" if ended.result.ok else "failed"
+    def add(self, entry: Entry) -> None:
+        """Add an entry with the result; an entry that was added before changes nothing."""
+        if not self.entries:
+            self.entries, self.outcome = [entry], "may have run" if entry.repeats else _outcome(entry)
+        elif all(entry is not other for other in self.entries):
+            if not entry.repeats and all(other.repeats for other in self.entries):
+                self.outcome = _outcome(entry)
+            self.entries.append(entry)
 
     def is_same(self, call: Call) -> bool:
         """Return whether a call has the same tool and arguments, as far as they are known."""
@@ -145,17 +145,16 @@ class Ledger:
             if row.kind == "lost" and all(row.id != loss.id for loss in self.losses):
                 self.losses.append(row)
             elif row.kind == "call" and row.data.get("effect") != "pure" and row.id not in self._by_row:
-                past = self._by_row[row.id] = PastCall(row)
-                self._open[past.place] = past
+                past = self._by_row[row.id] = self._open[_place(row)] = PastCall(row)
                 self.calls.append(past)
                 self.counts[row.run] += 1
         elif row.repeats:
             if (repeated := self._by_row.get(row.repeats)) is not None:
-                _add(repeated, row)
+                repeated.add(row)
         elif self._open and not row.original:
             ended = self._open.pop((row.run, self._slot(row.parent), row.path, row.index), None)
             if ended is not None:
-                _add(ended, row)
+                ended.add(row)
 
     def has(self, past: PastCall) -> bool:
         """Return whether a call was made in this tree, and not in another one."""
@@ -167,24 +166,35 @@ class Ledger:
 
     def is_on(self, past: PastCall, line: Line) -> bool:
         """Return whether a call, or an entry that repeats its result, is on a line."""
-        return any(self._slot(entry.id) in line.slots for entry in past.entries)
+        slots = line.slots
+        return any(self._slot(entry.id) in slots for entry in past.entries)
 
-    def apart_from(self, line: Line) -> Iterator[PastCall]:
-        """Yield the calls that a line does not account for: they are not on it, or it is not known whether they ran.
+    def apart_from(self, line: Line) -> list[PastCall]:
+        """Return the calls that a line does not account for: they are not on it, or it is not known whether they ran.
 
         Each line remembers how far it was compared, so that a long line costs no more per call than a short one.
         """
         compared, apart = line.compared
-        candidates = [*apart, *self.calls[compared:]]
-        length = compared + len(candidates) - len(apart)
-        apart = [past for past in candidates if past.outcome == "may have run" or not self.is_on(past, line)]
-        line.compared = length, apart
-        return (past for past in apart if past.outcome != "did not run")
+        new = self.calls[compared:]
+        if new or apart:
+            candidates = [*apart, *new]
+            apart = [past for past in candidates if past.outcome == "may have run" or not self.is_on(past, line)]
+            line.compared = compared + len(new), apart
+        return [past for past in apart if past.outcome != "did not run"] if apart else apart
 
 
-def _add(past: PastCall, entry: Entry) -> None:
-    if all(entry is not other for other in past.entries):
-        past.entries.append(entry)
+def _place(begun: Note) -> Place:
+    data = begun.data
+    return begun.run, data["parent"], data["path"], data["index"]
+
+
+def _outcome(ended: Entry) -> Outcome:
+    """Return what is known about a call from the entry that ended it."""
+    if ended.author not in ("tool", "host") or ended.result.may_have_run:
+        return "may have run"
+    if ended.author == "host":
+        return "did not run"
+    return "done" if ended.result.ok else "failed"
 
 
 def _key(arguments: dict[str, Any]) -> bytes:

@@ -87,10 +87,12 @@ class Tree:
         before = self.entries.get(parent)
         if before is None:
             return 0, 0
+        turn = before.turn + 1 if kind == "think" else before.turn
         if path.endswith("]"):
-            return before.turn + (kind == "think"), _segments(path)[-1][2]
-        is_next_call = before.kind == "act" and lane_of(before.path) == lane_of(path)
-        return before.turn + (kind == "think"), before.slot + 1 if is_next_call else 0
+            return turn, _segments(path)[-1][2]
+        if before.kind == "act" and (before.path == path or lane_of(before.path) == lane_of(path)):
+            return turn, before.slot + 1
+        return turn, 0
 
     def _place(self, entry: Entry) -> Order:
         if entry.original:

@@ -123,11 +123,11 @@ class Trace(Position):
     """What a run has done, and its engine.
 
     A fork shares the `tree` of the run that it was forked from. `unsaved` contains the rows that the journal has
-    refused so far. `torn` is true if the engine was interrupted in its own code and must be rebuilt before it is used
-    again. `difference` says how the engine differs from the recording, if it does: the line then stays as it was
-    recorded, and the engine waits where they begin to differ. `opened_with` is what differs from the recorded options;
-    both are recorded when the run continues, see `settle`. Two threads must not use a trace at the same time: use it
-    only while holding the run's lock.
+    refused so far, and `unsynced` is true if rows that were written are not on the disk yet. `torn` is true if the
+    engine was interrupted in its own code and must be rebuilt before it is used again. `difference` says how the engine
+    differs from the recording, if it does: the line then stays as it was recorded, and the engine waits where they
+    begin to differ. `opened_with` is what differs from the recorded options; both are recorded when the run continues,
+    see `settle`. Two threads must not use a trace at the same time: use it only while holding the run's lock.
     """
 
     def __init__(
@@ -142,6 +142,8 @@ class Trace(Position):
         self.journal = journal
         self.proposed: dict[int, Step] = {}
         self.unsaved = Unsaved()
+        self.is_durable = journal is not None and journal.durable
+        self.unsynced = False
         self.torn = False
         self.latest = 0
         self.difference = ""
@@ -204,7 +206,10 @@ class Trace(Position):
         return replace(step, chat=step.chat + interrupt(missing)) if missing else step
 
     def begin_call(self, pending: Pending, effect: str, at: float) -> Note:
-        """Record that a tool is about to run; unless its effect is pure, the record is on the disk on return."""
+        """Record that a tool is about to run.
+
+        Unless its effect is pure, the record is on the disk on return, and with it the thought that led to the call.
+        """
         step: Any = pending.step
         slot, path, index = place = self.place(pending)
         data = {"parent": slot, "path": path, "index": index, "name": step.call.name, "id": step.call.id}
@@ -212,15 +217,17 @@ class Trace(Position):
         data["effect"], data["arguments"] = effect, mask_json(step.call.arguments)
         if step.tags or step.role != "action":
             data.update(role=step.role, tags=to_json(step.tags))
-        note = self.begun[place] = self.note("call", data, at=at, sync=effect != "pure")
+        note = self.begun[place] = self.note("call", data, at=at, sync=effect != "pure" or self.unsynced)
         return note
 
-    def record(self, pending: Pending, performed: Step, result: Any, entry: Entry) -> None:
+    def record(self, pending: Pending, performed: Step, result: Any, entry: Entry, *, sync: bool = True) -> None:
         """Record the result of a step; `entry` contains what else is known about it (author, times, cost).
 
-        Raises `JournalError`; then nothing has changed, and it can be tried again.
+        Without `sync`, the caller calls `sync` later. Raises `JournalError`; then nothing has changed, and it can be
+        tried again.
         """
-        self.settle(entry.started)
+        if self.difference or self.opened_with:
+            self.settle(entry.started)
         step, lane = pending.step, pending.lane.path
         if performed is not step:
             entry.performed = entry.performed or performed
@@ -233,7 +240,7 @@ class Trace(Position):
         entry.kind = step.kind if type(result) is not End else "end"
         entry.path, entry.index, entry.step, entry.result = pending.path, pending.index, step, result
         place = self.place(pending) if self.begun else None
-        self._put(entry)
+        self._put(entry, sync=sync)
         line.append(entry)
         if self.injections.notes:
             self.injections.hear(result)
@@ -243,6 +250,12 @@ class Trace(Position):
             self.undone.clear()
         if self.on_row is not None:
             self.on_row(entry)
+
+    def sync(self) -> None:
+        """Bring the rows that were recorded without `sync` to the disk. Raises `JournalError`."""
+        if self.unsynced and self.journal is not None:
+            self.journal.sync(self.run)
+        self.unsynced = False
 
     def advance(self, pending: Pending, result: Any) -> None:
         """Send a recorded result to the engine."""
@@ -492,9 +505,9 @@ class Trace(Position):
         self.load(rows)
         self.rebuild()
 
-    def _put(self, entry: Entry) -> None:
+    def _put(self, entry: Entry, *, sync: bool = True) -> None:
         entry.turn, entry.slot = self.tree.turn_and_slot(entry.kind, entry.parent, entry.path)
-        self._write(entry)
+        self._write(entry, sync=sync)
         self.tree.add(entry)
 
     def _write(self, row: Row, *, sync: bool = True) -> None:
@@ -504,6 +517,7 @@ class Trace(Position):
             raise
         except Exception as error:
             raise JournalError(f"the journal could not write a row: {error_line(error)}") from error
+        self.unsynced = not sync and self.is_durable
         self._see(row)
 
     def _see(self, row: Row) -> None:
