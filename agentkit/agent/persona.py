@@ -61,7 +61,8 @@ def load(config: Mapping[str, Any], model: Any = None, **more: Any) -> Agent:
         for key in plugins.keys() & options.keys():
             del options[key]
         tools = [tool for box in boxes if (tool := _tools(box, plugins)) is not None]
-        options = _own(name, {**options, **_context(config, options)})
+        context = _context(config, options)
+        options = _own(name, options | context)
         if roles:
             options["roles"] = {role: _brain(other, plugins) for role, other in roles.items()}
         chosen = model if model is not None or not brains else _brain(brains[0], plugins)

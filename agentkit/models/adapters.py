@@ -65,7 +65,8 @@ class ForeignModel:
 
     def __call__(self, request: Request) -> Output:
         messages = [dict(message) for message in request.messages]
-        more: dict[str, Any] = {"tools": request.tools or None} if self._takes_tools else {}
+        tools = None if request.choice == "none" else request.tools  # a method is told so in no other way
+        more: dict[str, Any] = {"tools": tools or None} if self._takes_tools else {}
         if self._takes_parts:
             parts = _parts(messages)
             parts["messages"] = [self._message(message) for message in parts["messages"]]
