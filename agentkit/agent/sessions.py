@@ -165,7 +165,8 @@ def follow(run: Run, *, is_new: bool, is_fork: bool) -> None:
         return
     session, person = about["id"], about["user"]
     if is_new:
-        run.agent.memory.begin_turn(run.id, question(run.task), session=session, user=person)
+        asked_for = about.get("utterance") or question(run.task)
+        run.agent.memory.begin_turn(run.id, asked_for, session=session, user=person)
 
     def on_event(event: Event) -> None:
         if event.kind == "completed":

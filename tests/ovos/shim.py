@@ -20,8 +20,17 @@ import pytest
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import ovos_agentic_loop.factory as factory
-    from ovos_agentic_loop import base, chain_of_thought, critic, native_toolcall, plan_execute, react
-    from ovos_agentic_loop import reflexion, self_ask, tree_of_thoughts
+    from ovos_agentic_loop import (
+        base,
+        chain_of_thought,
+        critic,
+        native_toolcall,
+        plan_execute,
+        react,
+        reflexion,
+        self_ask,
+        tree_of_thoughts,
+    )
 
 from ovos_utils.log import LOG
 
