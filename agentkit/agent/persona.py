@@ -57,9 +57,8 @@ def load(config: Mapping[str, Any], model: Any = None, **more: Any) -> Agent:
         brains = [options.pop(key) for key in _MODEL if key in options]
         boxes = [box for key in _TOOLS for box in names(key, options.pop(key, ()))]
         roles = options["roles"] if isinstance(options.get("roles"), Mapping) else {}
-        plugins = {each: _block(options, each) for each in (*brains, *boxes, *roles.values()) if isinstance(each, str)}
-        for key in plugins.keys() & options.keys():
-            del options[key]
+        named = [each for each in (*brains, *boxes, *roles.values()) if isinstance(each, str)]
+        plugins = {each: options.pop(each) for each in dict.fromkeys(named) if isinstance(options.get(each), Mapping)}
         tools = [tool for box in boxes if (tool := _tools(box, plugins)) is not None]
         context = _context(config, options)
         options = _own(name, options | context)
@@ -139,7 +138,7 @@ def _brain(name: Any, plugins: Mapping[str, Data]) -> Any:
     """Return the model with a name, or one that replies that there is none."""
     try:
         if opm.is_installed("chat", name):
-            return opm.chat_engine(name, plugins[name])
+            return opm.chat_engine(name, plugins.get(name))
         return brain.named(name)
     except UsageError as error:
         _warn(f"{error}; until then the reply is {brain.NO_BRAIN!r}")
@@ -150,10 +149,10 @@ def _tools(box: Any, plugins: Mapping[str, Data]) -> Any:
     """Return the toolbox with a name; None, with a warning, if there is none. Anything else is a source of tools."""
     if not isinstance(box, str):
         return box
-    return _found(opm.toolbox, box, plugins[box]) if opm.is_installed("toolbox", box) else _found(builtin.box, box)
+    return _found(opm.toolbox, box, plugins.get(box)) if opm.is_installed("toolbox", box) else _found(builtin.box, box)
 
 
-def _found(find: Any, name: Any, *block: Data) -> Any:
+def _found(find: Any, name: Any, *block: Any) -> Any:
     """Return what `find` finds for a name; None, with a warning, if it finds nothing."""
     try:
         return find(name, *block)

@@ -170,10 +170,9 @@ def messages_for(method: Callable[..., Any], parameter: str) -> Callable[[dict[s
 
 def _hint(method: Callable[..., Any], parameter: str) -> Any:
     """Return the evaluated annotation of one parameter; None if it has none, or if it cannot be looked up."""
-    written = getattr(method, "__annotations__", {})
-    alone = type("alone", (), {"__annotations__": {parameter: written.get(parameter)}})
     try:
-        return typing.get_type_hints(alone, getattr(inspect.unwrap(method), "__globals__", None)).get(parameter)
+        alone = type("alone", (), {"__annotations__": {parameter: method.__annotations__[parameter]}})
+        return typing.get_type_hints(alone, getattr(inspect.unwrap(method), "__globals__", None))[parameter]
     except Exception:
         return None
 
