@@ -58,7 +58,7 @@ endif
 check: lint ## lint, types and the fast tests, in about three minutes
 	$(PYTEST) -m 'not slow' tests
 
-test: chromium lint ## everything that CI runs
+test: chromium lint ## everything that CI runs, except for ovos-test
 	$(RUN_NPM) test
 	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
@@ -66,8 +66,8 @@ test: chromium lint ## everything that CI runs
 OVOS := $(VENV)/ovos
 
 ovos-test: $(OVOS)/stamp ## agentkit inside OpenVoiceOS, with its real packages; CI runs it, too
-	rm -rf $(OVOS)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME=$(CURDIR)/$(OVOS)/home AGENTKIT_LOCAL=none XDG_CONFIG_HOME=$(CURDIR)/$(OVOS)/home \
-	  PYTHONPATH=$(CURDIR)/$(OVOS)/agentic-loop $(OVOS)/bin/python -m pytest tests/ovos
+	rm -rf $(OVOS)/home; env -u AGENTKIT_MODEL AGENTKIT_LOCAL=none AGENTKIT_HOME=$(CURDIR)/$(OVOS)/home \
+	  XDG_CONFIG_HOME=$(CURDIR)/$(OVOS)/home PYTHONPATH=$(CURDIR)/$(OVOS)/agentic-loop $(OVOS)/bin/python -m pytest tests/ovos
 
 $(OVOS)/stamp: pyproject.toml tests/ovos/requirements.txt tests/ovos/agentic-loop.txt | $(VENV)/pyvenv.cfg
 	rm -rf $(OVOS)

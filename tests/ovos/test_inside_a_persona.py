@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 import threading
@@ -281,9 +283,27 @@ def test_an_engine_is_a_chat_engine_that_calls_its_own_tools() -> None:
     assert engine.continue_chat(user("hi"), tools=[noop]).content == "hi"
 
 
-def test_the_package_of_ovos_is_imported_only_by_its_integration(tmp_path: Path) -> None:
-    code = "import sys, agentkit, agentkit.agent.persona as p; p.load({}, 'echo'); print([m for m in sys.modules if 'ovos' in m])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True
-    )
-    assert done.stdout.strip() == "[]"
+def test_loading_a_persona_imports_nothing_of_ovos_that_it_does_not_name(tmp_path: Path) -> None:
+    code = "import sys; from agentkit.agent import persona; persona.load({}, 'echo'); print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    assert "agentkit.agent.persona" in done.stdout and "ovos" not in done.stdout
+
+
+# -- the page on OVOS --------------------------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).parents[2] / "docs" / "ovos.md").read_text(encoding="utf-8")
+
+
+def test_the_documented_persona_is_one() -> None:
+    config = json.loads(PAGE.split("```json")[1].split("```")[0])
+    made = Persona(config["name"], config)
+    assert list(made.solvers.loaded_modules) == sorted(config["handlers"])
+    engine = made.solvers.loaded_modules["agentkit-reflexion"]
+    assert type(engine.brain).__name__ == "OpenAIChatEngine" and len(engine.toolboxes) == 2
+    assert engine.agent().engine_options == {"max_reflections": 2, "max_iterations": 8}
+
+
+def test_the_documented_ids_are_all_that_there_are() -> None:
+    rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`([a-z-]+)`", row)} == ALIASES.keys()
