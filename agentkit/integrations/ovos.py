@@ -17,9 +17,10 @@ from agentkit.agent import persona
 from agentkit.agent.agent import Agent
 from agentkit.agent.opm import chat_engine, memory, toolbox
 from agentkit.config import plugins
-from agentkit.errors import UsageError
+from agentkit.errors import ModelError, UsageError
 from agentkit.models import brain as brains
 from agentkit.models.resolve import is_name
+from agentkit.tools import builtin
 
 __all__ = ["Brain", "LoopEngine", "chat_engine", "memory", "toolbox"]  # and the engines below
 
@@ -39,18 +40,21 @@ class LoopEngine(ChatEngine):
         super().__init__(config)
         self._brain: Any = None
         self._loading = threading.Lock()
-        self._ignored = {"enabled", "lang", "toolboxes"}
+        self._named = self.config.get("brain") or self.config.get("model")
+        self._not_options = {"enabled", "lang", "brain", "model", "toolboxes", "tools"}
         self.toolboxes: list[Any] = []
-        try:
-            for name in persona.names("toolboxes", self.config.get("toolboxes")):
-                self._add_toolbox(str(name))
-        except UsageError as error:
-            LOG.warning(f"{type(self).__name__}: {error}")
+        for key in ("toolboxes", "tools"):
+            try:
+                for name in persona.names(key, self.config.get(key)):
+                    self._add_toolbox(str(name))
+            except UsageError as error:
+                LOG.warning(f"{type(self).__name__}: {error}")
 
     def _add_toolbox(self, name: str) -> None:
-        self._ignored.add(name)
+        self._not_options.add(name)
         try:
-            self.toolboxes.append(toolbox(name, self.config.get(name)))
+            is_ours = name in builtin.BOXES or name in plugins("toolboxes")
+            self.toolboxes.append(builtin.box(name) if is_ours else toolbox(name, self.config.get(name)))
         except Exception as error:
             LOG.warning(f"{type(self).__name__}: cannot load the toolbox {name!r}: {error}")
 
@@ -58,11 +62,11 @@ class LoopEngine(ChatEngine):
     def brain(self) -> Any:
         """The chat engine that answers; it is loaded when it is first needed. None if there is none."""
         with self._loading:
-            if self._brain is None and (name := self.config.get("brain")) and not _is_model(name):
+            if self._brain is None and self._named and not _is_model(self._named):
                 try:
-                    self.set_brain(chat_engine(name, self.config.get(name)))
+                    self.set_brain(chat_engine(self._named, self.config.get(self._named)))
                 except Exception as error:
-                    LOG.warning(f"{type(self).__name__}: cannot load the brain {name!r}: {error}")
+                    LOG.warning(f"{type(self).__name__}: cannot load the brain {self._named!r}: {error}")
             return self._brain
 
     def set_brain(self, brain: Any) -> None:
@@ -86,11 +90,16 @@ class LoopEngine(ChatEngine):
 
     def agent(self, session_id: str = "default", lang: str | None = None, units: str | None = None) -> Agent:
         """Return a new agent as `config` describes it. Raises `UsageError` for an option that is out of range."""
-        options = {key: value for key, value in self.config.items() if key not in self._ignored}
+        options = {key: value for key, value in self.config.items() if key not in self._not_options}
+        chosen = self.brain
         model: Any = None
-        if not _is_model(self.config.get("brain")):
-            chosen = self.brain
-            model = brains.NoBrain("it has none") if chosen is None else Brain(chosen, session_id, lang, units)
+        if chosen is not None:
+            model = Brain(chosen, session_id, lang, units)
+            options.pop(str(self._named), None)
+        elif _is_model(self._named):
+            options["model"] = self._named
+        else:
+            model = brains.NoBrain("it has none")
         options |= {"tools": self.toolboxes, "raise_errors": True}
         return persona.load({"solvers": [self.engine], self.engine: options}, model)
 
@@ -104,9 +113,11 @@ class LoopEngine(ChatEngine):
     ) -> AgentMessage:
         """Return the answer to a conversation. `tools` is ignored, as this engine calls the tools of its toolboxes.
 
-        Raises what the brain raised, so that a persona asks its next handler.
+        Raises what the brain raised, and `ModelError` if there is no answer, so that a persona asks its next handler.
         """
         result = self.agent(session_id, lang, units).run(messages)
+        if result.reason == "empty_reply" or not result.answer.strip():
+            raise ModelError(result.answer or f"the run ended without an answer ({result.reason})")
         return AgentMessage(MessageRole.ASSISTANT, result.answer)
 
 

@@ -174,6 +174,7 @@ def test_a_brain_is_asked_by_one_thread_at_a_time() -> None:
         {"brain": "text-brain", "text-brain": {"script": ["no"]}, "max_iterations": 0},
         {"brain": "text-brain", "text-brain": {"script": ["no"]}, "max_iterations": "many"},
         {"brain": "text-brain", "text-brain": {"script": [5]}},
+        {"brain": "text-brain", "text-brain": {"script": [""]}},
     ],
 )
 def test_a_persona_falls_through_to_its_next_handler(options: dict[str, Any]) -> None:
@@ -201,6 +202,19 @@ def test_without_a_brain_an_engine_says_so(name: str, monkeypatch: pytest.Monkey
 def test_what_is_not_a_brain_is_none(brain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTKIT_MODEL", "echo")
     assert ovos.ReAct({"brain": brain}).continue_chat(user("q")).content == "Error: no brain configured."
+
+
+def test_a_brain_that_is_set_takes_the_place_of_that_of_the_configuration() -> None:
+    engine = ovos.ReAct({"brain": "echo", "tools": ["math"], "toolboxes": ["ovos-clock-tools"]})
+    engine.set_brain(TextBrain({"script": ["FINAL_ANSWER: set"]}))
+    assert engine.continue_chat(user("q")).content == "set"
+    assert {tool.name for tool in engine.agent().tools.tools} > {"get_current_datetime"}
+
+
+def test_an_engine_is_the_brain_of_another() -> None:
+    inner = {"brain": "text-brain", "text-brain": {"script": ["FINAL ANSWER: 42"]}}
+    engine = ovos.ReAct({"brain": "agentkit-chain-of-thought", "agentkit-chain-of-thought": inner})
+    assert engine.continue_chat(user("q")).content == "42"
 
 
 def test_a_model_of_agentkit_is_a_brain() -> None:
