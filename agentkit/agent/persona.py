@@ -127,6 +127,7 @@ def _context(config: Mapping[str, Any], options: Data) -> Data:
 
 
 def names(key: str, value: Any) -> list[Any]:
+    """Return the names in a value of a persona, which is a list or a single name. Raises `UsageError` for others."""
     if isinstance(value, str) or value is None:
         return [value] if value else []
     if not isinstance(value, list | tuple):

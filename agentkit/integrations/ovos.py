@@ -15,14 +15,18 @@ from ovos_utils.log import LOG
 
 from agentkit.agent import persona
 from agentkit.agent.agent import Agent
-from agentkit.agent.opm import chat_engine, memory, toolbox
+from agentkit.agent.opm import chat_engine, toolbox
 from agentkit.config import plugins
 from agentkit.errors import ModelError, UsageError
 from agentkit.models import brain as brains
 from agentkit.models.resolve import is_name
 from agentkit.tools import builtin
 
-__all__ = ["Brain", "LoopEngine", "chat_engine", "memory", "toolbox"]  # and the engines below
+__all__ = [
+    *("Auto", "ChainOfThought", "Critic", "Dag", "PlanAndExecute", "ReAct", "ReWOO", "Reflexion", "SelfAsk"),
+    *("SelfRefine", "TreeOfThoughts"),
+    *("Brain", "LoopEngine", "chat_engine", "memory", "toolbox"),
+]
 
 
 class LoopEngine(ChatEngine):
@@ -99,7 +103,7 @@ class LoopEngine(ChatEngine):
         elif _is_model(self._named):
             options["model"] = self._named
         else:
-            model = brains.NoBrain("it has none")
+            model = brains.NoBrain("no brain is configured, or it cannot be loaded")
         options |= {"tools": self.toolboxes, "raise_errors": True}
         return persona.load({"solvers": [self.engine], self.engine: options}, model)
 

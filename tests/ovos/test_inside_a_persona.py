@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -60,8 +61,9 @@ FOUND = (
 
 
 def test_the_engines_are_found_under_the_ids_of_the_loops_of_ovos() -> None:
-    command = [sys.executable, "-W", "ignore", "-c", FOUND]  # where ovos-agentic-loop is not installed
-    done = subprocess.run(command, env={"PATH": ""}, capture_output=True, text=True, timeout=120, check=True)
+    command = [sys.executable, "-W", "ignore", "-c", FOUND]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # without ovos-agentic-loop
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=True)
     found = dict(line.split() for line in done.stdout.splitlines() if line.count(" ") == 1)
     assert {found.get(name) for name in IDS} == {"agentkit.integrations.ovos"} and len(IDS) == 8
 
