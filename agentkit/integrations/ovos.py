@@ -15,7 +15,7 @@ from ovos_utils.log import LOG
 
 from agentkit.agent import persona
 from agentkit.agent.agent import Agent
-from agentkit.agent.opm import chat_engine, toolbox
+from agentkit.agent.opm import chat_engine, memory, toolbox
 from agentkit.config import plugins
 from agentkit.errors import ModelError, UsageError
 from agentkit.models import brain as brains
@@ -23,9 +23,22 @@ from agentkit.models.resolve import is_name
 from agentkit.tools import builtin
 
 __all__ = [
-    *("Auto", "ChainOfThought", "Critic", "Dag", "PlanAndExecute", "ReAct", "ReWOO", "Reflexion", "SelfAsk"),
-    *("SelfRefine", "TreeOfThoughts"),
-    *("Brain", "LoopEngine", "chat_engine", "memory", "toolbox"),
+    "Auto",
+    "Brain",
+    "ChainOfThought",
+    "Critic",
+    "Dag",
+    "LoopEngine",
+    "PlanAndExecute",
+    "ReAct",
+    "ReWOO",
+    "Reflexion",
+    "SelfAsk",
+    "SelfRefine",
+    "TreeOfThoughts",
+    "chat_engine",
+    "memory",
+    "toolbox",
 ]
 
 
