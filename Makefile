@@ -66,10 +66,12 @@ test: chromium lint ## everything that CI runs, except for ovos-test
 OVOS := $(VENV)/ovos
 
 ovos-test: $(OVOS)/stamp ## agentkit inside OpenVoiceOS, with its real packages; CI runs it, too
-	rm -rf $(OVOS)/home; env -u AGENTKIT_MODEL AGENTKIT_LOCAL=none AGENTKIT_HOME=$(CURDIR)/$(OVOS)/home \
-	  XDG_CONFIG_HOME=$(CURDIR)/$(OVOS)/home PYTHONPATH=$(CURDIR)/$(OVOS)/agentic-loop $(OVOS)/bin/python -m pytest tests/ovos
+	rm -rf $(OVOS)/home; env -u AGENTKIT_MODEL AGENTKIT_LOCAL=none AGENTKIT_HOME="$(CURDIR)/$(OVOS)/home" \
+	  XDG_CONFIG_HOME="$(CURDIR)/$(OVOS)/home" PYTHONPATH="$(CURDIR)/$(OVOS)/agentic-loop" \
+	  $(OVOS)/bin/python -m pytest tests/ovos
 
 $(OVOS)/stamp: pyproject.toml tests/ovos/requirements.txt tests/ovos/agentic-loop.txt | $(VENV)/pyvenv.cfg
+	@echo "Installing agentkit and OpenVoiceOS into $(OVOS), once; this takes a minute or two"
 	rm -rf $(OVOS)
 	$(PYTHON) -m venv $(OVOS)
 	$(OVOS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/ovos/requirements.txt --editable .
