@@ -42,7 +42,7 @@ endif
 PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME="$(CURDIR)/$(VENV)/home" AGENTKIT_LOCAL=none \
   AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest
 
-.PHONY: help lab check test lint format bench build widget widget-watch widget-dev clean chromium
+.PHONY: help lab check test ovos-test lint format bench build widget widget-watch widget-dev clean chromium
 .DELETE_ON_ERROR: # so that an interrupted installation starts again
 .NOTPARALLEL: # pip and npm cannot install two things into one folder at the same time
 help: ## list the commands
@@ -58,9 +58,28 @@ endif
 check: lint ## lint, types and the fast tests, in about three minutes
 	$(PYTEST) -m 'not slow' tests
 
-test: chromium lint ## everything that CI runs
+test: chromium lint ## everything that CI runs, except for ovos-test
 	$(RUN_NPM) test
 	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
+
+# OpenVoiceOS has an environment of its own, because agentkit does not depend on it.
+OVOS := $(VENV)/ovos
+
+ovos-test: $(OVOS)/stamp ## agentkit inside OpenVoiceOS, with its real packages; CI runs it, too
+	rm -rf $(OVOS)/home; env -u AGENTKIT_MODEL AGENTKIT_LOCAL=none AGENTKIT_HOME="$(CURDIR)/$(OVOS)/home" \
+	  XDG_CONFIG_HOME="$(CURDIR)/$(OVOS)/home" PYTHONPATH="$(CURDIR)/$(OVOS)/agentic-loop" \
+	  $(OVOS)/bin/python -m pytest tests/ovos
+
+$(OVOS)/stamp: pyproject.toml tests/ovos/requirements.txt tests/ovos/agentic-loop.txt | $(VENV)/pyvenv.cfg
+	@echo "Installing agentkit and OpenVoiceOS into $(OVOS), once; this takes a minute or two"
+	rm -rf $(OVOS)
+	$(PYTHON) -m venv $(OVOS)
+	$(OVOS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/ovos/requirements.txt --editable .
+	$(OVOS)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary ovos-agentic-loop \
+	  --dest $(OVOS)/archive -r tests/ovos/agentic-loop.txt
+	mkdir $(OVOS)/agentic-loop
+	tar -xzf $(OVOS)/archive/ovos_agentic_loop-*.tar.gz -C $(OVOS)/agentic-loop --strip-components=1
+	touch $@
 
 lint: $(NODE_MODULES) $(VENV)/dev ## the linters and the type checkers
 	$(RUN_NPM) run check

@@ -2,7 +2,7 @@
 
 A package declares its plug-ins as entry points in its `pyproject.toml`: in the group `agentkit.engines` an engine; in
 `agentkit.toolboxes` a toolbox, a list of tools, or a function or class that returns one; in `agentkit.models` a model
-or a class of models. Each is loaded when its name is first used.
+or a class of models. Each is loaded when its name is first used. Plug-ins of other systems are found in the same way.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def read_config() -> dict[str, Any]:
 
 
 @functools.cache
-def plugins(group: str) -> dict[str, Any]:
+def plugins(group: str, system: str = "agentkit") -> dict[str, Any]:
     """Return the entry points of a group by name; if two have the same name, the first one counts."""
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in reversed(tuple(entry_points(group=f"agentkit.{group}")))}
+    return {point.name: point for point in reversed(tuple(entry_points(group=f"{system}.{group}")))}
 
 
 def load_plugin(group: str, name: str) -> Any:

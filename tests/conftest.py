@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ settings.register_profile(
 settings.load_profile("same")
 
 collect_ignore = ["benchmarks"]  # benchmarks, for `make bench`
+if find_spec("ovos_plugin_manager") is None:
+    collect_ignore.append("ovos")  # `make ovos-test` runs these, in an environment of their own
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,7 @@ from agentkit.engines.registry import Engine, check_value, hint_for
 from agentkit.errors import Unknown
 from agentkit.gates.limits import Budget
 from agentkit.journal.entries import Journal
+from agentkit.memory.base import SessionMemory
 from agentkit.tools.tool import Repeat
 
 Switch = bool | Mapping[str, Any] | None
@@ -88,7 +89,8 @@ class Options(TypedDict, total=False):
     arounds: Annotated[Sequence[str | Callable[..., Any]] | None, "your own arounds, or names of those above"]
     retained_turns: Annotated[Annotated[int, Ge(1)] | None, "how many earlier turns of its session a run is shown (10)"]
     session_memory: Annotated[
-        Literal["window", "summary"] | None, "whether older turns of a session are dropped or summarised"
+        Literal["window", "summary"] | SessionMemory | None,
+        "whether older turns of a session are dropped or summarised; or a memory of OVOS, which keeps them",
     ]
     recall: Annotated[Annotated[int, Ge(0)] | bool | None, "how many facts about the user a run is told (3)"]
     raise_errors: Annotated[bool | None, "let run() raise the error of a run instead of returning it in the result"]
@@ -120,6 +122,11 @@ def _hints() -> dict[str, Any]:
 def descriptions() -> dict[str, str]:
     """Return a short description of each option, by name."""
     return {name: hint.__metadata__[-1] for name, hint in _hints().items()}
+
+
+def annotation(name: str) -> Any:
+    """Return the evaluated annotation of an option."""
+    return _hints()[name]
 
 
 def signature(function: Callable[..., Any]) -> inspect.Signature:

@@ -9,9 +9,12 @@ from agentkit.agent.options import Options
 from agentkit.around.base import Around, around, aside
 from agentkit.core.messages import Chat, Message, assistant, message_to_json, system
 from agentkit.core.messages import user as asked
+from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Conclude, Step
 from agentkit.errors import AgentkitError, UsageError
 from agentkit.journal.entries import NOT_BEGUN, Entry, Journal, Note
+from agentkit.memory.base import SessionMemory
+from agentkit.models.adapters import messages_for
 from agentkit.run.run import Run
 from agentkit.trace.events import Event
 
@@ -76,6 +79,8 @@ def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
         and (known := memory.search(question(spec), user=user, limit=most, except_session=session or None))
     ):
         history.append(system(KNOWN + "\n\n".join(f"- {fact}" for fact in known)))
+    if session and isinstance(kind, SessionMemory):
+        return _as_remembered({**spec, "session": about}, history, kind)
     if session:
         upto, summary = memory.summary(session, user=user) if kind == "summary" else (0, "")
         turns = memory.turns(session, user=user, after=upto, limit=retained if kind == "window" else None)
@@ -86,6 +91,19 @@ def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
         turns = turns[-retained - _slack(retained) :]
         history += [message for turn in turns for message in (asked(turn.question), assistant(turn.answer))]
     return {**spec, "session": about, "history": [message_to_json(message) for message in history]}
+
+
+def _as_remembered(spec: Data, history: list[Message], memory: SessionMemory) -> Data:
+    """Return the spec of a run that is told what a memory of another library says, which may add to the question."""
+    utterance, about = question(spec), spec["session"]
+    context = list(Chat.of(memory.build_conversation_context(utterance, about["id"])))
+    if not context or context[-1].role != "user":
+        raise UsageError(f"{type(memory).__name__} must return messages of which the last one is the user's")
+    task = list(spec["task"])
+    for n in [n for n, message in enumerate(task) if message["role"] == "user"][-1:]:
+        task[n] = {**task[n], "text": mask(context[-1].text)}
+    told = [mask_json(message_to_json(message)) for message in (*history, *context[:-1])]
+    return {**spec, "task": task, "session": {**about, "utterance": utterance}, "history": told}
 
 
 def unfinished(agent: Owner, spec: Data) -> str:
@@ -147,11 +165,17 @@ def follow(run: Run, *, is_new: bool, is_fork: bool) -> None:
         return
     session, person = about["id"], about["user"]
     if is_new:
-        run.agent.memory.begin_turn(run.id, question(run.task), session=session, user=person)
+        asked_for = about.get("utterance") or question(run.task)
+        run.agent.memory.begin_turn(run.id, asked_for, session=session, user=person)
 
     def on_event(event: Event) -> None:
         if event.kind == "completed":
             run.agent.memory.end_turn(run.id, event.data["answer"])
+            kept = run.agent.options.get("session_memory")
+            if "utterance" in about and isinstance(kept, SessionMemory):
+                new = messages_for(kept.update_history, "new_messages")
+                turn = {"user": about["utterance"], "assistant": event.data["answer"]}
+                kept.update_history([new({"role": role, "content": text}) for role, text in turn.items()], session)
         elif (
             event.kind == "thought"
             and event.data["model"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -303,11 +303,13 @@ def call_from_json(data: dict[str, Any]) -> Call:
 def message_from_dict(data: Any) -> Message:
     """Return a message made from a dict or an object with `role` and `content`, as other libraries use them.
 
-    Raises `ValueError` if the role is not one of system, user, assistant and tool.
+    The role "developer" is system. Raises `ValueError` if the role is not one of system, user, assistant and tool.
     """
-    get = data.get if isinstance(data, dict) else lambda name, default=None: getattr(data, name, default)
+    get = _getter(data)
+    role: Any
     role, content = get("role"), get("content", "")
     role = getattr(role, "value", role)
+    role = "system" if role == "developer" else role
     if role not in ("system", "user", "assistant", "tool"):
         raise ValueError(f"the role of a message must be system, user, assistant or tool, not {role!r}")
     if isinstance(content, list):
@@ -316,12 +318,19 @@ def message_from_dict(data: Any) -> Message:
     return Message(role, content or "", calls, get("tool_call_id") or "", get("name") or "")
 
 
-def _call_from_dict(data: dict[str, Any]) -> Call:
-    function = data.get("function", data)
-    arguments = function.get("arguments", {})
-    return Call(
-        function["name"], json.loads(arguments or "{}") if isinstance(arguments, str) else arguments, data.get("id", "")
-    )
+def _call_from_dict(data: Any) -> Call:
+    get = _getter(data)
+    function = _getter(get("function") or data)
+    arguments = function("arguments") or {}
+    arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+    if not isinstance(function("name"), str):
+        raise ValueError(f"a call in a message must have the name of a tool, not {function('name')!r:.100}")
+    return Call(function("name"), arguments, get("id") or "")
+
+
+def _getter(data: Any) -> Callable[..., Any]:
+    """Return a function that looks up a field of a dict or of an object."""
+    return data.get if isinstance(data, dict) else lambda name, default=None: getattr(data, name, default)
 
 
 _DEFAULTS = tuple(

@@ -36,12 +36,14 @@ BUILT_IN = {**ENGINES, **{path: path for path in ENGINES.values()}}
 
 ALIASES = {
     "ovos-react-loop": "react",
+    "ovos-native-toolcall-loop": "react",
     "ovos-chain-of-thought-loop": "chain_of_thought",
     "ovos-plan-execute-loop": "plan_and_execute",
     "ovos-reflexion-loop": "reflexion",
     "ovos-self-ask-loop": "self_ask",
     "ovos-critic-loop": "critic",
     "ovos-tree-of-thoughts-loop": "tree_of_thoughts",
+    **{f"agentkit-{name.replace('_', '-')}": name for name in _NAMES},
 }
 """The ids that other systems use for these engines."""
 
@@ -225,6 +227,32 @@ def check_value(name: str, value: Any, hint: Any) -> None:
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, KeysOf | Checked):
             mark.check(name, value)
+
+
+def read_number(value: Any, hint: Any) -> Any:
+    """Return a value of a file as the number that its annotation wants: 4 for "4" or 4.0; else the value itself."""
+    kinds = (int, float) if isinstance(value, str | float) and not _fits(value, hint) else ()
+    for kind in kinds:
+        try:
+            number = kind(value)
+        except (ValueError, OverflowError):
+            continue
+        if (isinstance(value, str) or number == value) and _fits(number, hint):
+            return number
+    return value
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    try:
+        check_value("", value, hint)
+    except OptionError:
+        return False
+    return True
+
+
+def annotation(engine: Engine, name: str) -> Any:
+    """Return the evaluated annotation of a parameter of an engine; `Any` if it has none."""
+    return _annotations(engine).get(name, Any)
 
 
 def _fits_as_json(value: Any, hint: Any) -> bool:

@@ -1,8 +1,9 @@
-"""What a memory holds: the turns of a session."""
+"""What a memory holds, the turns of a session, and what a memory of another library can do."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(slots=True)
@@ -17,3 +18,14 @@ class Turn:
     question: str
     answer: str
     at: float
+
+
+@runtime_checkable
+class SessionMemory(Protocol):
+    """A memory of sessions in the interface of OVOS: messages are objects with `role` and `content`."""
+
+    def build_conversation_context(self, utterance: str, session_id: str) -> list[Any]:
+        """Return the messages that a model is sent: system messages, the history, and the utterance as the last one."""
+
+    def update_history(self, new_messages: list[Any], session_id: str) -> None:
+        """Store the messages of a turn."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import inspect
+import json
+import types
 import typing
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, cast
@@ -63,7 +65,8 @@ class ForeignModel:
 
     def __call__(self, request: Request) -> Output:
         messages = [dict(message) for message in request.messages]
-        more: dict[str, Any] = {"tools": request.tools or None} if self._takes_tools else {}
+        tools = None if request.choice == "none" else request.tools  # a method is told so in no other way
+        more: dict[str, Any] = {"tools": tools or None} if self._takes_tools else {}
         if self._takes_parts:
             parts = _parts(messages)
             parts["messages"] = [self._message(message) for message in parts["messages"]]
@@ -147,22 +150,55 @@ class _AttributeDict(dict[str, Any]):
 
 def messages_for(method: Callable[..., Any], parameter: str) -> Callable[[dict[str, Any]], Any]:
     """Return what makes a message of the class that an annotation such as `list[AgentMessage]` names, else a dict."""
-    try:
-        hints = typing.get_type_hints(method)
-    except Exception:  # an annotation that cannot be looked up says nothing
-        hints = {}
-    listed = [each for each in typing.get_args(hints.get(parameter)) if isinstance(each, type)]
-    kind = listed[0] if len(listed) == 1 and not issubclass(listed[0], dict | str) else None
+    kind = _listed_class(_hint(method, parameter))
     fields = _parameters(kind) if kind else {}
     if kind is None or not {"role", "content"} <= fields.keys():
         return _AttributeDict
-    role = _parameter_types(kind).get("role")
+    known = _parameter_types(kind, "role")
+    role, call = known.get("role"), _calls_for(_listed_class(known.get("tool_calls")))
 
     def make(message: dict[str, Any]) -> Any:
         given = {name: value for name, value in message.items() if name in fields}
         if isinstance(role, type) and issubclass(role, enum.Enum):
             given["role"] = next((each for each in role if message["role"] in _spellings(each)), message["role"])
+        if call and given.get("tool_calls"):
+            given["tool_calls"] = [call(each) for each in given["tool_calls"]]
         return kind(**given)
+
+    return make
+
+
+def _hint(method: Callable[..., Any], parameter: str) -> Any:
+    """Return the evaluated annotation of one parameter; None if it has none, or if it cannot be looked up."""
+    try:
+        alone = type("alone", (), {"__annotations__": {parameter: method.__annotations__[parameter]}})
+        return typing.get_type_hints(alone, getattr(inspect.unwrap(method), "__globals__", None))[parameter]
+    except Exception:
+        return None
+
+
+def _listed_class(hint: Any) -> type | None:
+    """Return the class in an annotation such as `list[AgentMessage]` or `list[ToolCall] | None`; None for any other."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return next(filter(None, map(_listed_class, typing.get_args(hint))), None)
+    listed = [each for each in typing.get_args(hint) if isinstance(each, type)]
+    return listed[0] if len(listed) == 1 and not issubclass(listed[0], dict | str) else None
+
+
+def _calls_for(kind: type | None) -> Callable[[dict[str, Any]], Any] | None:
+    """Return what makes a call of a class with `name` and `arguments`, which are a dict if it is annotated so."""
+    fields = _parameters(kind) if kind else {}
+    if kind is None or not {"name", "arguments"} <= fields.keys():
+        return None
+    arguments = _parameter_types(kind, "arguments").get("arguments")
+    takes_dict = dict in (arguments, typing.get_origin(arguments))
+
+    def make(call: dict[str, Any]) -> Any:
+        function = call["function"]
+        given = {"id": call["id"], "type": call["type"], **function}
+        if takes_dict:
+            given["arguments"] = json.loads(function["arguments"])
+        return kind(**{name: value for name, value in given.items() if name in fields})
 
     return make
 
@@ -171,11 +207,11 @@ def _spellings(role: enum.Enum) -> tuple[str, str]:
     return str(role.value).lower(), role.name.lower()
 
 
-def _parameter_types(kind: type) -> dict[str, Any]:
-    """Return the types of what a class is made of: of its fields, else of the parameters of `__init__`."""
+def _parameter_types(kind: type, wanted: str) -> dict[str, Any]:
+    """Return the types of what a class is made of: of its fields, else of `__init__`, with that of `wanted`; or {}."""
     for annotated in (kind, getattr(kind, "__init__", None)):
         try:
-            if "role" in (hints := typing.get_type_hints(annotated)):
+            if wanted in (hints := typing.get_type_hints(annotated)):
                 return hints
         except Exception:  # as above
             continue

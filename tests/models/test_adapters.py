@@ -11,7 +11,7 @@ from unittest.mock import AsyncMock, MagicMock
 
 import pytest
 
-from agentkit import Agent
+from agentkit import Agent, Loop
 from agentkit.core.messages import Call, Chat, Message, Reply, Usage, assistant
 from agentkit.errors import ModelError, UsageError
 from agentkit.models import dialects
@@ -341,3 +341,69 @@ def _configured(name: str) -> Any:
 )
 def test_a_mock_with_one_method_or_a_return_value_is_a_model(model: Any) -> None:
     assert Agent(model, journal=None).run("q").answer == "hi"
+
+
+# -- classes of calls --------------------------------------------------------------------------------------------------
+
+
+class Speaker(enum.StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@dataclass
+class ToolCall:
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass
+class Spoken:
+    role: Speaker
+    content: str
+    tool_calls: list[ToolCall] | None = None
+    tool_call_id: str | None = None
+
+
+class CallingEngine:
+    """A chat engine in the interface of OVOS; one of its annotations cannot be looked up."""
+
+    supports_tools = True
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def continue_chat(self, messages: list[Spoken], tools: NoSuchType = None) -> Spoken:  # noqa: F821
+        self.seen.append((messages, tools))
+        calls = [ToolCall("c1", "now", {})] if len(self.seen) == 1 else None
+        return Spoken(Speaker.ASSISTANT, "" if calls else "It is noon.", calls)
+
+
+def test_calls_are_objects_of_the_class_that_a_message_class_names() -> None:
+    engine = CallingEngine()
+    assert Agent(engine, [now], journal="memory").run("Time?").answer == "It is noon."
+    asked, answered = engine.seen[1][0][-2:]
+    assert asked == Spoken(Speaker.ASSISTANT, "", [ToolCall("c1", "now", {})])
+    assert answered == Spoken(Speaker.TOOL, "noon", None, "c1")
+
+
+def test_a_method_gets_no_tools_when_none_may_be_called() -> None:
+    engine = CallingEngine()
+    run = Agent(engine, [now], engine=Loop("react", max_iterations=1), journal="memory").run("Time?").run
+    assert run.result.answer == "It is noon." and engine.seen[0][1] and engine.seen[1][1] is None
+
+
+def test_messages_of_another_library_are_a_task() -> None:
+    call = SimpleNamespace(id="c1", name="now", arguments={"zone": "UTC"})
+    messages = [
+        SimpleNamespace(role="developer", content="Be brief."),
+        Spoken(Speaker.USER, "Time?"),
+        SimpleNamespace(role="assistant", content="", tool_calls=[call]),
+        SimpleNamespace(role="tool", content="noon", tool_call_id="c1", name="now"),
+    ]
+    system, _, asked, answered = Chat.of(messages)
+    assert system.role == "system" and asked.calls == (Call("now", {"zone": "UTC"}, "c1"),) and answered.call_id == "c1"
+    with pytest.raises(ValueError, match="must have the name of a tool"):
+        Chat.of([SimpleNamespace(role="assistant", content="", tool_calls=[{"id": "c1"}])])
