@@ -6,6 +6,7 @@ import { count } from "../elements/format";
 import { Note } from "../elements/text";
 import type { Item } from "../protocol";
 import { JsonTree } from "./jsonTree";
+import { MarkdownText } from "./longText";
 
 const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp|bmp|svg\+xml)$/;
 
@@ -32,6 +33,8 @@ export function ItemView({ item }: { item: Item }): JSX.Element | null {
   }
   if (item.type === "json") return <JsonTree value={item.value} />;
   if (item.type === "source") {
+    // a tool declares Markdown by its type, as IPython.display.Markdown does
+    if (item.mime === "text/markdown") return <MarkdownText text={item.text} />;
     return (
       <Disclosure summary={`Source (${item.mime})`}>
         <pre class="ak-code">{item.text}</pre>
