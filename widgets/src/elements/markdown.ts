@@ -38,18 +38,27 @@ parser.inline.ruler.at("newline", lineBreak);
 parser.inline.ruler.before("escape", "math", inlineMath);
 parser.block.ruler.before("fence", "math", blockMath, { alt: ["paragraph", "blockquote", "list"] });
 
+// no names and passwords before the site, which would be read as the site
+const SITE = /^(https?):\/\/([^\s\\/?#@:%<>[\]^|"'`]+)(:\d{1,4})?([/?#][^\s\\]*)?$/i;
+const MAIL = /^mailto:([^\s\\]+)$/i;
+
 /** Return the address of a link in its normal form; "" if it may not be opened, and the link stays text. */
 export function safeAddress(written: string): string {
-  if (!/^(https?:\/\/|mailto:)[^\s\\]+$/i.test(written) || !URL.canParse(written)) return "";
-  const { href, protocol } = new URL(written);
-  return ["http:", "https:", "mailto:"].includes(protocol) ? href : "";
+  const [, scheme = "", site = "", port = "", rest = "/"] = SITE.exec(written) ?? [];
+  if (site && URL.canParse(`http://${site}`))
+    return `${scheme.toLowerCase()}://${new URL(`http://${site}`).hostname}${port}${encoded(rest)}`;
+  const mail = MAIL.exec(written)?.[1];
+  return mail ? `mailto:${encoded(mail)}` : "";
+}
+
+function encoded(rest: string): string {
+  return rest.replace(/[^\w%/:?#[\]@!$&'()*+,;=~.-]+/g, (part) => encodeURIComponent(part));
 }
 
 /** Return what is shown of an address: all of it, or the site that a long one leads to. */
 export function shownAddress(address: string): string {
-  return address.length > 60 && URL.canParse(address) && !address.startsWith("mailto:")
-    ? `${new URL(address).origin}/…`
-    : address;
+  const site = /^https?:\/\/[^/?#]+/.exec(address);
+  return address.length > 60 && site ? `${site[0]}/…` : address;
 }
 
 /**
@@ -104,7 +113,12 @@ function isTooDeep(tokens: Token[]): boolean {
 }
 
 function asWritten(text: string): Block {
-  return { source: text, start: 0, nodes: [{ kind: "p", children: [text] }] };
+  return { source: text, start: 0, nodes: [{ kind: "p", children: asLines(text) }] };
+}
+
+/** Return a text whose line breaks are elements. */
+function asLines(text: string): Node[] {
+  return text.split("\n").flatMap((line, index) => [...(index ? [{ kind: "br", children: [] }] : []), line]);
 }
 
 function lineStarts(text: string): number[] {
@@ -121,7 +135,9 @@ function treeOf(tokens: Token[], at: { index: number }): Node[] {
   const children: Node[] = [];
   while (at.index < tokens.length && (tokens[at.index] as Token).nesting !== -1) children.push(...treeOf(tokens, at));
   at.index++;
-  return token.hidden ? children : [{ ...attributesOf(token), kind: token.tag, children }];
+  const attributes = attributesOf(token);
+  const leadsNowhere = token.type === "link_open" && !attributes.href;
+  return token.hidden || leadsNowhere ? children : [{ ...attributes, kind: token.tag, children }];
 }
 
 function inlineNodes(tokens: Token[]): Node[] {
@@ -136,8 +152,8 @@ function leaf(token: Token): Node {
   if (type === "fence" || type === "code_block")
     return { kind: "pre", language: token.info.trim(), children: [content.replace(/\n$/, "")] };
   if (type === "code_inline") return { kind: "code", children: [content] };
-  if (type === "math") return { kind: token.block ? "mathblock" : "math", children: [content] };
-  if (type === "image") return { ...attributesOf(token), kind: "img", children: [content] };
+  if (type === "math") return { kind: token.block ? "mathblock" : "math", children: asLines(content) };
+  if (type === "image") return { src: "", ...attributesOf(token), kind: "img", children: [content] };
   if (type === "softbreak" || type === "hardbreak") return { kind: "br", children: [] };
   if (type === "hr") return { kind: "hr", children: [] };
   return content;

@@ -46,7 +46,7 @@ function drawElement(node: Element, key: number): JSX.Element {
   if (/^h[1-6]$/.test(kind))
     return (
       <p key={key} class={`ak-heading ak-${kind}`}>
-        {inside}
+        <strong>{inside}</strong>
       </p>
     );
   if (kind === "pre")
@@ -102,7 +102,7 @@ function Link({ node }: { node: Element }): JSX.Element {
   const address = String(node.href);
   const shown = shownAddress(address);
   const text = draw(node.children);
-  const isAddress = text.length === 0 || (text.length === 1 && [address, shown].includes(String(text[0])));
+  const isAddress = text.length === 0 || (text.length === 1 && [address, shown, address.replace("mailto:", "")].includes(String(text[0])));
   return (
     <>
       <a
@@ -123,7 +123,7 @@ function Link({ node }: { node: Element }): JSX.Element {
 function Image({ node }: { node: Element }): JSX.Element {
   return (
     <span class="ak-tag" title="Images are not loaded">
-      image: {node.children} <Muted>({String(node.src)})</Muted>
+      [image: {node.children} <Muted>({String(node.src)})</Muted>]
     </span>
   );
 }
