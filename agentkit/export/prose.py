@@ -131,7 +131,11 @@ _HEADINGS = {f"h{level}" for level in range(1, 7)}
 def _is_address(link: Element) -> bool:
     """Return whether the text of a link is the address that it leads to, or nothing."""
     address = link.attributes["href"]
-    return not link.children or link.children in ([address], [shown_address(address)], [address.removeprefix("mailto:")])
+    return not link.children or link.children in (
+        [address],
+        [shown_address(address)],
+        [address.removeprefix("mailto:")],
+    )
 
 
 # -- Markdown ----------------------------------------------------------------------------------------------------------
@@ -151,9 +155,9 @@ def to_markdown(value: str, limit: int = 0) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 
-def is_plain(value: str) -> bool:
-    """Return whether a text reads the same as Markdown and as it was written."""
-    return _is_plain(blocks_of(safe_text(value)))
+def is_plain(value: str, limit: int = 0) -> bool:
+    """Return whether a text, up to `limit` characters of it, reads the same as Markdown and as it was written."""
+    return _is_plain(_blocks_and_note(value, limit)[0])
 
 
 def _is_plain(blocks: list[Block]) -> bool:
@@ -173,19 +177,17 @@ _MARKS = {"strong": "**", "em": "*", "s": "~~"}
 def _lines(nodes: list[Node]) -> Iterator[str]:
     """Yield the lines of blocks, or of what stands in the lines of a block."""
     is_first, inline = True, list[Node]()
-    for node in [*nodes, None]:
-        if isinstance(node, str) or (node is not None and node.kind in _INLINE):
+    for node in nodes:
+        if isinstance(node, str) or node.kind in _INLINE:
             inline.append(node)
             continue
-        if inline:
-            yield from _inline_lines(inline)
-            inline, is_first = [], False
-        if node is None:
-            return
-        if not is_first:
+        yield from _inline_lines(inline) if inline else ()
+        is_tight = inline and node.kind in ("ul", "ol") and node.attributes.get("start", "1") == "1"
+        if not is_tight and (inline or not is_first):
             yield ""
-        is_first = False
+        inline, is_first = [], False
         yield from _block_lines(node)
+    yield from _inline_lines(inline) if inline else ()
 
 
 def _block_lines(node: Element) -> Iterator[str]:
@@ -218,7 +220,9 @@ def _block_lines(node: Element) -> Iterator[str]:
 def _inline_lines(nodes: list[Node]) -> list[str]:
     """Return the lines of a paragraph; each but the last ends with a backslash, which breaks it."""
     lines = [line.rstrip() for line in _inline(nodes).split("\n")]
-    return [f"{line}\\" if line and following else line for line, following in zip(lines, [*lines[1:], ""], strict=True)]
+    return [
+        f"{line}\\" if line and following else line for line, following in zip(lines, [*lines[1:], ""], strict=True)
+    ]
 
 
 def _inline(nodes: list[Node], *, starts_line: bool = True) -> str:

@@ -184,7 +184,7 @@ function lineBreak(state: StateInline, silent: boolean): boolean {
 /** A formula: `$…$` and `\(…\)` in a line, `$$…$$` and `\[…\]`. It stays as it was written. */
 function inlineMath(state: StateInline, silent: boolean): boolean {
   const { src, pos, posMax } = state;
-  if (src[pos] !== "$" && src[pos] !== "\\") return false;
+  if (src[pos] !== "$" && (src[pos] !== "\\" || !"([".includes(src[pos + 1] ?? " "))) return false;
   const text = src.slice(pos, Math.min(posMax, pos + MAX_FORMULA));
   const found = /^\$\$[^$]+\$\$/.exec(text) ?? /^\$(?![\s$])[^$\n]*[^\s$\\]\$(?![\d$])/.exec(text) ?? escapedMath(text);
   if (!found) return false;
