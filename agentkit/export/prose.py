@@ -453,23 +453,26 @@ def _escaped_math(text: str) -> str:
 
 
 def _block_math(state: Any, first: int, end: int, silent: bool) -> bool:
-    r"""Read a formula of several lines: from one that begins with `$$` or `\[` to one that ends with `$$` or `\]`."""
+    r"""Read a formula of its own lines: from `$$` or `\[` to a line that ends with `$$` or `\]`, or to an empty one."""
     if state.sCount[first] - state.blkIndent >= 4:
         return False
-    opening = state.getLines(first, first + 1, state.blkIndent, False).strip()
-    closing = "$$" if opening.startswith("$$") else "\\]" if opening.startswith("\\[") else ""
-    length = 0
-    for line in range(first, end if closing else first):
-        text = state.getLines(line, line + 1, state.blkIndent, False).strip()
-        if (state.sCount[line] < state.blkIndent and text) or length >= _MAX_FORMULA:
-            return False
-        length += len(text) + 1
-        if not text.endswith(closing) or (line == first and len(text) < 4):
-            continue
-        if not silent:
-            token = state.push("math", "", 0)
-            token.block, token.map = True, [first, line + 1]
-            token.content = state.getLines(first, line + 1, state.blkIndent, False).strip()
-            state.line = line + 1
+
+    def line_at(line: int) -> str:
+        return str(state.getLines(line, line + 1, state.blkIndent, False)).strip()
+
+    opening = line_at(first)
+    closing = {"$$": "$$", "\\[": "\\]"}.get(opening[:2], "")
+    is_closed = len(opening) > 3 and opening.endswith(closing)
+    if not closing or (len(opening) > 2 and not is_closed):
+        return False
+    if silent:
         return True
-    return False
+    following = first + 1
+    while not is_closed and following < end and state.sCount[following] >= state.blkIndent and line_at(following):
+        is_closed = line_at(following).endswith(closing)
+        following += 1
+    token = state.push("math", "", 0)
+    token.block, token.map = True, [first, following]
+    token.content = state.getLines(first, following, state.blkIndent, False).strip()
+    state.line = following
+    return True

@@ -62,16 +62,26 @@ export function shownAddress(address: string): string {
 }
 
 /**
- * Return the blocks of a text that `escapeInvisible` has made visible. While a text grows, its former blocks are passed as `before`: only the last one can
- * change, so the text is parsed from there on.
+ * Return the blocks of a text that `escapeInvisible` has made visible. While a text grows, its former blocks are passed
+ * as `before`, and only what can still change is parsed again.
  */
 export function blocksOf(text: string, before: Block[] = []): Block[] {
-  const last = before[before.length - 1];
-  const grows =
-    last && text.startsWith(last.source, last.start) && before.every((b) => text.startsWith(b.source, b.start));
-  const kept = grows ? before.slice(0, -1) : [];
-  const from = grows ? last.start : 0;
+  const kept = before.slice(0, settled(before));
+  const from = before[kept.length]?.start ?? 0;
+  if (!kept.every(({ source, start }) => text.startsWith(source, start))) return parse(text);
   return [...kept, ...parse(text.slice(from)).map((block) => ({ ...block, start: block.start + from }))];
+}
+
+/**
+ * Return how many blocks cannot change any more, whatever follows: all but the last one, and the one before it, since a
+ * line that is not complete may turn out to belong to it; unless an empty line ends that one, and it is not a list.
+ */
+function settled(blocks: Block[]): number {
+  const last = blocks.length - 1;
+  const before = blocks[last - 1];
+  if (!before) return 0;
+  const isList = before.nodes.some((node) => typeof node !== "string" && /^[uo]l$/.test(node.kind));
+  return !isList && /\n[ \t]*\n$/.test(before.source) ? last : last - 1;
 }
 
 /** Return whether a text reads the same as Markdown and as it was written. */
@@ -199,26 +209,23 @@ function escapedMath(text: string): [string] | null {
   return end < 0 ? null : [text.slice(0, end + 2)];
 }
 
-/** A formula of several lines: from a line that begins with `$$` or `\[` to one that ends with `$$` or `\]`. */
+/** A formula of its own lines: from `$$` or `\\[` to the line that ends with `$$` or `\\]`, or to an empty line. */
 function blockMath(state: StateBlock, first: number, end: number, silent: boolean): boolean {
   const lineAt = (line: number): string => state.getLines(line, line + 1, state.blkIndent, false).trim();
   if ((state.sCount[first] ?? 0) - state.blkIndent >= 4) return false;
   const opening = lineAt(first);
-  const closing = opening.startsWith("$$") ? "$$" : opening.startsWith("\\[") ? "\\]" : "";
-  if (!closing) return false;
-  let length = 0;
-  for (let line = first; line < end && length < MAX_FORMULA; line++) {
-    const text = lineAt(line);
-    if ((state.sCount[line] ?? 0) < state.blkIndent && text) return false;
-    length += text.length + 1;
-    if (!text.endsWith(closing) || (line === first && text.length < 4)) continue;
-    if (silent) return true;
-    const token = state.push("math", "", 0);
-    token.block = true;
-    token.map = [first, line + 1];
-    token.content = state.getLines(first, line + 1, state.blkIndent, false).trim();
-    state.line = line + 1;
-    return true;
+  const closing = { $$: "$$", "\\[": "\\]" }[opening.slice(0, 2)];
+  const isClosed = closing && opening.length > 3 && opening.endsWith(closing);
+  if (!closing || (opening.length > 2 && !isClosed)) return false;
+  if (silent) return true;
+  let next = first + 1;
+  while (!isClosed && next < end && (state.sCount[next] ?? 0) >= state.blkIndent && lineAt(next)) {
+    if (lineAt(next++).endsWith(closing)) break;
   }
-  return false;
+  const token = state.push("math", "", 0);
+  token.block = true;
+  token.map = [first, next];
+  token.content = state.getLines(first, next, state.blkIndent, false).trim();
+  state.line = next;
+  return true;
 }

@@ -102,7 +102,9 @@ function Link({ node }: { node: Element }): JSX.Element {
   const address = String(node.href);
   const shown = shownAddress(address);
   const text = draw(node.children);
-  const isAddress = text.length === 0 || (text.length === 1 && [address, shown, address.replace("mailto:", "")].includes(String(text[0])));
+  const isAddress =
+    text.length === 0 ||
+    (text.length === 1 && [address, shown, address.replace("mailto:", "")].includes(String(text[0])));
   return (
     <>
       <a
