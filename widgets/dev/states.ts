@@ -299,7 +299,16 @@ const VARIATIONS: { [name: string]: () => Recording } = {
             which: "b",
           },
         ],
-        where: [{ function: HOSTILE, file: HOSTILE, line: 3, lane: "", around: false, locals: [[HOSTILE, HOSTILE]] }],
+        where: [
+          {
+            function: HOSTILE,
+            file: HOSTILE,
+            line: 3,
+            lane: "",
+            around: false,
+            locals: [[HOSTILE, { text: HOSTILE, kind: "list", size: 3 }, ""]],
+          },
+        ],
       },
       withCards(hostile),
     ),
