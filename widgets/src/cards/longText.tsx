@@ -55,12 +55,12 @@ export function LongText({ store, card, field, text, markdown = false, ...props 
       ) : (
         whole.slice(0, DRAWN_CHARACTERS)
       )}
+      {markdown && !isPlain(blocks) && <RawButton isRaw={isRaw} onClick={() => setRaw(!isRaw)} />}
       {isLong && (
         <Button class="ak-more" aria-expanded={isOpen} onClick={toggle}>
           {isOpen ? "Show less" : `Show all ${formatNumber(length)} characters`}
         </Button>
       )}
-      {markdown && !isPlain(blocks) && <RawButton isRaw={isRaw} onClick={() => setRaw(!isRaw)} />}
       {error && <span role="alert">{error}</span>}
     </div>
   );

@@ -91,7 +91,7 @@ const PLAIN = Object.fromEntries(
 function Table({ children }: { children: (JSX.Element | string)[] }): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard
-    <div class="ak-table" role="region" aria-label="Table" tabIndex={0} {...SUPPRESS_SHORTCUTS}>
+    <div class="ak-table" role="group" aria-label="Table" tabIndex={0} {...SUPPRESS_SHORTCUTS}>
       <table>{children}</table>
     </div>
   );

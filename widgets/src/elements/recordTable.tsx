@@ -38,7 +38,7 @@ export function RecordTable({ header, rows, order, onSort }: RecordTableProps): 
   const arrows = { ascending: " ↑", descending: " ↓", none: "" };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard
-    <div class="ak-table" role="region" aria-label="Table" tabIndex={0} {...SUPPRESS_SHORTCUTS}>
+    <div class="ak-table" role="group" aria-label="Table" tabIndex={0} {...SUPPRESS_SHORTCUTS}>
       <table>
         <thead>
           <tr>
