@@ -6,7 +6,6 @@ export default defineConfig({
   resolve: { alias },
   test: {
     environment: "happy-dom",
-    testTimeout: 60_000, // on a machine that others use as well
     include: ["test/**/*.test.{ts,tsx}"],
     testTimeout: 300_000, // the limit of pytest: a busy machine is not a failure
     server: { deps: { inline: ["markdown-it"] } }, // or the aliases would not reach it
