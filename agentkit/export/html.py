@@ -12,7 +12,7 @@ import os
 from agentkit.core.messages import Message
 from agentkit.core.text import counted, one_line
 from agentkit.core.usage import Usage
-from agentkit.export import files, items, overviews, parts, tables, text
+from agentkit.export import files, items, overviews, parts, prose, tables, text
 from agentkit.export.escaping import escape_html, safe_text
 from agentkit.export.protocols import ResultLike, RunLike
 from agentkit.export.tables import Table
@@ -85,7 +85,7 @@ def guards(guards: Guards) -> str:
 
 def result(result: ResultLike) -> str:
     """Return the result of a run."""
-    pieces = [_text(result.answer, LIMIT, "prose")] if result.answer else []
+    pieces = [_text(result.answer, LIMIT, "markdown")] if result.answer else []
     if reason := text.reason_text(result):
         label = "Interrupted" if result.interrupted else "Reason"
         pieces.append(f"<p><b>{label}:</b> {escape_html(reason, LIMIT)}</p>")
@@ -187,14 +187,19 @@ def _part(part: parts.Part, limits: parts.Limits) -> str:
 
 
 def _message_body(message: Message, limits: parts.Limits) -> str:
-    body = _text(message.text, limits.text, "code" if message.role == "tool" else "prose")
+    form = {"tool": "code", "assistant": "markdown"}.get(message.role, "prose")
+    body = _text(message.text, limits.text, form)
     return body + "".join(_item(item, limits) for item in items.items(message))
 
 
 def _text(value: str, limit: int, form: str = "code", *, fold: bool = True) -> str:
-    """Return a text with its line breaks; a long one is folded."""
+    """Return a text with its line breaks; a long one is folded. Markdown keeps what was written beside it."""
     tag, start = ("pre", "\n") if form == "code" else ("div", "")  # HTML drops the first line break of a <pre>
     block = f"<{tag} {_TEXT}>{start}{escape_html(value, limit)}</{tag}>"
+    if form == "markdown" and not prose.is_plain(value, limit):
+        raw = f"<pre {_TEXT}>\n{escape_html(value, limit)}</pre>"
+        raw_text = f"<details><summary><small>Raw text</small></summary>{raw}</details>"
+        block = prose.to_html(value, limit) + raw_text
     if not fold or len(value) <= _MAX_UNFOLDED:
         return block
     return f"<details><summary><code>{escape_html(one_line(value, 100, safe_text))}</code></summary>{block}</details>"
@@ -203,6 +208,8 @@ def _text(value: str, limit: int, form: str = "code", *, fold: bool = True) -> s
 def _item(item: items.Item, limits: parts.Limits) -> str:
     if isinstance(item, Table):
         return tables.to_html(item)
+    if isinstance(item, items.Source) and item.mime == items.MARKDOWN:
+        return _text(item.text, limits.text, "markdown")
     if isinstance(item, items.Source):
         return f"<small>{escape_html(item.mime)}</small>{_text(item.text, limits.text)}"
     length = len(item.data if isinstance(item, items.Image) else item.source)

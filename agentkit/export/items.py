@@ -12,6 +12,10 @@ from agentkit.core.messages import Message
 from agentkit.export.tables import Table
 
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml")
+MARKDOWN = "text/markdown"
+"""The type by which a tool declares that its result is Markdown, as `IPython.display.Markdown` does. A plain string is
+shown as it is: nobody knows what it is.
+"""
 _MAX_TABLE = 200_000  # characters of HTML that are searched for a table
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>|([^<]++)|<")

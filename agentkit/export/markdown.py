@@ -8,7 +8,7 @@ import os
 from agentkit.core.messages import Message
 from agentkit.core.text import counted
 from agentkit.core.usage import Usage
-from agentkit.export import files, items, overviews, parts, tables, text
+from agentkit.export import files, items, overviews, parts, prose, tables, text
 from agentkit.export.escaping import markdown_block, markdown_code, markdown_inline
 from agentkit.export.protocols import ResultLike, RunLike
 from agentkit.export.tables import Table
@@ -42,7 +42,8 @@ def entry(entry: Entry) -> str:
 def message(message: Message) -> str:
     """Return a message, with the tables, images and pages that it contains."""
     head = f"**{markdown_inline(message.role)}**{'' if message.ok else ' ✗'}"
-    body = (markdown_code if message.role == "tool" else markdown_block)(message.text, LIMIT)
+    form = {"tool": "code", "assistant": "markdown"}.get(message.role, "prose")
+    body = _FORMS[form](message.text, LIMIT)
     shown = [_item(item, parts.FRAGMENT) for item in items.items(message)]
     calls = [markdown_code(parts.call_line(call), LIMIT) for call in message.calls]
     return _document(head, body, *shown, *calls)
@@ -68,7 +69,7 @@ def guards(guards: Guards) -> str:
 
 def result(result: ResultLike) -> str:
     """Return the result of a run."""
-    blocks = [markdown_block(result.answer, LIMIT)]
+    blocks = [prose.to_markdown(result.answer, LIMIT)]
     if reason := text.reason_text(result):
         label = "Interrupted" if result.interrupted else "Reason"
         blocks.append(f"**{label}:** {markdown_inline(reason, LIMIT)}")
@@ -135,8 +136,8 @@ def entry_section(entry: Entry, number: int | None, limits: parts.Limits, withou
 def part(part: parts.Part, limits: parts.Limits) -> str:
     """Return one part of an entry."""
     label = f"**{markdown_inline(part.label)}:**" if part.label else ""
-    body = (markdown_code if part.form == "code" else markdown_block)(part.text, limits.text)
-    if part.folded and part.form == "prose":
+    body = _FORMS[part.form](part.text, limits.text)
+    if part.folded and part.form != "code":
         body = "\n".join(f"> {line}".rstrip() for line in body.split("\n"))
     shown = [_item(item, limits) for item in items.items(part.message)] if part.message else []
     return "\n\n".join(block for block in (label, body, *shown) if block)
@@ -147,6 +148,9 @@ def outlook(run: RunLike, limit: int) -> list[str]:
     return [f"**{label}:** {markdown_inline(line, limit)}" for label, line in parts.outlook(run)]
 
 
+_FORMS = {"code": markdown_code, "prose": markdown_block, "markdown": prose.to_markdown}
+
+
 def _document(*blocks: str) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -154,6 +158,8 @@ def _document(*blocks: str) -> str:
 def _item(item: items.Item, limits: parts.Limits) -> str:
     if isinstance(item, Table):
         return tables.to_markdown(item)
+    if isinstance(item, items.Source) and item.mime == items.MARKDOWN:
+        return prose.to_markdown(item.text, limits.text)
     if isinstance(item, items.Source):
         return markdown_code(item.text, limits.text)
     if isinstance(item, items.Page):

@@ -38,11 +38,14 @@ LIST_ITEM = Limits(1_000, 1_000_000)
 
 @dataclass(slots=True)
 class Part:
-    """One part of an entry: its label ("" for what the entry is about), its text, and how the text is set."""
+    """One part of an entry: its label ("" for what the entry is about), its text, and how the text is set.
+
+    What a model or a person wrote for people to read is Markdown; a task is prose, shown as it was typed.
+    """
 
     label: str
     text: str
-    form: Literal["prose", "code"] = "prose"
+    form: Literal["prose", "code", "markdown"] = "prose"
     folded: bool = False
     message: Message | None = None
 
@@ -89,11 +92,11 @@ def _task(entry: Entry) -> EntryParts:
 def _thought(entry: Entry) -> EntryParts:
     step: Any = entry.step
     reply = entry.result
-    parts = [Part("Interrupt", message.text) for message in reply.heard]
+    parts = [Part("Interrupt", message.text, "markdown") for message in reply.heard]
     if reply.reasoning:
-        parts.append(Part("Reasoning", reply.reasoning, folded=True))
+        parts.append(Part("Reasoning", reply.reasoning, "markdown", folded=True))
     if reply.text or not (reply.calls or reply.reasoning):
-        parts.append(Part("", reply.text or reply.raw))
+        parts.append(Part("", reply.text or reply.raw, "markdown"))
     parts += [Part(TOOL_CALL, call_line(call), "code") for call in reply.calls]
     if reply.cut:
         parts.append(Part("Discarded, because the model made up an observation", reply.cut, "code", folded=True))
@@ -114,19 +117,21 @@ def _action(entry: Entry) -> EntryParts:
 
 def _question(entry: Entry) -> EntryParts:
     step: Any = entry.step
-    return EntryParts("Question", step.question, parts=[Part("", step.question), Part("Reply", str(entry.result))])
+    return EntryParts(
+        "Question", step.question, parts=[Part("", step.question, "markdown"), Part("Reply", str(entry.result))]
+    )
 
 
 def _answer(entry: Entry) -> EntryParts:
     step: Any = entry.step
-    parts = [Part("", step.answer)]
+    parts = [Part("", step.answer, "markdown")]
     if entry.result:
-        parts.append(Part("Interrupt", entry.result.text))
+        parts.append(Part("Interrupt", entry.result.text, "markdown"))
     return EntryParts("Answer", step.answer, parts=parts)
 
 
 def _end(entry: Entry) -> EntryParts:
-    return EntryParts("Ended", entry.result.answer, parts=[Part("", entry.result.answer)])
+    return EntryParts("Ended", entry.result.answer, parts=[Part("", entry.result.answer, "markdown")])
 
 
 _KINDS = {"begin": _task, "think": _thought, "act": _action, "ask": _question, "conclude": _answer, "end": _end}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from agentkit.core.messages import Call, Message, Reply
@@ -59,7 +60,20 @@ def changed(result: Any, change: dict[str, Any]) -> Any:
     if isinstance(result, Reply):
         return _changed_reply(result, change)
     text = mask(change["text"])
-    return replace(result, text=text, value=None, ok=True, may_have_run=False) if isinstance(result, Message) else text
+    if not isinstance(result, Message):
+        return text
+    return replace(result, text=text, value=_changed_value(result.value, text), ok=True, may_have_run=False)
+
+
+def _changed_value(value: Any, text: str) -> Any:
+    """Return an edited text as data if the result was data before and the text is JSON of the same kind, else None."""
+    if not isinstance(value, dict | list) or (isinstance(value, dict) and value.keys() == {"mime"}):
+        return None
+    try:
+        edited = json.loads(text)
+    except ValueError:
+        return None
+    return edited if type(edited) is type(value) else None
 
 
 def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import reprlib
 from typing import Any
 
 from agentkit.core.messages import digest
 from agentkit.core.secrets import mask
-from agentkit.core.text import WIDTH, one_line
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.effects import still_performed
 from agentkit.gates.verdict import Verdict
@@ -17,15 +15,10 @@ from agentkit.stepper.frames import FrameInfo
 from agentkit.stepper.stepper import Pending
 from agentkit.trace.asking_thought import is_engine_call
 from agentkit.trace.line import lane_of
-from agentkit.view import cards
+from agentkit.view import cards, values
 from agentkit.view.siblings import Siblings
 
 Data = dict[str, Any]
-
-_MAX_LOCALS = 40
-_repr = reprlib.Repr()
-_repr.maxstring = _repr.maxother = WIDTH
-_repr.maxlevel = 3
 
 
 def head(run: Run, siblings: Siblings, variable: str = "") -> Data:
@@ -180,22 +173,14 @@ def decision_id(pending: Pending, verdict: Verdict) -> str:
 
 
 def _frame_data(frame: FrameInfo) -> Data:
-    variables = [(name, _short_repr(value)) for name, value in list(frame.locals.items())[:_MAX_LOCALS]]
     return {
         "function": frame.function,
         "file": frame.file,
         "line": frame.line,
         "lane": frame.lane,
         "around": frame.around,
-        "locals": variables,
+        "locals": values.variables(frame.locals),
     }
-
-
-def _short_repr(value: Any) -> str:
-    try:
-        return mask(one_line(_repr.repr(value)))
-    except Exception as error:  # a repr is foreign code
-        return f"<its repr raised {type(error).__name__}>"
 
 
 def _injections(run: Run) -> list[Data]:

@@ -11,7 +11,7 @@ from agentkit.core.usage import Usage
 from agentkit.errors import UsageError
 from agentkit.export import parts
 from agentkit.journal.entries import Entry
-from agentkit.view import cards
+from agentkit.view import cards, values
 from agentkit.view.feed import PAGE, Feed
 
 Data = dict[str, Any]
@@ -80,6 +80,21 @@ def source(feed: Feed, *, file: str) -> Data:
     if not lines:
         raise UsageError(f"the source of {file} is no longer available")
     return {"file": file, "first": 1, "text": "".join(lines)}
+
+
+def value(
+    feed: Feed, *, frame: int, function: str, name: str, path: list[int], first: int = 0, order: list[int] | None = None
+) -> Data:
+    """Return what is inside a local variable of the engine, see `agentkit.view.values.opened`; `frame` is the position
+    of its frame, whose function is named so that no other one is read once the engine has moved on.
+    """
+    frames = feed.run.where()
+    found = frames[frame] if 0 <= frame < len(frames) else None
+    if found is None or found.function != function or name not in found.locals:
+        raise UsageError(f"the engine has no variable {name!r} there any more")
+    return values.opened(
+        {name: found.locals[name]}, [0, *path], first=first, order=(order[0], bool(order[1])) if order else None
+    )
 
 
 def branches(feed: Feed) -> list[Data]:
@@ -189,4 +204,6 @@ def _total(line: list[Entry]) -> Data | None:
     return cards.usage_data(sum((entry.usage for entry in line if entry.usage), Usage()))
 
 
-QUERIES = {function.__name__: function for function in (page, text, original, request, source, branches, compare)}
+QUERIES = {
+    function.__name__: function for function in (page, text, original, request, source, value, branches, compare)
+}

@@ -248,8 +248,17 @@ def test_an_svg_is_shown_as_an_image_in_which_nothing_runs() -> None:
 
 
 def test_other_mime_types_are_shown_as_source() -> None:
-    assert "&lt;b&gt;x&lt;/b&gt;" in html.message(observation(Shown(text_markdown="<b>x</b>")))
-    assert "```text\n<b>x</b>\n```" in markdown.message(observation(Shown(text_markdown="<b>x</b>")))
+    assert "&lt;b&gt;x&lt;/b&gt;" in html.message(observation(Shown(text_latex="<b>x</b>")))
+    assert "```text\n<b>x</b>\n```" in markdown.message(observation(Shown(text_latex="<b>x</b>")))
+
+
+def test_a_result_is_markdown_only_if_its_tool_declares_it() -> None:
+    declared = observation(Shown(text_markdown="**a** <b>x</b>"))
+    assert ">a</strong> &lt;b&gt;x" in html.message(declared)
+    assert "> **a** &#60;b&#62;x" in markdown.message(declared)
+    assert "**a**" in html.message(observation("**a**")) and "```text\n**a**\n```" in markdown.message(
+        observation("**a**")
+    )
 
 
 def test_an_image_that_is_too_large_for_a_notebook_is_replaced_by_a_note() -> None:

@@ -82,7 +82,11 @@ def test_the_source_of_each_frame_is_shown(view: View) -> None:
     assert [frame["function"] for frame in frames] == ["outer", "inner"]
     source = viewed.execute("source", file=frames[1]["file"])
     assert "chat += yield Think(chat)" in source["text"].split("\n")[frames[1]["line"] - source["first"]]
-    assert dict(frames[1]["locals"])["chat"] == "Chat(1 messages)"
+    variables = {name: value["text"] for name, value, _ in frames[1]["locals"]}
+    assert variables["chat"] == "1 message"
+    place = {"frame": 1, "function": "inner", "name": "chat"}
+    assert [text["text"] for _, text in viewed.execute("value", **place, path=[])["members"]] == ["user: Go."]
+    assert viewed.execute("value", **place, path=[0, 1])["text"] == "Go."
     assert viewed.execute("source", file="")["text"].startswith("def outer(")
 
 

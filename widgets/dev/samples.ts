@@ -100,8 +100,8 @@ const frame = (name: string, line: number, lane: string, around = false): Engine
   lane,
   around,
   locals: [
-    ["task", "'Find a dry day for a trip'"],
-    ["n", "3"],
+    ["task", { text: "'Find a dry day for a trip'", kind: "text", size: 0 }, "a"],
+    ["n", { text: "3", kind: "scalar", size: 0 }, "b"],
   ],
 });
 const nested = [
@@ -225,6 +225,7 @@ export default {
   map,
   forest,
   answers: {
+    value: { total: 1, first: 0, members: [["0", { text: "user: go", kind: "message", size: 2 }]] } as Json,
     request: request as unknown as Json,
     export: { name: "run-a9c5.md", mime: "text/markdown", text: "# Trip", inserted: 12 } as Json,
   },

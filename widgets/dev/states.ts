@@ -185,6 +185,60 @@ function full(cards: Card[]): Card[] {
   ];
 }
 
+/** Markdown of every kind. */
+const MARKDOWN = `# Two ways to Chur
+
+The **early** train is *cheaper*; see [the timetable](https://example.org/timetable?from=Bern&to=Chur).
+It leaves at 6:32,
+and ~~7:32~~ is full.
+
+| train | price | seats |
+|-------|------:|-------|
+| 6:32  |  34.5 | \`free\` |
+| 9:02  |  41   | few   |
+
+1. Book with \`book_train\`.
+2. Check the price:
+   - twice a day
+   - until Friday
+
+> The price is $p = a_1 + b_2$.
+
+\`\`\`python
+def price(day: str) -> float:
+    return PRICES[day] * 0.5  # half fare
+\`\`\`
+
+![A map](https://example.org/map.png)`;
+
+/** A thought, an observation, a question and an answer in Markdown. */
+function formatted(cards: Card[]): Card[] {
+  const [task, thought, act] = full(cards) as [Card, ThinkEntry, ActEntry];
+  const plain = { calls: [], cut: "", reasoning: "", heard: [], problems: [] };
+  return [
+    task,
+    { ...thought, ...plain, text: MARKDOWN, heard: ["Use **millimetres**, please."] },
+    { ...act, items: [{ type: "source", mime: "text/markdown", text: "## Found\n\n- **2** trains" }], text: "found" },
+    {
+      ...act,
+      id: 110,
+      n: 3,
+      items: [
+        {
+          type: "json",
+          value: {
+            trains: Array.from({ length: 12 }, (_, n) => ({ train: `${6 + n}:32`, price: 50 - n, free: n % 3 > 0 })),
+            source: { station: 7, name: "Bern" },
+            note: "long ".repeat(60),
+          },
+        },
+      ],
+    },
+    { ...thought, ...plain, id: 111, n: 4, text: MARKDOWN.repeat(4), answer: null },
+    { ...thought, ...plain, id: 112, n: 5, text: MARKDOWN, answer: "Take the **6:32**.\n\n- one seat\n- 34.50" },
+  ];
+}
+
 function hostile(cards: Card[]): Card[] {
   return full(cards).map((card) => poison(card) as Card);
 }
@@ -270,6 +324,30 @@ const VARIATIONS: { [name: string]: () => Recording } = {
       ],
     }),
   full: () => variation("edited", {}, withCards(full)),
+  markdown: () => variation("edited", {}, withCards(formatted)),
+  // written so far: a table that has begun
+  writing: () =>
+    variation("paused", { status: "running", pending: [thinking()] }, () => ({
+      streaming: [{ ...streaming, reasoning: "", text: MARKDOWN.slice(0, MARKDOWN.indexOf("| 9:02") + 8) }],
+    })),
+  values: () =>
+    variation("paused", {
+      where: [
+        {
+          function: "react",
+          file: "/agentkit/engines/react.py",
+          line: 26,
+          lane: "",
+          around: false,
+          locals: [
+            ["chat", { text: "2 messages", kind: "chat", size: 2 }, "a"],
+            ["prices", { text: "list of 12 records", kind: "list", size: 12 }, "b"],
+            ["turn", { text: "3", kind: "scalar", size: 0 }, "c"],
+            ["plan", { text: "Plan(steps=[2 items], title='Trip')", kind: "object", size: 2 }, "d"],
+          ],
+        },
+      ],
+    }),
   hostile: () =>
     variation(
       "edited",
@@ -299,7 +377,16 @@ const VARIATIONS: { [name: string]: () => Recording } = {
             which: "b",
           },
         ],
-        where: [{ function: HOSTILE, file: HOSTILE, line: 3, lane: "", around: false, locals: [[HOSTILE, HOSTILE]] }],
+        where: [
+          {
+            function: HOSTILE,
+            file: HOSTILE,
+            line: 3,
+            lane: "",
+            around: false,
+            locals: [[HOSTILE, { text: HOSTILE, kind: "list", size: 3 }, ""]],
+          },
+        ],
       },
       withCards(hostile),
     ),

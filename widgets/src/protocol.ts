@@ -184,7 +184,26 @@ export interface EngineFrame {
   /** "" outside parallel steps. */
   lane: string;
   around: boolean;
-  locals: [name: string, repr: string][];
+  /** Each with a mark that is another one when its value has changed. */
+  locals: [name: string, value: ValuePreview, mark: string][];
+}
+
+/** A value in one line. */
+export interface ValuePreview {
+  text: string;
+  kind: "text" | "chat" | "message" | "fields" | "list" | "scalar" | "object";
+  /** How many members it has, or characters if it is a long text; 0 if it does not open. */
+  size: number;
+}
+
+/** What is inside a value: its members from `first` on, the rows of a table, or the whole of a text. */
+export interface OpenedValue {
+  total: number;
+  first: number;
+  members: [name: string, value: ValuePreview][];
+  text?: string;
+  header?: string[];
+  rows?: [number: number, cells: string[]][];
 }
 
 export interface Breakpoint {
@@ -384,6 +403,19 @@ export type Command =
   | { cmd: "original"; entry: number }
   | { cmd: "request"; entry: number }
   | { cmd: "source"; file: string }
+  /**
+   * What is inside a local variable, at a path of positions of members; `frame` is the position in `where`. `order`
+   * sorts the rows of a table by a column, descending if 1.
+   */
+  | {
+      cmd: "value";
+      frame: number;
+      function: string;
+      name: string;
+      path: number[];
+      first: number;
+      order?: [column: number, descending: 0 | 1] | null;
+    }
   | { cmd: "branches" }
   | { cmd: "compare"; branch: number };
 
@@ -424,6 +456,7 @@ interface Results {
   original: Card;
   request: ModelRequest;
   source: SourceFile;
+  value: OpenedValue;
   branches: Branch[];
   compare: Comparison;
 }

@@ -3,13 +3,14 @@
 import type { JSX } from "preact";
 import { Button, Select, TextArea, TextField } from "../elements/controls";
 import { Muted } from "../elements/text";
-import type { JsonObject } from "../protocol";
+import type { Json, JsonObject } from "../protocol";
 import {
   ALL_AS_JSON,
   type ArgumentField,
   argumentFields,
+  asForm,
+  asJson,
   type Draft,
-  draftOf,
   fieldText,
   readDraft,
 } from "./argumentFields";
@@ -25,12 +26,13 @@ interface ArgumentsFormProps {
 
 export function ArgumentsForm({ schema, values, draft, id, onDraft }: ArgumentsFormProps): JSX.Element {
   const json = draft[ALL_AS_JSON];
-  const { value, problems } = readDraft(schema, values, draft);
-  const fields = argumentFields(schema, values);
+  const { problems } = readDraft(schema, values, draft);
+  const fields = argumentFields(schema, values, draft);
+  const form = json === undefined ? null : asForm(schema, values, draft);
   const set = (name: string, text: string): void => onDraft({ ...draft, [name]: text });
   const switchMode = (): void => {
-    if (json === undefined) onDraft({ [ALL_AS_JSON]: JSON.stringify(value, null, 2) });
-    else onDraft(problems[ALL_AS_JSON] ? {} : draftOf(fields, value));
+    if (json === undefined) onDraft(asJson(schema, values, draft));
+    else if (form) onDraft(form);
   };
   return (
     <div class="ak-arguments-form">
@@ -45,23 +47,39 @@ export function ArgumentsForm({ schema, values, draft, id, onDraft }: ArgumentsF
               field={field}
               id={`${id}-${index}`}
               text={draft[field.name] ?? fieldText(field, values[field.name])}
+              value={values[field.name]}
               invalid={!!problems[field.name]}
               onText={(text) => set(field.name, text)}
             />
-            {problems[field.name] && <span class="ak-problem">{problems[field.name]}</span>}
+            {problems[field.name] && (
+              <span class="ak-problem" role="status">
+                {problems[field.name]}
+              </span>
+            )}
           </div>
         ))
       ) : (
         <TextArea
           label="Arguments as JSON"
           mono
+          minRows={4}
           value={json}
           invalid={!!problems[ALL_AS_JSON]}
           onInput={(text) => set(ALL_AS_JSON, text)}
         />
       )}
-      {problems[ALL_AS_JSON] && <span class="ak-problem">{problems[ALL_AS_JSON]}</span>}
-      <Button class="ak-more ak-on-hover" aria-pressed={json !== undefined} onClick={switchMode}>
+      {problems[ALL_AS_JSON] && (
+        <span class="ak-problem" role="status">
+          {problems[ALL_AS_JSON]}
+        </span>
+      )}
+      <Button
+        class="ak-more ak-on-hover"
+        aria-pressed={json !== undefined}
+        aria-disabled={json !== undefined && !form}
+        title={json !== undefined && !form ? "Correct the JSON first, so that nothing of it is lost" : undefined}
+        onClick={switchMode}
+      >
         {json === undefined ? "Edit as JSON" : "Edit as form"}
       </Button>
     </div>
@@ -72,11 +90,13 @@ interface FieldControlProps {
   field: ArgumentField;
   id: string;
   text: string;
+  /** The value before it was edited. */
+  value: Json | undefined;
   invalid: boolean;
   onText: (text: string) => void;
 }
 
-function FieldControl({ field, id, text, invalid, onText }: FieldControlProps): JSX.Element {
+function FieldControl({ field, id, text, value, invalid, onText }: FieldControlProps): JSX.Element {
   const { type, name, description, required } = field;
   const onInput = (event: { currentTarget: HTMLInputElement | HTMLSelectElement }): void =>
     onText(event.currentTarget.value);
@@ -106,5 +126,31 @@ function FieldControl({ field, id, text, invalid, onText }: FieldControlProps): 
       />
     );
   }
-  return <TextArea label={name} minRows={1} value={text} mono={type === "json"} invalid={invalid} onInput={onText} />;
+  if (type === "object") {
+    const inside = typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+    return (
+      <fieldset aria-label={name}>
+        <ArgumentsForm
+          id={id}
+          schema={field.schema}
+          values={inside}
+          draft={JSON.parse(text || "{}") as Draft}
+          onDraft={(draft) => onText(JSON.stringify(draft))}
+        />
+      </fieldset>
+    );
+  }
+  const label = type === "lines" ? `${name}, one item on each line` : name;
+  const rows = type === "json" ? 3 : type === "lines" ? 2 : 1;
+  return (
+    <TextArea
+      label={label}
+      placeholder={type === "lines" ? "One item on each line" : ""}
+      minRows={rows}
+      value={text}
+      mono={type === "json" || type === "lines"}
+      invalid={invalid}
+      onInput={onText}
+    />
+  );
 }

@@ -10,7 +10,7 @@ import type { ViewState } from "../state/viewState";
 import { Arguments } from "./arguments";
 import { EntryFrame } from "./entryFrame";
 import { ItemView } from "./items";
-import { LongText } from "./longText";
+import { LongText, MarkdownText } from "./longText";
 
 interface EntryProps<C extends Card> {
   store: Store;
@@ -59,22 +59,31 @@ function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
       cost={thoughtCost(card, store.head.model)}
     >
       {card.heard.map((text, index) => (
-        <p key={index} class="ak-injected">
+        <div key={index} class="ak-injected">
           <Muted>Included your message: </Muted>
-          {text}
-        </p>
+          <MarkdownText text={text} />
+        </div>
       ))}
       {card.reasoning && (
         <Disclosure
           class="ak-reasoning"
           summary={`Reasoning (${formatNumber(card.long?.reasoning ?? card.reasoning.length)} characters)`}
         >
-          <LongText store={store} card={card} field="reasoning" text={card.reasoning} />
+          <LongText store={store} card={card} field="reasoning" text={card.reasoning} markdown />
         </Disclosure>
       )}
-      {card.text && card.text !== card.answer && <LongText store={store} card={card} field="text" text={card.text} />}
+      {card.text && card.text !== card.answer && (
+        <LongText store={store} card={card} field="text" text={card.text} markdown />
+      )}
       {card.answer !== null && (
-        <LongText store={store} card={card} field="answer" text={card.answer} class={isFinal ? "ak-answer" : ""} />
+        <LongText
+          store={store}
+          card={card}
+          field="answer"
+          text={card.answer}
+          markdown
+          class={isFinal ? "ak-answer" : ""}
+        />
       )}
       {!card.text && card.answer === null && !card.calls.length && <Note>The reply was empty.</Note>}
       {card.cut && (
@@ -154,7 +163,7 @@ function Question(props: EntryProps<AskEntry>): JSX.Element {
   const { card, store } = props;
   return (
     <EntryFrame {...props} kind="question" name="question" title="Question" cost="">
-      <LongText store={store} card={card} field="question" text={card.question} />
+      <LongText store={store} card={card} field="question" text={card.question} markdown />
       <div>
         <Muted>Answer: </Muted>
         <LongText store={store} card={card} field="text" text={card.text} />
@@ -178,13 +187,13 @@ function Conclusion(props: EntryProps<ConcludeEntry>): JSX.Element {
       {isAnswerAbove ? (
         <Note>The answer above is final.</Note>
       ) : (
-        <LongText store={store} card={card} field="answer" text={card.answer} class="ak-answer" />
+        <LongText store={store} card={card} field="answer" text={card.answer} markdown class="ak-answer" />
       )}
       {card.more !== null && (
-        <p class="ak-injected">
+        <div class="ak-injected">
           <Muted>Your message had to be answered first: </Muted>
-          {card.more}
-        </p>
+          <MarkdownText text={card.more} />
+        </div>
       )}
     </EntryFrame>
   );

@@ -1,11 +1,15 @@
 /** What an observation shows besides its text. Nothing here loads or runs anything. */
 
 import type { JSX } from "preact";
-import { Disclosure, SUPPRESS_SHORTCUTS } from "../elements/controls";
-import { count } from "../elements/format";
+import { useState } from "preact/hooks";
+import { Button, Disclosure, SUPPRESS_SHORTCUTS } from "../elements/controls";
+import { count, formatNumber } from "../elements/format";
+import { RecordTable, sortRows } from "../elements/recordTable";
 import { Note } from "../elements/text";
+import type { Order } from "../elements/valueTree";
 import type { Item } from "../protocol";
 import { JsonTree } from "./jsonTree";
+import { MarkdownText } from "./longText";
 
 const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp|bmp|svg\+xml)$/;
 
@@ -32,6 +36,8 @@ export function ItemView({ item }: { item: Item }): JSX.Element | null {
   }
   if (item.type === "json") return <JsonTree value={item.value} />;
   if (item.type === "source") {
+    // a tool declares Markdown by its type, as IPython.display.Markdown does
+    if (item.mime === "text/markdown") return <MarkdownText text={item.text} />;
     return (
       <Disclosure summary={`Source (${item.mime})`}>
         <pre class="ak-code">{item.text}</pre>
@@ -41,35 +47,22 @@ export function ItemView({ item }: { item: Item }): JSX.Element | null {
   return null;
 }
 
-const NUMERIC = /^-?[\d.,]+%?$|^$/;
+/** How many rows are drawn at first, and more of them at each click. */
+const ROWS = 50;
 
 function Table({ item }: { item: Extract<Item, { type: "table" }> }): JSX.Element {
-  const isNumeric = item.header.map((_, column) => item.rows.every((row) => NUMERIC.test(row[column] ?? "")));
+  const [order, setOrder] = useState<Order>();
+  const [shown, setShown] = useState(ROWS);
+  const numbered = item.rows.map((cells, number): [number, string[]] => [number, cells]);
+  const sort = (column: number): void => setOrder([column, order?.[0] === column && !order[1] ? 1 : 0]);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard
-    <div class="ak-table" role="region" aria-label="Table" tabIndex={0} {...SUPPRESS_SHORTCUTS}>
-      <table>
-        <thead>
-          <tr>
-            {item.header.map((name, column) => (
-              <th key={column} scope="col" class={isNumeric[column] ? "ak-numeric" : ""}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {item.rows.map((row, index) => (
-            <tr key={index}>
-              {row.map((cell, column) => (
-                <td key={column} class={isNumeric[column] ? "ak-numeric" : ""}>
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div>
+      <RecordTable header={item.header} rows={sortRows(numbered, order).slice(0, shown)} order={order} onSort={sort} />
+      {item.rows.length > shown && (
+        <Button class="ak-more" onClick={() => setShown(shown + ROWS)}>
+          Show more ({formatNumber(item.rows.length - shown)} left)
+        </Button>
+      )}
       {item.more > 0 && <Note>{count(item.more, "more row")}</Note>}
     </div>
   );

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { Button, withShortcut } from "../elements/controls";
 import { formatNumber } from "../elements/format";
+import { Blocks, useBlocks } from "../elements/markdownView";
 import { Muted } from "../elements/text";
 import type { PendingStep, Status } from "../protocol";
 import { breakpointOn, isEditable, isEnabled, toggleBreakpoint } from "../state/actions";
@@ -14,6 +15,7 @@ import { isSameStep, type ViewState } from "../state/viewState";
 import { Arguments } from "./arguments";
 import { Answer, Approval } from "./decisions";
 import { EditForm } from "./editForm";
+import { MarkdownText } from "./longText";
 
 interface StepProps {
   store: Store;
@@ -65,7 +67,7 @@ function StepContent({ store, step }: { store: Store; step: PendingStep }): JSX.
   if (which !== undefined && kind === "ask") return <Answer store={store} step={step} which={which} />;
   if (which !== undefined) return <Approval key={which} store={store} step={step} which={which} />;
   if (call) return <Arguments call={call} />;
-  if (kind === "ask") return <p class="ak-text">{question}</p>;
+  if (kind === "ask") return <MarkdownText text={question ?? ""} />;
   if (kind === "think") return <StreamedReply store={store} step={step} />;
   return null;
 }
@@ -85,10 +87,17 @@ function StreamedReply({ store, step }: { store: Store; step: PendingStep }): JS
           {text ? `Reasoning (${formatNumber(reasoning.length)} characters)` : end(reasoning, MAX_REASONING)}
         </p>
       )}
-      {text && <div class="ak-text">{end(text, MAX_REPLY)}</div>}
+      {text && <StreamedText text={text} />}
       <span class="ak-caret" aria-hidden="true" />
     </div>
   );
+}
+
+/** What has arrived of a reply, drawn as its card will be; only the end of a very long one, as it was written. */
+function StreamedText({ text }: { text: string }): JSX.Element {
+  const isLong = text.length > MAX_REPLY;
+  const blocks = useBlocks(isLong ? "" : text);
+  return <div class="ak-text">{isLong ? end(text, MAX_REPLY) : <Blocks blocks={blocks} />}</div>;
 }
 
 function end(text: string, length: number): string {

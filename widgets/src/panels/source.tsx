@@ -9,9 +9,10 @@ import { Button, SUPPRESS_SHORTCUTS } from "../elements/controls";
 import { count } from "../elements/format";
 import { indexAfterKey } from "../elements/tabs";
 import { ErrorMessage, Muted, Note } from "../elements/text";
+import { ValueTree } from "../elements/valueTree";
 import type { Breakpoint, EngineFrame, SourceFile } from "../protocol";
 import type { Store } from "../state/store";
-import { useCommand, useHead, useQuery } from "../state/useStore";
+import { useCommand, useHead, useQuery, useStore } from "../state/useStore";
 import { Panel } from "./panel";
 import { type Token, tokenizeLines } from "./python";
 
@@ -37,7 +38,11 @@ export function SourcePanel({ store }: { store: Store }): JSX.Element {
       ) : (
         !error && <Note>{source ? "No source was recorded." : "Loading the source…"}</Note>
       )}
-      {frame ? <Locals frame={frame} /> : <Note>The engine is not running. This is its source as recorded.</Note>}
+      {frame ? (
+        <Locals store={store} frame={frame} position={where.indexOf(frame)} />
+      ) : (
+        <Note>The engine is not running. This is its source as recorded.</Note>
+      )}
     </Panel>
   );
 }
@@ -210,26 +215,66 @@ function scrollTo(box: HTMLElement, row: HTMLElement): void {
   box.scrollTop = top - box.clientHeight / 2;
 }
 
-function Locals({ frame }: { frame: EngineFrame }): JSX.Element {
+interface LocalsProps {
+  store: Store;
+  frame: EngineFrame;
+  /** Its position in `where`. */
+  position: number;
+}
+
+function Locals({ store, frame, position }: LocalsProps): JSX.Element {
+  const before = useBefore(store, frame);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard
-    <div class="ak-locals" tabIndex={0} role="region" aria-label="Local variables" {...SUPPRESS_SHORTCUTS}>
-      <table>
-        <caption>
-          Local variables of <code>{frame.function}</code>
-        </caption>
-        <tbody>
-          {frame.locals.map(([name, repr]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{repr}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+    <div class="ak-locals ak-json" tabIndex={0} role="region" aria-label="Local variables" {...SUPPRESS_SHORTCUTS}>
+      <p>
+        Local variables of <code>{frame.function}</code>
+      </p>
+      {frame.locals.map(([name, value, mark]) => (
+        <ValueTree
+          key={`${frame.file} ${frame.function} ${name}`}
+          name={name}
+          value={value}
+          version={mark}
+          before={changeOf(before, name, mark)}
+          open={(path, first, order) =>
+            store.execute({
+              cmd: "value",
+              frame: position,
+              function: frame.function,
+              name,
+              path,
+              first,
+              order: order ?? null,
+            })
+          }
+        />
+      ))}
       {!frame.locals.length && <Note>None yet.</Note>}
     </div>
   );
+}
+
+type Locals = EngineFrame["locals"];
+
+/** Return the variables of a frame as they were before the last step; undefined if it was not there. */
+function useBefore(store: Store, frame: EngineFrame): Locals | undefined {
+  const key = `${frame.lane} ${frame.file} ${frame.function}`;
+  const last = useStore(store, (s) => `${s.total} ${s.cards[s.total - 1]?.id ?? ""}`);
+  const seen = useRef(new Map<string, { step: string; now: Locals; before: Locals | undefined }>()).current;
+  const known = seen.get(key);
+  if (!known) seen.set(key, { step: last, now: frame.locals, before: undefined });
+  else if (known.step !== last) seen.set(key, { step: last, now: frame.locals, before: known.now });
+  else known.now = frame.locals;
+  return seen.get(key)?.before;
+}
+
+/** Return what a variable was before, "" if it is new, or undefined if it has not changed. */
+export function changeOf(before: Locals | undefined, name: string, mark: string): string | undefined {
+  if (!before) return undefined;
+  const old = before.find(([other]) => other === name);
+  if (!old) return "";
+  return old[2] === mark ? undefined : old[1].text;
 }
 
 function breakpointAt(breakpoints: Breakpoint[], file: string, line: number): Breakpoint | undefined {

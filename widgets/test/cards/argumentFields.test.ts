@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { argumentFields, readDraft } from "../../src/cards/argumentFields";
-import type { JsonObject } from "../../src/protocol";
+import { argumentFields, asForm, asJson, type Draft, draftOf, readDraft } from "../../src/cards/argumentFields";
+import type { Json, JsonObject } from "../../src/protocol";
 
 const schema: JsonObject = {
   type: "object",
@@ -48,8 +48,46 @@ test("an optional argument that was emptied is left out, and an emptied text is 
 
 test("each invalid field has its own message", () => {
   const { problems } = readDraft(schema, { city: "Bern" }, { days: "2.5", extra: "{" });
-  expect(problems).toEqual({ days: "Must be an integer.", extra: "Not valid JSON." });
+  expect(problems).toEqual({ days: "Must be an integer.", extra: "The text ends, but a { is not closed." });
   expect(readDraft(schema, {}, { "{}": "[1]" }).problems).toEqual({
     "{}": "Arguments must be a JSON object: {…}",
   });
+});
+
+const NESTED: JsonObject = {
+  properties: {
+    tags: { type: "array", items: { type: "string" } },
+    sizes: { type: "array", items: { type: "integer" } },
+    options: { type: "object", properties: { depth: { type: "integer" }, name: { type: "string" } } },
+    any: { type: "array", items: { type: "object" } },
+  },
+};
+
+test("simple lists and nested objects have fields of their own, and everything else is JSON", () => {
+  const values = { tags: ["a", "b"], sizes: [1, 2], options: { depth: 1 }, any: [{ x: 1 }] };
+  const fields = argumentFields(NESTED, values);
+  expect(fields.map(({ type }) => type)).toEqual(["lines", "lines", "object", "json"]);
+  expect(readDraft(NESTED, values, draftOf(fields, values)).value).toEqual(values);
+  const draft = { tags: "a\nc", sizes: "3\n4\n", options: JSON.stringify({ depth: "2", name: "n" }) };
+  expect(readDraft(NESTED, values, draft)).toEqual({
+    value: { tags: ["a", "c"], sizes: [3, 4], options: { depth: 2, name: "n" }, any: [{ x: 1 }] },
+    problems: {},
+  });
+  expect(argumentFields(NESTED, { tags: ["a\nb"], options: [] as Json[] }).map(({ type }) => type)).toEqual([
+    "json",
+    "lines",
+    "json",
+    "json",
+  ]);
+});
+
+test("nothing that was typed is lost between the form and the JSON", () => {
+  const values = { sizes: [1], tags: ["a"] };
+  const draft = { sizes: "1\nx", tags: "b" };
+  const json = asJson(NESTED, values, draft);
+  expect(JSON.parse(json["{}"] as string)).toEqual({ sizes: "1\nx", tags: ["b"] });
+  expect(asForm(NESTED, values, json)).toEqual(draft);
+  expect(asForm(NESTED, values, { ...json, "{}": '{"sizes": [2' })).toBeNull();
+  const form = asForm(NESTED, values, { ...json, "{}": '{"sizes": [2], "added": {"x": 1}}' }) as Draft;
+  expect(readDraft(NESTED, values, form).value).toMatchObject({ sizes: [2], added: { x: 1 } });
 });

@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
 import { SourcePanel } from "../../src/panels/source";
-import type { EngineFrame, Head, SourceFile } from "../../src/protocol";
+import type { EngineFrame, Head, SourceFile, ValuePreview } from "../../src/protocol";
 import { fakeKernel } from "../support/fakeKernel";
 import { button, click, draw, expectHarmless, HOSTILE, one, press, recording, settled, texts } from "../support/render";
 
 const TEXT = Array.from({ length: 40 }, (_, n) => `line_${n + 1} = ${n + 1}`).join("\n");
 const SOURCE = { file: "engine.py", first: 1, text: `${TEXT}\n` };
+
+function scalar(text: string): ValuePreview {
+  return { text, kind: "scalar", size: 0 };
+}
 
 function frame(changes: Partial<EngineFrame> = {}): EngineFrame {
   return {
@@ -14,7 +18,7 @@ function frame(changes: Partial<EngineFrame> = {}): EngineFrame {
     line: 12,
     lane: "",
     around: false,
-    locals: [["task", "'go'"]],
+    locals: [["task", scalar("'go'"), "1"]],
     ...changes,
   };
 }
@@ -69,14 +73,14 @@ test("nested engines show a call stack per lane, and each frame can be selected"
     frame({ function: "plan", line: 3 }),
     frame({ function: "react", line: 9, lane: "[1.0]" }),
     frame({ function: "nudge", line: 30, lane: "[1.0]", around: true }),
-    frame({ function: "react", line: 10, lane: "[1.1]", locals: [["turn", "2"]] }),
+    frame({ function: "react", line: 10, lane: "[1.1]", locals: [["turn", scalar("2"), "1"]] }),
   ];
   const page = await panel({ where }).drawn;
   expect(texts(page, ".ak-breadcrumbs")).toEqual(["plan:3", "lane [1.0]react:9around nudge:30", "lane [1.1]react:10"]);
   expect(texts(page, ".ak-current-line button")).toEqual(["3"]);
   await click(button(page, "react:10"));
   expect(texts(page, ".ak-current-line button")).toEqual(["10"]);
-  expect(texts(page, ".ak-locals tr")).toEqual(["turn2"]);
+  expect(texts(page, ".ak-locals .ak-json-leaf")).toEqual(["turn: 2"]);
   expect(texts(page, "[aria-current=true]")).toEqual(["react:10"]);
 });
 
@@ -118,7 +122,7 @@ test("a refused breakpoint and a missing source show the error", async () => {
 });
 
 test("hostile text in source, names and variables is drawn as text", async () => {
-  const where = [frame({ function: HOSTILE, lane: HOSTILE, line: 1, locals: [[HOSTILE, HOSTILE]] })];
+  const where = [frame({ function: HOSTILE, lane: HOSTILE, line: 1, locals: [[HOSTILE, scalar(HOSTILE), "1"]] })];
   expectHarmless(await panel({ where }, { ...SOURCE, text: `"${HOSTILE.replaceAll('"', "'")}" # ${HOSTILE}` }).drawn);
 });
 

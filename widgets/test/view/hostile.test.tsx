@@ -11,7 +11,7 @@ const FOCUSABLE = "a[href],button,input,textarea,select,summary,iframe,[tabindex
 
 /** The elements of a view; any other one came out of a message. */
 const ELEMENTS =
-  /^(article|aside|b|button|caption|code|dd|del|details|div|dl|dt|em|fieldset|figcaption|figure|form|h2|h3|h4|header|i|iframe|img|input|ins|kbd|label|legend|li|main|nav|ol|option|p|path|pre|section|select|small|span|strong|summary|svg|table|tbody|td|textarea|tfoot|th|thead|tr|ul)$/;
+  /^(a|article|aside|b|blockquote|br|button|caption|code|dd|del|details|div|dl|dt|em|fieldset|figcaption|figure|form|h2|h3|h4|header|hr|i|iframe|img|input|ins|kbd|label|legend|li|main|nav|ol|option|p|path|pre|s|section|select|small|span|strong|summary|svg|table|tbody|td|textarea|tfoot|th|thead|tr|ul)$/;
 
 function expectSafe(root: HTMLElement): void {
   for (const element of root.querySelectorAll<HTMLElement>("*")) {
@@ -20,7 +20,11 @@ function expectSafe(root: HTMLElement): void {
     expect(element.className).not.toBe("hostile");
     for (const attribute of element.attributes)
       expect(attribute.name.startsWith("on"), `${name} ${attribute.name}`).toBe(false);
-    for (const link of ["href", "action", "formaction", "data"])
+    if (name === "a") {
+      expect(element.getAttribute("href")).toMatch(/^(https?:\/\/|mailto:)/);
+      expect(element.getAttribute("rel")).toBe("noopener noreferrer");
+    }
+    for (const link of [...(name === "a" ? [] : ["href"]), "action", "formaction", "data", "srcset", "background"])
       expect(element.hasAttribute(link), `${name} ${link}`).toBe(false);
     if (name === "img")
       expect(element.getAttribute("src")).toMatch(/^data:image\/(png|jpeg|gif|webp|bmp|svg\+xml);base64,/);
