@@ -193,6 +193,11 @@ def test_a_recorded_call_returns_the_recorded_observation() -> None:
     assert call(3, "look", '{"city": "Oslo"}').text == "rain in Oslo"
 
 
+def test_no_line_of_the_code_is_so_long_that_a_notebook_scrolls_sideways() -> None:
+    cells = [cell for cell in to_notebook(done()).cells if cell.cell_type == "code"]
+    assert max(len(line) for cell in cells[:2] for line in cell.source.splitlines()) < 100
+
+
 def test_the_calls_of_a_run_can_be_played_without_a_notebook() -> None:
     assert playback(recording=to_json(done()))(3, "look", {"city": "Oslo"}).text == "rain in Oslo"
     with pytest.raises(UsageError, match="damaged"):
