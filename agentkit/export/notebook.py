@@ -100,7 +100,8 @@ def _settings() -> dict[str, Any]:
 
 def _recording(data: dict[str, Any]) -> dict[str, Any]:
     lines = "\n".join(f'    "{line}"' for line in textwrap.wrap(recording.pack(data), _RECORDING_WIDTH))
-    source = f"# the whole recording\ncall = playback(live=live, tools=tools, recording=(\n{lines}\n))"
+    call = "call = playback(live=live, tools=tools, recording=recording)"
+    source = f"recording = (\n{lines}\n)  # the whole recording\n{call}"
     cell = _code("recording", "recording", None, source, [])
     cell["metadata"]["jupyter"] = {"source_hidden": True}
     return cell

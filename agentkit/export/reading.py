@@ -21,7 +21,7 @@ from agentkit.export.notebook import FORMAT, VERSION, source_digest
 EDITABLE = ("settings",)
 """Kinds of cells that people are supposed to change."""
 
-_PACKED = re.compile(r'recording=\(?((?:\s*"[A-Za-z0-9+/=]*")+)')
+_PACKED = re.compile(r'recording ?= ?\(?((?:\s*"[A-Za-z0-9+/=]*")+)')
 
 
 def data_of(recording: Any) -> Any:

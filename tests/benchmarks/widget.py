@@ -232,12 +232,16 @@ def many_runs(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
     show_all = f"for _ in range({VIEWS}): display(start(Turns(5, 'nap', seconds=0)))"
     with lab(browser, server, "views", show_all) as notebook:
         received: list[int] = []
-        notebook.page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(len(data))))
+        notebook.page.on(
+            "websocket", lambda socket: socket.on("framereceived", lambda data: received.append(len(data)))
+        )
         notebook.reload()
         received.clear()
         begun = time.monotonic()
         notebook.run(1)
-        ready = "(n) => [...document.querySelectorAll('.ak-root')].filter((v) => v.querySelector('[data-n]')).length >= n"
+        ready = (
+            "(n) => [...document.querySelectorAll('.ak-root')].filter((v) => v.querySelector('[data-n]')).length >= n"
+        )
         notebook.page.wait_for_function(ready, arg=VIEWS, timeout=120_000)
         yield (
             f"{VIEWS} views: cell run to all ready",

@@ -179,8 +179,8 @@ def test_a_paused_run_shows_the_next_step_and_an_edit_shows_who_and_why() -> Non
 def opened(run: Run, **options: Any) -> Playback:
     """Open the recording of a run as the cells of its notebook do."""
     source = cell(to_notebook(run), "recording").source
-    call: Any = ast.parse(source).body[0].value  # type: ignore[attr-defined]
-    return playback(recording=ast.literal_eval(call.keywords[-1].value), **options)
+    recording: Any = ast.parse(source).body[0].value  # type: ignore[attr-defined]
+    return playback(recording=ast.literal_eval(recording), **options)
 
 
 def test_a_recorded_call_returns_the_recorded_observation() -> None:
