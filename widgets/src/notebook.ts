@@ -41,6 +41,8 @@ interface Panel {
   title: { label: string; caption: string; closable: boolean };
   node: HTMLElement;
   isDisposed: boolean;
+  disposed?: Signal<unknown>;
+  dispose: () => void;
 }
 
 interface Context {
@@ -159,12 +161,14 @@ export class Notebook {
     const { context, get_model, create_view } = this.manager;
     if (!this.can.dock || !context?.addSibling || !get_model || !create_view) return 0;
     if (this.docked && !this.docked.isDisposed && this.docked.node.isConnected) return 1;
-    const { luminoWidget, pWidget } = await create_view.call(
-      this.manager,
-      await get_model.call(this.manager, this.uid()),
-    );
-    const panel = luminoWidget ?? pWidget;
-    if (!panel) return 0;
+    const view = await create_view.call(this.manager, await get_model.call(this.manager, this.uid()));
+    const inner = view.luminoWidget ?? view.pWidget;
+    if (!inner) return 0;
+    // in a panel of its own, since both the dock and the layout of the widget set the position of their element
+    const Widget = Object.getPrototypeOf(inner.constructor) as new () => Panel;
+    const panel = new Widget();
+    panel.node.append(inner.node);
+    connect(panel.disposed, () => inner.dispose());
     panel.id = `agentkit-${this.uid()}`;
     Object.assign(panel.title, { label: "Agent run", caption: "A run of this notebook", closable: true });
     panel.node.style.overflow = "auto";
