@@ -103,7 +103,7 @@ build: $(VENV)/dev ## the wheel and the source archive, in dist/
 widget: $(VENV)/lab ## build the front end if its sources are newer
 	@$(MAKE) --no-print-directory $(WIDGET)
 
-widget-watch: $(NODE_MODULES) ## rebuild it whenever a source changes; open views change too if the kernel has ANYWIDGET_HMR=1
+widget-watch: $(NODE_MODULES) ## rebuild it whenever a source changes; a run that is shown for the first time has the new code
 	$(RUN_NPM) run watch
 
 widget-dev: $(NODE_MODULES) ## open a page that runs the widget without Jupyter, from a recorded run

@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
-FRONT_END = {"agentkit/static/widget.js", "agentkit/static/widget.css"}
+FRONT_END = {f"agentkit/static/{name}" for name in ("widget.js", "widget.css", "loader.js")}
 NO_NODE = {**os.environ, "PATH": "/nonexistent"}
 
 

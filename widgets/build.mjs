@@ -5,7 +5,7 @@ import { deflateRawSync } from "node:zlib";
 import { build, context } from "esbuild";
 import alias from "./aliases.mjs";
 
-// of both together: they are sent to the page with every view, and saved in every notebook that saves its widgets
+// of all together. The module and the style sheet are sent once to each page; the loader with every run
 const MAX_BYTES = 120_000;
 
 const [mode, port = "8123"] = process.argv.slice(2);
@@ -34,17 +34,19 @@ const widget = {
   ],
   outdir: "../agentkit/static",
 };
+const loader = { ...options, entryPoints: ["src/loader.ts"], inject: [], outdir: widget.outdir };
 
 if (mode === "--dev") {
   const page = await context({ ...options, entryPoints: ["dev/*.tsx"], outdir: "dev/built", sourcemap: "inline" });
   await page.serve({ servedir: ".", host: "127.0.0.1", port: Number(port) });
 } else if (mode === "--watch") {
-  await (await context({ ...widget, sourcemap: "inline" })).watch();
+  for (const each of [widget, loader]) await (await context({ ...each, sourcemap: "inline" })).watch();
 } else {
-  const { outputFiles } = await build({ ...widget, minify: true, write: false });
+  const built = await Promise.all([widget, loader].map((each) => build({ ...each, minify: true, write: false })));
+  const outputFiles = built.flatMap((each) => each.outputFiles);
   const files = outputFiles.map(({ path, contents }) => ({
     path,
-    contents: path.endsWith(".js") ? compress(contents) : contents,
+    contents: path.endsWith("widget.js") ? compress(contents) : contents,
   }));
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0);
   if (bytes > MAX_BYTES) throw new Error(`the widget has ${bytes} bytes, but must not have more than ${MAX_BYTES}`);

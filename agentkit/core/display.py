@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from agentkit.errors import UsageError
+
 
 class Displayed:
     """A value that displays itself in a notebook: as plain text, unless a writer is registered for its type."""
@@ -40,8 +42,11 @@ class LiveView(Protocol):
     def widget(self, run: Any) -> Any:
         """Return the live view as a widget, for a layout of ipywidgets or for marimo."""
 
+    def dock(self, run: Any) -> None:
+        """Show a run in the running cell, and beside the notebook if there is room for it."""
+
     def freeze(self, run: Any) -> None:
-        """Replace the live views of a run with pictures that need no kernel."""
+        """Close the live view of a run, and leave its static form behind, which needs no kernel."""
 
     def side_by_side(self, runs: list[Any]) -> Any:
         """Return the live views of several runs beside each other."""
@@ -55,6 +60,9 @@ class _NoView:
 
     def widget(self, run: Any) -> Any:
         raise NotImplementedError
+
+    def dock(self, run: Any) -> None:
+        raise UsageError("there is no notebook here to show the run in; use run.entries, or export it")
 
     def freeze(self, run: Any) -> None:
         return None

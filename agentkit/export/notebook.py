@@ -7,6 +7,7 @@ No text of a model or a tool becomes code: it is escaped Markdown, a literal in 
 from __future__ import annotations
 
 import os
+import textwrap
 from typing import Any
 
 from agentkit.core.messages import digest
@@ -21,6 +22,8 @@ from agentkit.journal.entries import Entry
 FORMAT, VERSION = "agentkit.notebook", 1
 MAX_TEXT = 100_000
 """Characters of one text in a cell; the recording contains all of them."""
+_RECORDING_WIDTH = 72
+"""Characters in a line of the recording: a notebook scrolls sideways where a line does not fit."""
 _LIMITS = parts.Limits(MAX_TEXT, 0)
 
 _SETTINGS = '''\
@@ -96,7 +99,9 @@ def _settings() -> dict[str, Any]:
 
 
 def _recording(data: dict[str, Any]) -> dict[str, Any]:
-    source = f'call = playback(live=live, tools=tools, recording="{recording.pack(data)}")  # the whole recording'
+    lines = "\n".join(f'    "{line}"' for line in textwrap.wrap(recording.pack(data), _RECORDING_WIDTH))
+    call = "call = playback(live=live, tools=tools, recording=recording)"
+    source = f"recording = (\n{lines}\n)  # the whole recording\n{call}"
     cell = _code("recording", "recording", None, source, [])
     cell["metadata"]["jupyter"] = {"source_hidden": True}
     return cell

@@ -21,7 +21,7 @@ from agentkit.export.notebook import FORMAT, VERSION, source_digest
 EDITABLE = ("settings",)
 """Kinds of cells that people are supposed to change."""
 
-_PACKED = re.compile(r'recording="([A-Za-z0-9+/=]*)"')
+_PACKED = re.compile(r'recording ?= ?\(?((?:\s*"[A-Za-z0-9+/=]*")+)')
 
 
 def data_of(recording: Any) -> Any:
@@ -65,7 +65,7 @@ def data_of_notebook(notebook: str | os.PathLike[str] | Mapping[str, Any]) -> di
             "install a newer one"
         )
     sources = _sources(cells, export.get("cells"))
-    data: dict[str, Any] = unpack("".join(_PACKED.findall(sources["recording"])[:1]))
+    data: dict[str, Any] = unpack(re.sub(r'[\s"]', "", "".join(_PACKED.findall(sources["recording"])[:1])))
     rows_of(data)
     return data
 

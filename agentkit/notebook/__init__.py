@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.core.display import set_live
+from agentkit.errors import UsageError
 from agentkit.notebook.shell import live_shell
 from agentkit.run.run import Run
 
@@ -42,12 +43,21 @@ class _Notebook:
 
     def widget(self, run: Run) -> Any:
         """Return the live view as a widget, for a layout of ipywidgets or for marimo."""
-        from agentkit.notebook.widget import view
+        from agentkit.notebook.widget import placed
 
-        return view(run).widget
+        return placed(run)
+
+    def dock(self, run: Run) -> None:
+        """Show a run in the running cell, and beside the notebook where the page has room for it."""
+        shell = live_shell()
+        if shell is None:
+            raise UsageError("nobody watches a notebook here to show the run in; use run.entries, or export it")
+        from agentkit.notebook.widget import dock
+
+        dock(run, shell)
 
     def freeze(self, run: Run) -> None:
-        """Replace the live views of a run by static snapshots, which need no kernel."""
+        """Close the live view of a run, and leave its static form behind."""
         from agentkit.notebook.widget import freeze
 
         freeze(run)

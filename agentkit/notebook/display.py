@@ -68,7 +68,7 @@ def follow(run: Run, shell: Any) -> None:
     if in_notebook(shell):
         from agentkit.notebook import widget
 
-        widget.show(run, shell)
+        widget.show(run, shell, goes_on=True)
         hide_at_end_of_cell(run, shell)
     elif run not in _followed:
         _followed[run] = StepPrinter(run)

@@ -3,11 +3,16 @@
 
 The kernel sends from the clock's thread, in the context of the cell that shows the run. What the page sends is handled
 in whatever thread it arrives, and never waited for.
+
+The module that draws views is large and the same for all: what each widget carries is a small loader, which asks for
+the module only if the page does not have it yet.
 """
 
 from __future__ import annotations
 
 import contextvars
+import hashlib
+import time
 import uuid
 import weakref
 from collections.abc import Callable
@@ -19,28 +24,50 @@ import anywidget
 import traitlets
 
 from agentkit.errors import UsageError
+from agentkit.gates.state import Status
 from agentkit.journal.entries import Entry
-from agentkit.notebook.shell import bundle, live_shell
+from agentkit.notebook.moments import Moments
+from agentkit.notebook.shell import live_shell
 from agentkit.run.run import Run
+from agentkit.view.commands import CHANGING
 from agentkit.view.dispatcher import Dispatcher
 from agentkit.view.feed import Feed
+from agentkit.view.wire import CLOCK
 
 Data = dict[str, Any]
 
-VIEW = "application/vnd.jupyter.widget-view+json"
+ABILITIES = ("insert", "settle", "dock")
+"""What a page may be able to do: insert cells, change outputs in the notebook, open a view beside the notebook."""
+
+GONE = 3.0
+"""Seconds that the pages have to answer before a view that none of them shows is closed."""
+
+GREETING = 10.0
+"""Seconds to wait for the first message of a page before an ended run counts as shown by a page that cannot settle."""
+
 _STATIC = resources.files("agentkit") / "static"
+
+
+def module() -> Data:
+    """Return the module that draws the views, and its style sheet."""
+    return {"code": (_STATIC / "widget.js").read_text(), "css": (_STATIC / "widget.css").read_text()}
+
+
+def _digest(parts: Data) -> str:
+    return hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()[:16]
 
 
 class RunWidget(anywidget.AnyWidget):
     """The widget model of a run; the shapes of its traits and messages are those of widgets/src/protocol.ts."""
 
-    _esm = _STATIC / "widget.js"
-    _css = _STATIC / "widget.css"
+    _esm = _STATIC / "loader.js"
 
     run_id = traitlets.Unicode().tag(sync=True)
     status = traitlets.Unicode().tag(sync=True)
     seq = traitlets.Int().tag(sync=True)
     uid = traitlets.Unicode().tag(sync=True)
+    moment = traitlets.Int().tag(sync=True)
+    module = traitlets.Unicode().tag(sync=True)
 
 
 class View:
@@ -49,18 +76,25 @@ class View:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.shell = live_shell()
-        self.widget = RunWidget(run_id=run.id, status=run.status)
-        self.widget.uid = self.widget.model_id
+        self.widget = RunWidget(run_id=run.id, status=run.status, module=_digest(module()))
+        self.uid = self.widget.uid = self.widget.model_id
         self._reply_on_main_shell(self.widget.comm)
         self._context = contextvars.copy_context()
-        self._parent = self.shell.get_parent() if self.shell is not None else None
-        self._handles: list[Any] = []
+        self._parent: Any = None
         self._abilities: set[str] = set()
         self._requests: dict[str, tuple[Callable[[int], None], Data]] = {}
+        self._changing: set[str] = set()
         self._has_ended = run.answer is not None
+        self._closing_at = self._freezing_at = 0.0
+        self._is_greeted = False
+        self.is_placed = False
+        self.moments = Moments(run, self.shell, self)
         self.feed = Feed(run, self)
         self.dispatcher = Dispatcher(self.feed)
         self.widget.on_msg(lambda _, content, __: self._receive(content))
+        CLOCK.add(self._tick)
+        if self.shell is not None:
+            self.shell.events.register("pre_run_cell", self._before_cell)
 
     @staticmethod
     def _reply_on_main_shell(comm: Any) -> None:
@@ -83,62 +117,83 @@ class View:
         finally:
             self.shell.set_parent(before)
 
-    def display(self) -> None:
-        """Show the view in the output of the running cell, with a snapshot for readers without a kernel."""
-        from IPython.display import display
+    def display(self, goes_on: bool = False) -> None:
+        """Show the run in the output of the running cell, which makes it go on if `goes_on`."""
+        self._context = contextvars.copy_context()
+        self._parent = self.shell.get_parent() if self.shell is not None else None
+        self.moments.show(goes_on)
 
-        data = {
-            **snapshot(self.run, self.shell),
-            VIEW: {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id},
-        }
-        self._handles.append(display(data, raw=True, display_id=True))
+    def dock(self) -> None:
+        """Open a view beside the notebook, if the page has room for it."""
+        self.ask("dock", {"t": "dock"}, lambda _: None)
 
     def close(self) -> None:
         """Stop updating the view, and close its widget."""
+        CLOCK.remove(self._tick)
+        if self.shell is not None and self._before_cell in self.shell.events.callbacks["pre_run_cell"]:
+            self.shell.events.unregister("pre_run_cell", self._before_cell)
         self.feed.close()
         if _views.get(self.run) is self:
             del _views[self.run]
+        self.widget.layout.close()
         self.widget.close()
+
+    def _before_cell(self, *_: Any) -> None:
+        self.moments.settle()
+
+    def _tick(self) -> None:
+        self.moments.tick()
+        if self._freezing_at and (self._is_greeted or time.monotonic() >= self._freezing_at):
+            self._freezing_at = 0.0
+            if not self.settles:
+                self.freeze()
+        if self._closing_at and time.monotonic() >= self._closing_at:
+            self.close()
 
     # -- messages from the page --------------------------------------------------------------------------------------
 
     def _receive(self, message: Any) -> None:
         kind = message.get("t") if isinstance(message, dict) else None
         if kind == "hello":
-            can = message.get("can")
-            self._abilities |= {
-                name for name in ("insert", "freeze") if isinstance(can, dict) and can.get(name) is True
-            }
+            can, self._is_greeted = message.get("can"), True
+            self._abilities |= {name for name in ABILITIES if isinstance(can, dict) and can.get(name) is True}
             self.feed.hello()
             for _, request in list(self._requests.values()):
                 self.feed.reply(request)  # the page that got the request before may be gone
         elif kind == "cmd":
+            if str(message.get("cmd")) in CHANGING:
+                self._changing.add(str(message.get("cid")))
             self.dispatcher.take(message)
         elif kind == "did" and (pending := self._requests.pop(str(message.get("cid")), None)):
             on_done, count = pending[0], message.get("count")
             on_done(count if isinstance(count, int) else 0)
-
-    def _request(self, on_done: Callable[[int], None], message: Data) -> None:
-        cid = uuid.uuid4().hex[:12]
-        self._requests[cid] = on_done, {"cid": cid, **message}
-        self.feed.reply(self._requests[cid][1])
+        elif kind == "module":
+            self.feed.reply({"t": "module", **module()})
+        elif kind == "gone" and not self.is_placed:
+            self._closing_at = time.monotonic() + GONE
+            self.feed.reply({"t": "shown?"})
+        elif kind == "shown":
+            self._closing_at = 0.0
 
     # -- what the feed needs of its page -----------------------------------------------------------------------------
 
     def send(self, message: Data) -> None:
         """Send a message to the views."""
         self._context.copy().run(self.widget.send, message)
+        if message["t"] in ("ack", "nak") and message["cid"] in self._changing:
+            self._changing.discard(message["cid"])
+            self.moments.used()
 
     def idle(self, status: str, seq: int) -> None:
-        """Update the traits; if the run has just ended, replace its views by a snapshot."""
+        """Update the traits; if the run has just ended and the page cannot settle, freeze the view soon."""
         self._context.copy().run(self.widget.set_trait, "status", status)
         self._context.copy().run(self.widget.set_trait, "seq", seq)
+        self.moments.idle()
+        if self.run.status == Status.RUNNING:
+            return  # it may have an answer already, but what is left behind must say that it is done
         had_ended, self._has_ended = self._has_ended, self.run.answer is not None
-        if self._has_ended and not had_ended:
-            self.freeze(now=False)
-        elif had_ended and not self._has_ended:  # after an undo of the end, no snapshot is wanted any more
-            for cid in [cid for cid, (_, request) in self._requests.items() if request["t"] == "freeze"]:
-                self._requests.pop(cid, None)
+        if self._has_ended != had_ended:
+            self._freezing_at = time.monotonic() + GREETING * (not self._is_greeted) if self._has_ended else 0.0
 
     def variable_name(self, run: Run) -> str:
         """Return the name of the variable that holds a run, or ""."""
@@ -162,27 +217,28 @@ class View:
         if "insert" not in self._abilities:
             inserted.set_result(0)
         else:
-            self._request(inserted.set_result, {"t": "insert", "cells": cells})
+            self.ask(uuid.uuid4().hex[:12], {"t": "insert", "cells": cells}, inserted.set_result)
         return inserted
 
-    def freeze(self, *, now: bool = True) -> None:
-        """Replace all views by a snapshot: through the page if it can, which also finds outputs from before a reload.
+    def freeze(self) -> None:
+        """Leave the static form of the run behind, and close the live view."""
+        self.moments.finish(self.close)
 
-        Without `now`, the page waits until nobody is using the view.
-        """
-        data = snapshot(self.run, self.shell)
-        if "freeze" in self._abilities:
-            self._request(lambda count: self._finish_freeze(data, count), {"t": "freeze", "data": data, "now": now})
-        else:
-            self._finish_freeze(data, 0)
+    # -- what the moments need of their page -------------------------------------------------------------------------
 
-    def _finish_freeze(self, data: Data, count: int) -> None:
-        if not count:
-            if not self._handles:
-                return  # a widget that was placed in a layout has no output to replace
-            for handle in self._handles:
-                self._context.copy().run(handle.update, data, raw=True)
-        self.close()
+    @property
+    def settles(self) -> bool:
+        """Whether the page changes outputs in the notebook."""
+        return "settle" in self._abilities
+
+    def ask(self, cid: str, message: Data, on_done: Callable[[int], None]) -> None:
+        """Send a request, instead of an earlier one with the same id; `on_done` is given what the page did."""
+        self._requests[cid] = on_done, {"cid": cid, **message}
+        self.feed.reply(self._requests[cid][1])
+
+    def newest_moment(self, number: int) -> None:
+        """Tell the page which moment is the newest."""
+        self.widget.moment = number
 
 
 _views: weakref.WeakKeyDictionary[Run, View] = weakref.WeakKeyDictionary()
@@ -196,29 +252,36 @@ def view(run: Run) -> View:
     return existing
 
 
-def show(run: Run, shell: Any) -> None:
-    """Show a run as a live view in the output of the running cell."""
-    view(run).display()
+def show(run: Run, shell: Any, *, goes_on: bool = False) -> None:
+    """Show a run as a live view in the output of the running cell, which makes it go on if `goes_on`."""
+    view(run).display(goes_on)
+
+
+def dock(run: Run, shell: Any) -> None:
+    """Show a run in the running cell, and beside the notebook where the page has room for it."""
+    show(run, shell)
+    view(run).dock()
+
+
+def placed(run: Run) -> Any:
+    """Return the live view of a run as a widget, which is closed only by `freeze`: any layout may contain it."""
+    existing = view(run)
+    existing.is_placed = True
+    return existing.widget
 
 
 def side_by_side(runs: list[Run]) -> Any:
     """Return the live views of several runs in a row, which wraps if there is not enough room."""
     from ipywidgets import HBox, Layout
 
-    widgets = [view(run).widget for run in runs]
+    widgets = [placed(run) for run in runs]
     for widget in widgets:
+        widget.layout.close()
         widget.layout = Layout(flex="1 1 400px", min_width="0")
     return HBox(widgets, layout=Layout(flex_flow="row wrap"))
 
 
 def freeze(run: Run) -> None:
-    """Replace the live views of a run by a static snapshot, if it has any."""
+    """Leave the static form of a run behind, and close its live view, if it has one."""
     if run in _views:
         _views[run].freeze()
-
-
-def snapshot(run: Run, shell: Any) -> Data:
-    """Return the static form of a run, by MIME type."""
-    if shell is None:
-        return {"text/plain": repr(run)}
-    return bundle(run, shell)

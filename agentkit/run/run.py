@@ -993,12 +993,19 @@ class Run(NearMisses, Displayed):
     def _display_(self) -> Any:
         return self.widget()
 
+    def view(self) -> None:
+        """Show the run in this cell, and its live view also beside the notebook if there is room for it (JupyterLab).
+
+        Raises `UsageError` outside of a notebook.
+        """
+        display.live.dock(self)
+
     def widget(self) -> Any:
-        """Return the live view as a widget, for a layout of ipywidgets or for marimo."""
+        """Return the live view as a widget, for a layout of your own (ipywidgets) or for marimo."""
         return display.live.widget(self)
 
     def freeze(self) -> None:
-        """Replace the live views of this run with pictures that need no kernel; `run` in a cell opens a new view."""
+        """Close the live view of this run; the cell keeps its static form. `run` in a cell opens a new view."""
         display.live.freeze(self)
 
     # -- private -------------------------------------------------------------------------------------------------------

@@ -333,3 +333,6 @@ QUEUED = {
     )
 }
 """Commands that are carried out one after the other, in the order in which they arrive."""
+
+CHANGING = {*IMMEDIATE, *QUEUED} - {"export", "freeze"}
+"""Commands that may change what is shown of the run."""

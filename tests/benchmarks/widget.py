@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 CLICKS = 60
+VIEWS, AGAIN = 30, 20
 STEPS = 10_000
 TOKENS, A_SECOND = 3_000, 1_000
 
@@ -223,6 +224,40 @@ def many_steps(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
         )
 
 
+COMMS = "len(__import__('comm').get_comm_manager().comms)"
+
+
+def many_runs(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
+    """Measure many runs in one notebook, and a cell that is run again and again."""
+    show_all = f"for _ in range({VIEWS}): display(start(Turns(5, 'nap', seconds=0)))"
+    with lab(browser, server, "views", show_all) as notebook:
+        received: list[int] = []
+        notebook.page.on(
+            "websocket", lambda socket: socket.on("framereceived", lambda data: received.append(len(data)))
+        )
+        notebook.reload()
+        received.clear()
+        begun = time.monotonic()
+        notebook.run(1)
+        ready = (
+            "(n) => [...document.querySelectorAll('.ak-root')].filter((v) => v.querySelector('[data-n]')).length >= n"
+        )
+        notebook.page.wait_for_function(ready, arg=VIEWS, timeout=120_000)
+        yield (
+            f"{VIEWS} views: cell run to all ready",
+            f"{time.monotonic() - begun:.1f} s, {sum(received):,} bytes received",
+        )
+    with lab(browser, server, "again", "start(Turns(5, 'nap', seconds=0))") as notebook:
+        show(notebook, 1)
+        before = notebook.ask(COMMS)
+        for _ in range(AGAIN):
+            notebook.run(1)
+            notebook.page.wait_for_timeout(400)
+            notebook.done(1)
+        notebook.page.wait_for_timeout(10_000)
+        yield f"comms after a cell was run {AGAIN} times more", f"{notebook.ask(COMMS) - before:+}"
+
+
 STREAM = f"""
 bell = threading.Event()
 words = [f"w{{i}} " for i in range({TOKENS})]
@@ -293,6 +328,7 @@ def rows(browser: Browser, server: Jupyter) -> Iterator[tuple[Any, ...]]:
     yield from module(browser)
     yield from clicks(browser, server)
     yield from many_steps(browser, server)
+    yield from many_runs(browser, server)
     yield from streaming(browser, server)
 
 

@@ -179,8 +179,8 @@ def test_a_paused_run_shows_the_next_step_and_an_edit_shows_who_and_why() -> Non
 def opened(run: Run, **options: Any) -> Playback:
     """Open the recording of a run as the cells of its notebook do."""
     source = cell(to_notebook(run), "recording").source
-    call: Any = ast.parse(source).body[0].value  # type: ignore[attr-defined]
-    return playback(recording=ast.literal_eval(call.keywords[-1].value), **options)
+    recording: Any = ast.parse(source).body[0].value  # type: ignore[attr-defined]
+    return playback(recording=ast.literal_eval(recording), **options)
 
 
 def test_a_recorded_call_returns_the_recorded_observation() -> None:
@@ -191,6 +191,11 @@ def test_a_recorded_call_returns_the_recorded_observation() -> None:
     assert call(8, "rows", {}).value[0] == {"name": "tea", "price": 3.2}
     assert not call(7, "fail", {"text": "no"}).ok and repr(call) == "<Playback of 8 calls>"
     assert call(3, "look", '{"city": "Oslo"}').text == "rain in Oslo"
+
+
+def test_no_line_of_the_code_is_so_long_that_a_notebook_scrolls_sideways() -> None:
+    cells = [cell for cell in to_notebook(done()).cells if cell.cell_type == "code"]
+    assert max(len(line) for cell in cells[:2] for line in cell.source.splitlines()) < 100
 
 
 def test_the_calls_of_a_run_can_be_played_without_a_notebook() -> None:

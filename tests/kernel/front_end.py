@@ -33,7 +33,7 @@ class FrontEnd:
 
     def hello(self) -> None:
         """Ask for the whole state."""
-        self.send({"t": "hello", "v": 1, "have": 0, "can": {"insert": False, "freeze": False}})
+        self.send({"t": "hello", "v": 1, "have": 0, "can": {"insert": False, "settle": False}})
 
     def send(self, content: Data) -> None:
         """Send a message to the widget."""

@@ -26,7 +26,7 @@ def page() -> Iterator[View]:
 @pytest.mark.parametrize("value", FORGED, ids=repr)
 def test_a_forged_message_is_ignored_or_refused(page: View, value: Any, caplog: pytest.LogCaptureFixture) -> None:
     counts: list[int] = []
-    page._request(counts.append, {"t": "insert", "cells": []})
+    page.ask("a request", {"t": "insert", "cells": []}, counts.append)
     (cid,) = page._requests
     with caplog.at_level(logging.WARNING):
         for message in (

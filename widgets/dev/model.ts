@@ -25,7 +25,7 @@ export class ReplayModel {
   }
 
   get(name: keyof Traits): string | number {
-    return { run_id: "recorded", status: "paused", seq: this.seq, uid: "recorded" }[name];
+    return { run_id: "recorded", status: "paused", seq: this.seq, uid: "recorded", moment: 0, module: "" }[name];
   }
 
   on(name: string, listener: Listener): void {

@@ -3,7 +3,7 @@
  * manager. None of this is a documented interface, so every step is checked before it is taken.
  */
 
-import type { NotebookCell } from "./protocol";
+import type { Abilities, NotebookCell } from "./protocol";
 
 const VIEW_MIME = "application/vnd.jupyter.widget-view+json";
 
@@ -12,9 +12,15 @@ interface Signal<T> {
   disconnect?: (slot: (sender: unknown, value: T) => void) => boolean;
 }
 
-interface OutputModel {
-  toJSON?: () => { data?: { [mime: string]: unknown } };
-  data?: { [mime: string]: unknown };
+type Data = { [mime: string]: unknown };
+
+interface Output {
+  data?: Data;
+  metadata?: { agentkit?: { view?: unknown; moment?: unknown } };
+}
+
+interface OutputModel extends Output {
+  toJSON?: () => Output;
 }
 
 interface Outputs {
@@ -23,11 +29,29 @@ interface Outputs {
   set: (index: number, output: object) => void;
 }
 
+interface Cell {
+  id?: string;
+  outputs?: Outputs;
+  executionState?: string;
+}
+
+/** A widget of JupyterLab's own kind. */
+interface Panel {
+  id: string;
+  title: { label: string; caption: string; closable: boolean };
+  node: HTMLElement;
+  isDisposed: boolean;
+  disposed?: Signal<unknown>;
+  dispose: () => void;
+}
+
 interface Context {
   save?: () => Promise<void>;
   saveState?: Signal<string>;
+  addSibling?: (panel: Panel, options: { ref?: string | undefined; mode: string }) => unknown;
   model?: {
-    cells?: { length: number; get: (index: number) => { outputs?: Outputs } };
+    cells?: { length: number; get: (index: number) => Cell };
+    contentChanged?: Signal<unknown>;
     sharedModel?: { insertCells?: (at: number, cells: object[]) => void };
   };
 }
@@ -40,6 +64,8 @@ interface Kernel {
 interface Manager {
   context?: Context;
   kernel?: Kernel | null;
+  get_model?: (id: string) => Promise<unknown>;
+  create_view?: (model: unknown) => Promise<{ luminoWidget?: Panel; pWidget?: Panel }>;
 }
 
 /** A widget model with what hosts may offer beyond anywidget's own interface. */
@@ -50,10 +76,16 @@ export interface HostModel {
   off?: (name: string, callback: () => void) => void;
 }
 
+/** Milliseconds after which changes of the notebook are looked at, all at once. */
+const CHANGE_DELAY = 50;
+
 const DEAD = ["dead", "restarting", "autorestarting", "terminating"];
 
 export class Notebook {
   private readonly manager: Manager;
+  /** The cell that last contained the newest moment. */
+  private cell: Cell | undefined;
+  private docked: Panel | undefined;
 
   constructor(
     private readonly model: HostModel,
@@ -62,16 +94,21 @@ export class Notebook {
     this.manager = (model.widget_manager ?? {}) as Manager;
   }
 
-  get can(): { insert: boolean; freeze: boolean } {
-    const model = this.manager.context?.model;
-    const hasCells = typeof model?.cells?.get === "function";
-    return { insert: hasCells && typeof model?.sharedModel?.insertCells === "function", freeze: hasCells };
+  get can(): Abilities {
+    const { context, create_view } = this.manager;
+    const hasCells = typeof context?.model?.cells?.get === "function";
+    return {
+      insert: hasCells && typeof context?.model?.sharedModel?.insertCells === "function",
+      settle: hasCells,
+      // other applications show one document at a time
+      dock: hasCells && !!context?.addSibling && !!create_view && document.querySelector(".jp-LabShell") !== null,
+    };
   }
 
   /** Insert cells below the one that shows the view, as a single undo step. Return how many were inserted. */
   insert(cells: NotebookCell[]): number {
     const model = this.manager.context?.model;
-    const [position] = this.viewOutputs()[0] ?? [];
+    const { position } = this.outputs().at(-1) ?? {};
     if (position === undefined || !model?.sharedModel?.insertCells) return 0;
     // without their ids, since the same cells may be inserted twice: the notebook assigns new ones
     const copies = cells.map(({ cell_type, source, metadata, outputs }) =>
@@ -83,11 +120,62 @@ export class Notebook {
     return copies.length;
   }
 
-  /** Replace each output that shows the view. Return how many were replaced. */
-  freeze(data: { [mime: string]: string }): number {
-    const found = this.viewOutputs();
-    for (const [, outputs, index] of found) outputs.set(index, { output_type: "display_data", data, metadata: {} });
+  /** Replace each live output of the run by its static form. Return how many were replaced. */
+  settle(): number {
+    const found = this.outputs().filter(({ data }) => VIEW_MIME in data);
+    for (const { outputs, index, data, metadata } of found) {
+      const { [VIEW_MIME]: _, ...rest } = data;
+      outputs.set(index, { output_type: "display_data", data: rest, metadata });
+    }
     return found.length;
+  }
+
+  /** Replace each output of a moment. Return how many were replaced. */
+  setMoment(moment: number, data: Data): number {
+    const found = this.outputs().filter((output) => output.moment === moment);
+    for (const { outputs, index, metadata } of found)
+      outputs.set(index, { output_type: "display_data", data, metadata });
+    return found.length;
+  }
+
+  /** Whether the notebook contains a moment. */
+  has(moment: number): boolean {
+    const found = this.outputs().find((output) => output.moment === moment);
+    if (found) this.cell = found.cell;
+    return found !== undefined;
+  }
+
+  /**
+   * Whether a moment that the notebook does not contain may come back: its cell is still running, or it was deleted,
+   * which can be undone.
+   */
+  mayComeBack(): "soon" | "later" | "never" {
+    const cells = this.cells();
+    const cell = cells.find(({ id }) => id === this.cell?.id);
+    if (!cell) return "later";
+    return cell.executionState === "running" ? "soon" : "never";
+  }
+
+  /** Open a view beside the notebook, unless one is open. Return 0 if that is impossible here. */
+  async dock(): Promise<number> {
+    const { context, get_model, create_view } = this.manager;
+    if (!this.can.dock || !context?.addSibling || !get_model || !create_view) return 0;
+    if (this.docked && !this.docked.isDisposed && this.docked.node.isConnected) return 1;
+    const view = await create_view.call(this.manager, await get_model.call(this.manager, this.uid()));
+    const inner = view.luminoWidget ?? view.pWidget;
+    if (!inner) return 0;
+    // in a panel of its own, since both the dock and the layout of the widget set the position of their element
+    const Widget = Object.getPrototypeOf(inner.constructor) as new () => Panel;
+    const panel = new Widget();
+    panel.node.append(inner.node);
+    connect(panel.disposed, () => inner.dispose());
+    panel.id = `agentkit-${this.uid()}`;
+    Object.assign(panel.title, { label: "Agent run", caption: "A run of this notebook", closable: true });
+    panel.node.style.overflow = "auto";
+    this.docked = panel;
+    const notebook = document.querySelector(`.ak-moment[class*="${this.uid()}"]`)?.closest(".jp-NotebookPanel");
+    context.addSibling(panel, { ref: notebook?.id, mode: "split-right" });
+    return 1;
   }
 
   get save(): (() => void) | undefined {
@@ -95,9 +183,20 @@ export class Notebook {
     return typeof context?.save === "function" ? () => void context.save?.() : undefined;
   }
 
-  /** Call `onSave` when the notebook is about to be saved. Return the function that ends this. */
-  onSave(onSave: () => void): () => void {
-    return connect(this.manager.context?.saveState, (state) => state === "started" && onSave());
+  /** Call `onChange` soon after the notebook has changed. Return the function that ends this. */
+  onChange(onChange: () => void): () => void {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const later = (): void => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        onChange();
+      }, CHANGE_DELAY);
+    };
+    const disconnect = connect(this.manager.context?.model?.contentChanged, later);
+    return () => {
+      disconnect();
+      clearTimeout(timer);
+    };
   }
 
   /** Call `onLost` when the kernel, or this model's channel to it, is gone. Return the function that ends this. */
@@ -119,25 +218,35 @@ export class Notebook {
     };
   }
 
-  /**
-   * Return every output that shows the view: the position of its cell, the outputs of that cell, and the index in them.
-   */
-  private viewOutputs(): [cell: number, outputs: Outputs, index: number][] {
+  private cells(): Cell[] {
     const cells = this.manager.context?.model?.cells;
-    const found: [number, Outputs, number][] = [];
-    for (let position = 0; position < (cells?.length ?? 0); position++) {
-      const outputs = cells?.get(position).outputs;
-      for (let index = 0; index < (outputs?.length ?? 0); index++) {
-        if (outputs && this.isView(outputs.get(index))) found.push([position, outputs, index]);
+    return Array.from({ length: cells?.length ?? 0 }, (_, index) => cells?.get(index) ?? {});
+  }
+
+  /** Return every output of the run, with its place. */
+  private outputs(): MomentOutput[] {
+    const found: MomentOutput[] = [];
+    for (const [position, cell] of this.cells().entries()) {
+      const { outputs } = cell;
+      for (let index = 0; outputs && index < outputs.length; index++) {
+        const model = outputs.get(index);
+        const { data = {}, metadata = {} } = model.metadata && model.data ? model : (model.toJSON?.() ?? model);
+        if (metadata.agentkit?.view !== this.uid()) continue;
+        found.push({ position, cell, outputs, index, data, metadata, moment: metadata.agentkit.moment });
       }
     }
     return found;
   }
+}
 
-  private isView(output: OutputModel): boolean {
-    const data = output.data ?? output.toJSON?.().data;
-    return (data?.[VIEW_MIME] as { model_id?: unknown } | undefined)?.model_id === this.uid();
-  }
+interface MomentOutput {
+  position: number;
+  cell: Cell;
+  outputs: Outputs;
+  index: number;
+  data: Data;
+  metadata: object;
+  moment: unknown;
 }
 
 function connect<T>(signal: Signal<T> | undefined, listener: (value: T) => unknown): () => void {

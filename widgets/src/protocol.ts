@@ -22,6 +22,10 @@ export interface Traits {
   /** The number of the last message sent by then; a view with a smaller number has missed some. */
   seq: number;
   uid: string;
+  /** The number of the newest moment: how often the run has been shown. */
+  moment: number;
+  /** The version of the module that draws the views. */
+  module: string;
 }
 
 // -- what is shown ----------------------------------------------------------------------------------------------------
@@ -333,11 +337,14 @@ export type FromKernel =
    * here.
    */
   | { t: "insert"; v: number; cid: string; cells: NotebookCell[] }
-  /**
-   * Replace the view in the notebook by this output. Answered by `did` with the number of replaced outputs. Without
-   * `now`, the run has just ended and the view waits until nobody is using it.
-   */
-  | { t: "freeze"; v: number; cid: string; now: boolean; data: { [mime: string]: string } };
+  /** Replace the output of a moment by this one. Answered by `did` with the number of replaced outputs. */
+  | { t: "moment"; v: number; cid: string; moment: number; data: { [mime: string]: string } }
+  /** Open a view beside the notebook. Answered by `did` with 0 if that is impossible here. */
+  | { t: "dock"; v: number; cid: string }
+  /** Some page has said `gone`. Answered by `shown` by every page that shows the run. */
+  | { t: "shown?"; v: number }
+  /** The answer to `module`: what draws the views, and its style sheet. */
+  | { t: "module"; v: number; code: string; css: string };
 
 export interface NotebookCell {
   cell_type: "markdown" | "code";
@@ -464,9 +471,23 @@ interface Results {
 export type ResultOf<C extends Command> = C extends { format: "cells" } ? InsertedCells : Results[C["cmd"]];
 
 export type ToKernel =
-  | { t: "hello"; v: number; have: number; can: { insert: boolean; freeze: boolean } }
+  | { t: "hello"; v: number; have: number; can: Abilities }
+  /** The run is no longer to be seen in this page; the model is closed if it is not in any other page either. */
+  | { t: "gone" }
+  | { t: "shown" }
+  /** Asks for the module; see `loader.ts`. */
+  | { t: "module" }
   | { t: "did"; v: number; cid: string; count: number }
   | ({ t: "cmd"; v: number; cid: string } & Command);
+
+/**
+ * What the page around the views can do: insert cells, change outputs in the notebook, open a view beside the notebook.
+ */
+export interface Abilities {
+  insert: boolean;
+  settle: boolean;
+  dock: boolean;
+}
 
 export interface ExportedFile {
   name: string;

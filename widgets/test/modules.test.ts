@@ -2,7 +2,20 @@
 import { expect, test } from "vitest";
 
 /** From the ground up: a module imports only from its own folder, or from those listed before it. */
-const FOLDERS = ["protocol", "jsx", "notebook", "elements", "state", "cards", "panels", "view", "index"];
+const FOLDERS = [
+  "protocol",
+  "jsx",
+  "notebook",
+  "moments",
+  "styleSheet",
+  "elements",
+  "state",
+  "cards",
+  "panels",
+  "view",
+  "index",
+  "loader",
+];
 
 const SOURCES: { [path: string]: string } = import.meta.glob("../src/**/*.{ts,tsx}", {
   query: "?raw",

@@ -6,6 +6,7 @@
  */
 
 import type {
+  Abilities,
   Card,
   Command,
   CommandName,
@@ -28,11 +29,15 @@ const PAGE_SIZE = 200;
 /** What the page around the view does for the store. */
 export interface Host {
   send: (message: ToKernel) => void;
-  can: { insert: boolean; freeze: boolean };
+  can: Abilities;
   /** Insert cells below the view. Return how many were inserted. */
   insert: (cells: NotebookCell[]) => number;
-  /** Replace the outputs that show the view. Return how many were replaced. */
-  freeze: (data: { [mime: string]: string }) => number;
+  /** Replace the outputs of a moment. Return how many were replaced. */
+  setMoment: (moment: number, data: { [mime: string]: string }) => number;
+  /** Open a view beside the notebook. Return 0 if that is impossible. */
+  dock: () => number;
+  /** Whether the run is to be seen in this page. */
+  isShown: () => boolean;
 }
 
 /** The part of a reply that has arrived so far. */
@@ -57,9 +62,7 @@ export class Store {
   private readonly connection: Connection;
   private readonly replies = new Map<string, PartialReply>();
   private readonly listeners = new Set<() => void>();
-  private readonly views = new Set<() => boolean>();
   private readonly loading = new Set<number>();
-  private pendingFreeze: Message<"freeze"> | undefined;
   private seq = 0;
 
   constructor(private readonly host: Host) {
@@ -151,14 +154,6 @@ export class Store {
     return this.replies.get(`${path} ${index}`);
   }
 
-  /**
-   * Register a view; `isInUse` tells whether the pointer or the focus is in it. Return the function that removes it.
-   */
-  addView(isInUse: () => boolean): () => void {
-    this.views.add(isInUse);
-    return () => void this.views.delete(isInUse);
-  }
-
   // -- for the widget model -------------------------------------------------------------------------------------------
 
   hello(): void {
@@ -173,10 +168,9 @@ export class Store {
     else if (message.t === "ack") this.connection.succeeded(message.cid, message.result);
     else if (message.t === "nak") this.connection.failed(message.cid, new CommandError(message.error, message.type));
     else if (message.t === "insert") this.reply(message.cid, this.host.insert(message.cells));
-    else if (message.t === "freeze") {
-      this.pendingFreeze = message;
-      this.freeze(message.now);
-    }
+    else if (message.t === "moment") this.reply(message.cid, this.host.setMoment(message.moment, message.data));
+    else if (message.t === "dock") this.reply(message.cid, this.host.dock());
+    else if (message.t === "shown?" && this.host.isShown()) this.connection.send({ t: "shown" });
     this.notify();
   }
 
@@ -191,18 +185,14 @@ export class Store {
     this.connection.lose();
   }
 
-  /** Whether the run is over and a snapshot will replace the views as soon as nobody uses them. */
-  get isFreezing(): boolean {
-    return this.pendingFreeze !== undefined && this.head.answer !== null;
+  /** Tell the kernel that the run is no longer to be seen in this page. */
+  gone(): void {
+    this.connection.send({ t: "gone" });
   }
 
-  /** Replace the views by the snapshot if one is due and no view is in use; with `force`, even if one is. */
-  freeze(force: boolean): void {
-    const message = this.pendingFreeze;
-    if (!message || (!message.now && !this.isFreezing)) return;
-    if (!force && [...this.views].some((isInUse) => isInUse())) return;
-    this.pendingFreeze = undefined;
-    this.reply(message.cid, this.host.freeze(message.data));
+  /** Open a view beside the notebook, if the host can. */
+  get dock(): (() => void) | undefined {
+    return this.host.can.dock ? () => void this.host.dock() : undefined;
   }
 
   close(): void {

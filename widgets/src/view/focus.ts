@@ -1,14 +1,10 @@
-/** Hooks that watch and keep the focus of a view. */
+/** A hook that keeps the focus in a view. */
 
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
 import { DEFAULT_DECISION } from "../cards/decisions";
-import type { Store } from "../state/store";
 
 type Root = RefObject<HTMLElement | null>;
-
-/** Milliseconds after which a view that the pointer or the focus has left may be replaced by a snapshot. */
-const LEAVE_DELAY = 300;
 
 /**
  * Keep the focus in the view when the focused element is removed, such as the button of a decision: otherwise the next
@@ -44,21 +40,4 @@ export function useKeptFocus(root: Root): void {
       view.removeEventListener("focusout", onFocusOut);
     };
   }, []);
-}
-
-/** Tell the store whether this view is in use, and when that may have ended. */
-export function useViewInUse(store: Store, root: Root): void {
-  useEffect(() => {
-    const view = root.current;
-    if (!view) return;
-    const remove = store.addView(() => view.isConnected && view.matches(":hover, :focus-within"));
-    const onLeave = (): void => void setTimeout(() => store.freeze(false), LEAVE_DELAY);
-    view.addEventListener("pointerleave", onLeave);
-    view.addEventListener("focusout", onLeave);
-    return () => {
-      view.removeEventListener("pointerleave", onLeave);
-      view.removeEventListener("focusout", onLeave);
-      remove();
-    };
-  }, [store]);
 }

@@ -11,7 +11,6 @@ import type { ViewState } from "../state/viewState";
 export function Notices({ store, view }: { store: Store; view: ViewState }): JSX.Element {
   const connectionState = useStore(store, (s) => s.connectionState);
   const head = useHead(store);
-  const isFreezing = useStore(store, (s) => s.isFreezing);
   const notice = useStore(view, (v) => v.notice);
   const problem = connectionState === "lost" ? lostKernel(head) : CONNECTION_PROBLEMS[connectionState];
   return (
@@ -24,11 +23,6 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
       {head.read_only && <p class="ak-notice ak-warning">This run is read-only: {head.read_only}.</p>}
       {head.hold && head.status !== "running" && !head.error && <p class="ak-notice ak-warning">Paused: {head.hold}</p>}
       {head.forecast && <p class="ak-notice">{head.forecast}</p>}
-      {isFreezing && (
-        <p class="ak-notice">
-          The run has finished. When you leave this view or save the notebook, it turns into a static snapshot.
-        </p>
-      )}
       {notice && (
         <p class="ak-notice" role="alert">
           {notice}

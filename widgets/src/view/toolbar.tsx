@@ -70,10 +70,13 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
         <ExportMenu store={store} onNotice={(notice) => view.set({ notice })} />
         <ToolButton
           label="Freeze"
-          title="Replace this view by a static snapshot, which needs no kernel and is saved with the notebook"
+          title="Close this live view. The run stays here in a static form, as in the saved notebook."
           disabled={store.connectionState === "lost" || !store.ready}
           onClick={() => void view.execute({ cmd: "freeze" })}
         />
+        {store.dock && (
+          <ToolButton label="Beside" title="Open a view of this run beside the notebook" onClick={store.dock} />
+        )}
         <ToolButton
           label="Side panel"
           shortcut={shortcutLabel("sidePanel")}

@@ -10,12 +10,13 @@ import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
 import { ViewState } from "../state/viewState";
 import { Announcer } from "./announcer";
-import { useKeptFocus, useViewInUse } from "./focus";
+import { useKeptFocus } from "./focus";
 import { Header } from "./header";
 import { Help } from "./help";
 import { MessageBox } from "./messageBox";
 import { Notices } from "./notices";
 import { SidePanel } from "./sidePanel";
+import { Splitter, useSideWidth } from "./splitter";
 import { Timeline } from "./timeline";
 import { Toolbar } from "./toolbar";
 
@@ -34,7 +35,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
   const id = useId();
   const isSidePanelOpen = useStore(view, (v) => v.isSidePanelOpen);
   const comparison = useStore(view, (v) => v.comparison);
-  useViewInUse(store, root);
+  const [sideWidth, setSideWidth] = useSideWidth();
   useKeptFocus(root);
   useLayoutEffect(() => {
     if (!root.current) return;
@@ -76,7 +77,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
       <Header store={store} />
       <Toolbar store={store} view={view} />
       <Notices store={store} view={view} />
-      <div class={isSidePanelOpen ? "ak-main ak-with-side" : "ak-main"}>
+      <div class={isSidePanelOpen ? "ak-main ak-with-side" : "ak-main"} style={{ "--ak-side-width": `${sideWidth}%` }}>
         <div class="ak-column">
           {comparison ? (
             <Compare store={store} branch={comparison} onClose={() => view.set({ comparison: 0 })} />
@@ -85,6 +86,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
           )}
           <MessageBox store={store} view={view} />
         </div>
+        {isSidePanelOpen && <Splitter percent={sideWidth} set={setSideWidth} />}
         {isSidePanelOpen && <SidePanel store={store} view={view} id={id} />}
       </div>
       <Help view={view} />

@@ -7,15 +7,21 @@ const reset = state("paused").messages[0] as Extract<FromKernel, { t: "reset" }>
 const { run, seq } = reset;
 
 let sent: ToKernel[];
+let replaced: [number, object][];
+let isShown: boolean;
 let store: Store;
 
 beforeEach(() => {
   sent = [];
+  replaced = [];
+  isShown = false;
   store = new Store({
     send: (message) => void sent.push(message),
-    can: { insert: true, freeze: true },
+    can: { insert: true, settle: true, dock: false },
     insert: (cells) => cells.length,
-    freeze: () => 2,
+    setMoment: (moment, data) => replaced.push([moment, data]) + 1,
+    dock: () => 0,
+    isShown: () => isShown,
   });
   return () => store.close();
 });
@@ -171,38 +177,18 @@ test("cells are inserted, and the answer is their number", () => {
   expect(sent[sent.length - 1]).toEqual({ t: "did", v: 1, cid: "k1", count: 1 });
 });
 
-test("the snapshot waits while a view is in use, until that ends or the notebook is saved", () => {
-  let isInUse = true;
-  store.addView(() => isInUse);
-  store.receive({ ...reset, head: { ...reset.head, answer: "42" } });
-  store.receive({ t: "freeze", v: 1, cid: "k2", now: false, data: {} });
-  store.freeze(false);
-  expect([store.isFreezing, sent.length]).toEqual([true, 0]);
-  isInUse = false;
-  store.freeze(false);
-  expect(sent).toEqual([{ t: "did", v: 1, cid: "k2", count: 2 }]);
-  isInUse = true;
-  store.receive({ t: "freeze", v: 1, cid: "k3", now: false, data: {} });
-  store.freeze(true);
-  expect(sent[1]).toEqual({ t: "did", v: 1, cid: "k3", count: 2 });
+test("the outputs of a moment are replaced, and the answer is their number", () => {
+  store.receive({ t: "moment", v: 1, cid: "moment-3", moment: 3, data: { "text/html": "<p>" } });
+  expect(replaced).toEqual([[3, { "text/html": "<p>" }]]);
+  expect(sent).toEqual([{ t: "did", v: 1, cid: "moment-3", count: 2 }]);
 });
 
-test("an undo takes back the end of the run, and the snapshot with it", () => {
-  store.addView(() => true);
-  store.receive({ ...reset, head: { ...reset.head, answer: "42" } });
-  store.receive({ t: "freeze", v: 1, cid: "k2", now: false, data: {} });
-  const head = { ...reset.head, answer: null };
-  store.receive({ t: "events", v: 1, run: reset.run, seq: reset.seq + 1, ev: [{ k: "head", head }] });
-  store.freeze(true);
-  expect([store.isFreezing, sent.length]).toEqual([false, 0]);
-});
-
-test("the Freeze button takes effect while the view is in use", () => {
-  store.addView(() => true);
-  store.receive(reset);
-  store.execute({ cmd: "freeze" }).catch(() => undefined);
-  store.receive({ t: "freeze", v: 1, cid: "k4", now: true, data: {} });
-  expect(store.isFreezing).toBe(false);
+test("a page answers whether it shows the run only if it does", () => {
+  store.receive({ t: "shown?", v: 1 });
+  expect(sent).toEqual([]);
+  isShown = true;
+  store.receive({ t: "shown?", v: 1 });
+  expect(sent).toEqual([{ t: "shown" }]);
 });
 
 test("when the kernel is gone, no command waits and nothing is sent", async () => {
@@ -224,9 +210,11 @@ test("a channel that throws counts as lost", async () => {
     send: () => {
       throw new Error("comm is closed");
     },
-    can: { insert: false, freeze: false },
+    can: { insert: false, settle: false, dock: false },
     insert: () => 0,
-    freeze: () => 0,
+    setMoment: () => 0,
+    dock: () => 0,
+    isShown: () => false,
   });
   dead.hello();
   expect(dead.connectionState).toBe("lost");

@@ -31,9 +31,11 @@ export function fakeKernel(
     return typeof answer === "function" ? answer(command) : answer;
   };
   const store: Store = new Store({
-    can: { insert: false, freeze: false },
+    can: { insert: false, settle: false, dock: false },
     insert: () => 0,
-    freeze: () => 0,
+    setMoment: () => 0,
+    dock: () => 0,
+    isShown: () => true,
     send: (message) => {
       if (message.t !== "cmd") return;
       const { t: _, v, cid, ...command } = message;
