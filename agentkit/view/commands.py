@@ -248,7 +248,7 @@ def break_(
 
 
 def _try(predicate: Callable[[Entry], Any], entries: Sequence[Entry]) -> None:
-    """Try a condition on the newest step of each kind, so that a mistake in it is told now and not in the middle of a run.
+    """Try a condition on the newest step of each kind, so that a mistake in it is told now and not in mid-run.
 
     Before the first step, it is tried on the task, which only shows whether its names exist.
     """
