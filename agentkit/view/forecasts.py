@@ -35,7 +35,7 @@ def _forecasts(run: Run, target: Entry) -> Data:
         "undo": _undo(run) if trace.can_undo else "",
         "rewind": _sentence(f"Keeps {_kept(here)} and performs nothing.{_left(run, here)}", run, here),
         "retry": _retry(run, target),
-        "fork": _sentence(f"Starts a second run that re-uses {_kept(here)} without a call.", run, here),
+        "fork": _sentence(f"Starts a second run that reuses {_kept(here)} without a call.", run, here),
     }
 
 

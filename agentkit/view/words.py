@@ -97,7 +97,7 @@ def branch_name(tree: Tree, entry: Entry, here: Entry | None, number: int, sibli
         reason = f" ({one_line(entry.reason, 60)})" if entry.reason else ""
         name = f"{_changed_content(tree, entry)} of step {number} edited{reason}"
     elif here.original and tree.slot(here.id) == entry.id:
-        name = f"{_changed_content(tree, here)} of step {number} as it was"
+        name = f"{_changed_content(tree, here)} of step {number} before the edit"
     elif entry.id in siblings and len(siblings) > 1:
         name = f"attempt {siblings.index(entry.id) + 1} at step {number}"
     else:
