@@ -78,7 +78,9 @@ def _tag_text(name: str, value: Any) -> str:
         return name
     if name == "ok" and isinstance(value, bool):
         return "succeeded" if value else "failed"
-    return one_line(_TAGS.get(name, f"{name} {{}}").format(value) if name != "warning" else name, 40)
+    if name == "warning":
+        return name
+    return one_line(_TAGS[name].format(value) if name in _TAGS else f"{name} {value}", 40)
 
 
 def _tag_title(name: str, value: Any) -> str:

@@ -124,7 +124,9 @@ function Tags({ card }: { card: Card }): JSX.Element {
         </span>
       )}
       {card.original > 0 ? (
-        <span class="ak-tag ak-tag-edit">edited{card.author ? ` by ${card.author}` : ""}</span>
+        <span class="ak-tag ak-tag-edit">
+          edited{card.author && ` by ${card.author === "human" ? "hand" : card.author}`}
+        </span>
       ) : (
         isByHand && <span class="ak-tag ak-tag-edit">entered by hand</span>
       )}
@@ -135,7 +137,7 @@ function Tags({ card }: { card: Card }): JSX.Element {
       )}
       {card.drifted && (
         <span class="ak-tag ak-tag-warning" title={DRIFTED}>
-          drifted
+          prompt has changed
         </span>
       )}
       {card.tags.map(({ text, title }) => (

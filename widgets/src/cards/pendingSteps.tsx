@@ -146,13 +146,19 @@ function Actions({ store, view, step }: StepProps): JSX.Element | null {
   );
 }
 
+const EFFECTS: { [effect: string]: string } = {
+  pure: "changes nothing",
+  idempotent: "safe to repeat",
+  undeclared: "effect unknown",
+};
+
 function Effect({ effect }: { effect: string }): JSX.Element {
   const suffix = /^[a-z]+$/.test(effect) ? effect : "other";
   const title =
-    effect === "undeclared" ? "The tool does not declare its side effects" : "Side effects that the tool declares";
+    effect === "undeclared" ? "The tool does not declare its effect" : `The tool declares its effect as "${effect}"`;
   return (
     <span class={`ak-tag ak-effect-${suffix}`} title={title}>
-      {effect}
+      {EFFECTS[effect] ?? effect}
     </span>
   );
 }

@@ -84,14 +84,12 @@ export function Menu({ label, title, items, openRequests = 0, onOpen, children }
         // some browsers do not focus a button that is clicked: the menu must not lose the focus before the click
         <div class="ak-menu" role="menu" id={id} aria-label={label} onPointerDown={(event) => event.preventDefault()}>
           {children}
-          {items.map(({ label, note, shortcut, perform }, index) => (
+          {items.map(({ label, note, shortcut, perform }) => (
             <Button
               key={label}
               role="menuitem"
               tabIndex={-1}
               aria-disabled={perform === null}
-              aria-label={label}
-              aria-describedby={note ? `${id}-${index}` : undefined}
               aria-keyshortcuts={shortcut}
               onClick={() => {
                 if (!perform) return;
@@ -101,7 +99,7 @@ export function Menu({ label, title, items, openRequests = 0, onOpen, children }
             >
               {label}
               {shortcut && <kbd>{shortcut}</kbd>}
-              {note && <small id={`${id}-${index}`}>{note}</small>}
+              {note && <small>{note}</small>}
             </Button>
           ))}
         </div>

@@ -140,6 +140,7 @@ function Lines({ store, source, frame, breakpoints }: LinesProps): JSX.Element {
         {...SUPPRESS_SHORTCUTS}
         role="group"
         aria-label={source.file || "Source"}
+        tabIndex={frame ? undefined : 0} // its buttons are disabled then, and it must be reachable to scroll
         ref={box}
         onKeyDown={onKeyDown}
       >

@@ -25,7 +25,7 @@ export function Presentation({ store, view }: { store: Store; view: ViewState })
   const last = Math.max(0, store.total - 1);
   return (
     <>
-      <Bar store={store} view={view} position={`Step ${shown?.n ?? last} of ${last}`} />
+      <Bar store={store} view={view} position={shown ? `Step ${shown.n} of ${last}` : `Next: step ${last + 1}`} />
       <p class="ak-presented-task">{forked ? `Fork: ${task}` : task}</p>
       <div class="ak-presentation">
         <div class="ak-presented" role="region" aria-label="Current step">
