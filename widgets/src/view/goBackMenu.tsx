@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { Menu, type MenuItem } from "../elements/menu";
 import { Note } from "../elements/text";
 import type { Card, Forecast } from "../protocol";
-import { appliesTo, isEnabled, VERBS } from "../state/actions";
+import { appliesTo, isEnabled, VERBS, type VerbAction } from "../state/actions";
 import { shortcutLabel } from "../state/shortcuts";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
@@ -15,17 +15,19 @@ export function GoBackMenu({ store, view }: { store: Store; view: ViewState }): 
   const openRequests = useStore(view, (v) => v.goBackRequests);
   const [forecast, setForecast] = useState<Forecast | null>(null);
   const [card, setCard] = useState<Card | undefined>();
+  const isPossible = (action: VerbAction, card: Card): boolean =>
+    appliesTo(action, card) && isEnabled(store, action) && !(action === "rewind" && card.n === store.total - 1);
   const onOpen = (): void => {
     const target = store.trace.find(view.selected) ?? store.cards[store.total - 1];
     setCard(target);
     setForecast(null);
     store.execute({ cmd: "forecast", entry: target?.id ?? 0 }).then(setForecast, () => undefined);
   };
-  const item = (action: (typeof VERBS)[number][0], label: string, title: string): MenuItem => ({
+  const item = (action: VerbAction, label: string, title: string): MenuItem => ({
     label: action === "rewind" ? `${label} to entry ${card?.n}` : `${label}, from entry ${card?.n}`,
     note: forecast?.[action] || title,
     shortcut: shortcutLabel(action),
-    perform: card && appliesTo(action, card) && isEnabled(store, action) ? () => view.perform(action, card) : null,
+    perform: card && isPossible(action, card) ? () => view.perform(action, card) : null,
   });
   const items: MenuItem[] = [
     {
