@@ -15,8 +15,10 @@ import { EditForm } from "./editForm";
 import { Original } from "./original";
 import { Verbs } from "./verbs";
 
-const ACTIONS: [action: EntryAction, label: string, title: string][] = [
-  ["edit", "Edit", "Edit this entry; the original is kept"],
+type ActionButton = [action: EntryAction, label: string, title: string];
+
+const EDIT: ActionButton = ["edit", "Edit", "Edit this entry; the original is kept"];
+const ACTIONS: ActionButton[] = [
   ["break", "Break", "Toggle a breakpoint: pause before every step with this tool or role"],
   ["request", "Request", "Show the request as it was sent, with token counts"],
   ["copy", "Copy", "Copy as text"],
@@ -91,25 +93,27 @@ export function EntryFrame(props: EntryFrameProps): JSX.Element {
 function Actions({ store, view, card }: { store: Store; view: ViewState; card: Card }): JSX.Element {
   const hasBreakpoint = useStore(store, (s) => breakpointOn(s, card) !== undefined);
   const canChange = useStore(store, (s) => isEnabled(s, "edit"));
+  const button = ([action, label, title]: ActionButton): JSX.Element => (
+    <Button
+      key={action}
+      tabIndex={-1}
+      class="ak-action"
+      title={withShortcut(title, shortcutLabel(action))}
+      aria-pressed={action === "break" ? hasBreakpoint : undefined}
+      aria-disabled={!canChange && action !== "copy" && action !== "request"}
+      onClick={() => {
+        view.set({ selected: card.id });
+        view.perform(action, card);
+      }}
+    >
+      {label}
+    </Button>
+  );
   return (
     <span class="ak-actions ak-floating" role="group" aria-label={`Entry ${card.n}`}>
+      {appliesTo("edit", card) && button(EDIT)}
       <Verbs store={store} view={view} card={card} />
-      {ACTIONS.filter(([action]) => appliesTo(action, card)).map(([action, label, title]) => (
-        <Button
-          key={action}
-          tabIndex={-1}
-          class="ak-action"
-          title={withShortcut(title, shortcutLabel(action))}
-          aria-pressed={action === "break" ? hasBreakpoint : undefined}
-          aria-disabled={!canChange && action !== "copy" && action !== "request"}
-          onClick={() => {
-            view.set({ selected: card.id });
-            view.perform(action, card);
-          }}
-        >
-          {label}
-        </Button>
-      ))}
+      {ACTIONS.filter(([action]) => appliesTo(action, card)).map(button)}
     </span>
   );
 }
