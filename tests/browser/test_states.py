@@ -28,6 +28,22 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_state_is_accessible(page: Page, states: str, theme: str) -> None:
+    page.set_viewport_size({"width": WIDE + 24, "height": 900})
+    page.goto(states)
+    names = [re.sub(".*state=", "", link.get_attribute("href") or "") for link in page.locator("nav a").all()]
+    found = {}
+    for name in set(names) - STATUSES.keys():
+        page.goto(f"{states}?state={name}&theme={theme}&width={WIDE}&shot")
+        root = page.locator(".ak-root")
+        expect(root.locator(".ak-entry").first).to_be_visible()
+        page.add_script_tag(path=AXE)
+        if problems := root.evaluate(PROBLEMS):
+            found[name] = problems
+    assert not found
+
+
 PRESSED = {"presentation": "paused&type=m", "decision-presented": "waiting&type=m", "go-back-menu": "done&type=g"}
 """States that a key leads to, with the state that it begins in."""
 
