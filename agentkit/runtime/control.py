@@ -241,10 +241,10 @@ class Control:
         if self._driver is not driver:
             return
         trace, state = self.trace, self.state
+        self.was_playing = driver.may_start == self.scheduler.due and not self.stopping
         self._driver = None
         if trace.unsynced:
             self.scheduler.sync()
-        self.was_playing = driver.may_start == self.scheduler.due and not self.stopping
         if self.stopping not in ("", "pause") and trace.stepper.answer is None:
             state.interrupted = self.stopping
         try:
