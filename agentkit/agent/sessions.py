@@ -147,7 +147,7 @@ def minutes(history: list[Data], turns: int, upto: int) -> Around:
     old = [message for message in messages if message["role"] != "system"][: 2 * turns]
     text = "\n\n".join(f"{message['role']}: {message['text']}" for message in [*before, *old])
 
-    @around(Conclude)
+    @around(Conclude, does="keeps the notes of the session")
     def minute(step: Conclude, memory: Data) -> Generator[Step, Any, Any]:
         more = yield step
         if more is None and not memory.get("done"):

@@ -15,7 +15,7 @@ def bare_data(schema: dict[str, Any]) -> Around:
     """Return an around that accepts a reply as the answer if it is just one object with the fields of a schema."""
     known, needed = set(schema.get("properties", ())), set(schema.get("required", ()))
 
-    @around(Think)
+    @around(Think, does="accepts plain JSON as the answer")
     def take(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         reply: Reply = yield step
         if reply.calls or step.shape or not _is_data(raw := _unfenced(reply.raw), known, needed):

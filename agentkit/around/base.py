@@ -12,7 +12,7 @@ Around = Callable[[Step, dict[str, Any]], Generator[Step, Any, Any]]
 """Takes a step and a memory; yields the step, and others before or after it; returns the engine's result."""
 
 
-def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
+def around(*kinds: Any, nested: bool = False, does: str = "") -> Callable[[Any], Any]:
     """Return a decorator that marks a generator function as an around of these step classes.
 
     An around without the mark, or marked with `@around` alone, sees every step. One that sees `Act` also sees an `All`
@@ -20,12 +20,13 @@ def around(*kinds: Any, nested: bool = False) -> Callable[[Any], Any]:
     engine. With `nested`, an engine and the engines that it delegates to share one memory. If such an around sees an
     `All` of other parts, `memory["lanes"]` holds the memories of its lanes, in order, when the `All` has finished. In a
     lane, `memory["outer"]` is the memory of the frame that opened it, and `memory["before"]` holds the memories of the
-    lanes whose results it started with.
+    lanes whose results it started with. `does` tells a person what it does, as in "asks again if the reply is empty".
     """
 
     def mark(function: Any) -> Any:
         function.kinds = tuple(kind.kind for kind in kinds)
         function.nested = nested
+        function.does = does
         return function
 
     if len(kinds) == 1 and not isinstance(kinds[0], type):  # `@around` without parentheses: it sees every step

@@ -32,7 +32,7 @@ def check_completion(most: int = 1) -> Around:
     """
     require_int("check_completion", most)
 
-    @around(Think, All, Conclude, nested=True)
+    @around(Think, All, Conclude, nested=True, does="checks whether the answer is complete")
     def check(step: Think | All | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         if isinstance(step, All):
             results = yield step

@@ -31,7 +31,7 @@ def clear_results(keep: int = 5, *, characters: int | None = None, shown: int = 
     require_int("shown of clear_results", shown, 0)
     most = float("inf") if characters is None else require_int("characters of clear_results", characters)
 
-    @around(Think)
+    @around(Think, does="shortens old results")
     def clearing(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         held = _count(step.chat, memory)
         before = view(memory, step.chat).shown if "views" in memory else step.chat

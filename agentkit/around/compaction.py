@@ -56,7 +56,7 @@ def compact(tokens: int = 128_000, *, keep: int = 6, summarise: bool = True) -> 
     require_int("the budget of compact (tokens)", tokens, 100)
     require_int("keep", keep)
 
-    @around(Think)
+    @around(Think, does="shortens long requests")
     def compaction(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         shown = view(memory, step.chat)
         if "query" not in memory:

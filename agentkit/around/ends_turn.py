@@ -13,7 +13,7 @@ from agentkit.errors import Finish
 def ends_turn(names: frozenset[str]) -> Around:
     """Return an around that ends the run after one of these tools succeeds; the tool's result is the answer."""
 
-    @around(Act)
+    @around(Act, does="ends the run after a handover")
     def end_after(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         messages = yield from perform(step, calls_of(step))
         for message in messages:

@@ -14,7 +14,7 @@ GO_ON = "Your reply contained only thinking, no action and no answer. Continue: 
 NOTHING = "The model gave no answer: its replies were empty."
 
 
-@around(Think, Conclude)
+@around(Think, Conclude, does="asks again if the reply is empty")
 def nudge(step: Think | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
     """Ask again, once, if a reply is empty; if the second reply is empty, too, the answer is empty.
 

@@ -25,7 +25,7 @@ def offload(reader: Any, over: int = 8_000, *, preview: int = 2_000) -> Around:
     require_int("offload", over)
     require_int("preview of offload", preview)
 
-    @around(Think)
+    @around(Think, does="shows the beginning of long results")
     def offloading(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         if not step.tools:
             return (yield step)

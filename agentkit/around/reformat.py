@@ -23,7 +23,7 @@ def reformatting(done: re.Pattern[str] = DONE) -> Around:
     A reply that says with a marker that the task is done is an answer as it is.
     """
 
-    @around(Think)
+    @around(Think, does="asks again if the reply cannot be read")
     def reformat(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         reply = yield step
         if reply.readable or not step.tools or step.choice == "none":

@@ -23,7 +23,7 @@ def warn_cycles(after: int = 2) -> Around:
     """
     require_int("warn_cycles", after, 2)
 
-    @around(Act)
+    @around(Act, does="warns about repeated calls")
     def warn(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         messages = yield from perform(step, calls_of(step))
         calls = {call.id: call for call in calls_of(step)}

@@ -23,7 +23,7 @@ def stop_after_failures(most: int = 3) -> Around:
     """
     require_int("max_failures", most)
 
-    @around(Act)
+    @around(Act, does="ends the run after repeated failures")
     def stop(step: Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         messages = yield from perform(step, calls_of(step))
         for message in messages:

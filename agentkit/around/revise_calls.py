@@ -22,7 +22,7 @@ def revise_calls(reviser: Any) -> Around:
     old one; the trace keeps both.
     """
 
-    @around(Think, Act)
+    @around(Think, Act, does="lets the model revise its calls")
     def revision(step: Think | Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         if not isinstance(step, Think):
             return (yield from _performed(step, memory))

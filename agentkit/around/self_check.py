@@ -30,7 +30,7 @@ def self_check(every: int = 6) -> Around:
     """
     require_int("self_check", every)
 
-    @around(Think, Act)
+    @around(Think, Act, does="asks now and then whether there is progress")
     def check(step: Think | Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         if not isinstance(step, Think):
             memory["calls"] = memory.get("calls", 0) + len(calls_of(step))

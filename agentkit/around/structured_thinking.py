@@ -41,7 +41,7 @@ def think_in_data(schema: Any = THOUGHT) -> Around:
     """
     shape_of(schema)
 
-    @around(Think)
+    @around(Think, does="asks for thoughts as data")
     def thinking(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         if step.role != "thought" or step.choice == "none" or step.shape is not None:
             return (yield step)

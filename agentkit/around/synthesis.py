@@ -30,7 +30,7 @@ def synthesis(task: Chat, longest: int = LONGEST) -> Around:
     brief answer.
     """
 
-    @around(Think, Act, All, Conclude, nested=True)
+    @around(Think, Act, All, Conclude, nested=True, does="rewrites the final answer")
     def write(step: Think | Act | All | Conclude, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         result = yield step
         done = memory.setdefault("done", [])

@@ -19,7 +19,7 @@ def thinks_with(engine: Loop | Callable[..., Engine], *roles: str) -> Around:
 
     loop = engine if isinstance(engine, Loop) else Loop(engine)
 
-    @around(Think)
+    @around(Think, does="lets another engine think")
     def think(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         if roles and step.role not in roles:
             return (yield step)

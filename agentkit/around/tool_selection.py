@@ -37,7 +37,7 @@ def select_tools(
     require_int("most", most)
     fixed = frozenset(pins) | {DISCOVER}
 
-    @around(Think, Act)
+    @around(Think, Act, does="offers the tools that fit the task")
     def selection(step: Think | Act | All, memory: dict[str, Any]) -> Generator[Step, Any, Any]:
         if not isinstance(step, Think):
             return (yield from _load(step, memory))

@@ -20,7 +20,7 @@ def window(turns: int) -> Around:
     """
     require_int("window", turns)
 
-    @around(Think)
+    @around(Think, does="shows the model the last turns only")
     def snip(step: Think, memory: dict[str, Any]) -> Generator[Step, Any, Reply]:
         if not memory.get("snipped"):
             memory["snipped"] = step.hears  # the chat of a judge is not yet the loop's own

@@ -15,6 +15,7 @@ from agentkit.gates.verdict import Verdict
 from agentkit.stepper.stepper import Pending
 from agentkit.tools.tool import UNDECLARED
 from agentkit.trace.ledger import LostCall, PastCall
+from agentkit.trace.line import Line
 
 _SHOWN = 3
 
@@ -67,14 +68,15 @@ def repeated_call(pending: Pending, state: State) -> PastCall | None:
     return sorted(candidates, key=rank)[-1]
 
 
-def still_performed(state: State) -> str:
+def still_performed(state: State, line: Line | None = None) -> str:
     """Return a sentence about the calls that the present line has left behind, and what happens before such a call.
 
-    It is "" if there are none, or if their tools may simply be called again.
+    With `line`, it is about the calls that a run on that line would have left behind. It is "" if there are none, or if
+    their tools may simply be called again.
     """
-    trace, ledger, left = state.trace, state.trace.tree.ledger, dict[str, list[PastCall]]()
-    for past in ledger.apart_from(trace.line):
-        if not ledger.is_on(past, trace.line) and not state.is_in_flight(past):
+    line, ledger, left = line or state.trace.line, state.trace.tree.ledger, dict[str, list[PastCall]]()
+    for past in ledger.apart_from(line):
+        if not ledger.is_on(past, line) and not state.is_in_flight(past):
             left.setdefault(past.name, []).append(past)
     sentences = []
     for name, calls in left.items():

@@ -58,7 +58,7 @@ class Decision:
     """A decision about a step: the verdict that waits for a person, if any, and whether a person approved the step.
 
     Both can apply to the same step: a call that was approved can still wait for more budget. `has_paused` is true once
-    the run has paused before the step.
+    the run has paused before the step, and `approved_by` is who approved it.
     """
 
     step: Step
@@ -66,6 +66,7 @@ class Decision:
     is_allowed: bool = False
     has_paused: bool = False
     past: tuple[str, int] | None = None
+    approved_by: str = ""
 
 
 @dataclass(slots=True)
@@ -208,10 +209,18 @@ class State:
         known = self.decision(pending) or Decision(pending.step)
         self.decisions[self.trace.place(pending)] = replace(known, verdict=verdict)
 
-    def allow(self, pending: Pending, past: PastCall | None = None) -> None:
+    def allow(self, pending: Pending, past: PastCall | None = None, author: str = "human") -> None:
         """Record that a person has approved a step, and which earlier call it was said to repeat."""
         key = past.key if past is not None else None
-        self.decisions[self.trace.place(pending)] = Decision(pending.step, is_allowed=True, past=key)
+        known = Decision(pending.step, is_allowed=True, past=key, approved_by=author)
+        self.decisions[self.trace.place(pending)] = known
+
+    def approval(self, pending: Pending) -> str:
+        """Return who has approved a step, as in "approved by Ada"; "" if nobody had to."""
+        decision = self.decision(pending)
+        if decision is None or not decision.is_allowed:
+            return ""
+        return f"approved by {'a person' if decision.approved_by == 'human' else decision.approved_by}"
 
     def pass_next(self, pending: Pending) -> None:
         """Record that the run has paused before a step."""

@@ -835,7 +835,7 @@ class Run(NearMisses, Displayed):
                 if (same.path, same.index) == (now.path, now.index):
                     if not is_asked:
                         self.trace.read_news()
-                    state.allow(same, past if is_asked else repeated_call(same, state))
+                    state.allow(same, past if is_asked else repeated_call(same, state), author)
 
         self.control.do(allow)
         return self

@@ -70,7 +70,8 @@ class Control:
 
     Raises `Busy` if there is another driver, `RuntimeError` if a tool tries to drive the run that is running it.
     `stopping` is what the driver was asked to do ("pause", or the reason of a stop). `sealed` says why the run cannot
-    be changed any more; "" if it can.
+    be changed any more; "" if it can. `was_playing` is true if the run played when it came to rest, and nobody had
+    asked it to.
     """
 
     def __init__(self, scheduler: Scheduler, state: State) -> None:
@@ -80,6 +81,7 @@ class Control:
         self.lease = Lease(scheduler.trace)
         self.stopping = ""
         self.sealed = ""
+        self.was_playing = False
         self.on_rest: Callable[[str], Any] = str
         self._driver: Driver | None = None
         self._lock = threading.Lock()
@@ -239,6 +241,7 @@ class Control:
         if self._driver is not driver:
             return
         trace, state = self.trace, self.state
+        self.was_playing = driver.may_start == self.scheduler.due and not self.stopping
         self._driver = None
         if trace.unsynced:
             self.scheduler.sync()

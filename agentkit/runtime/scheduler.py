@@ -156,9 +156,10 @@ class Scheduler:
                 return None
         elif self.listeners:
             self.listeners.tell("thinking", **place(pending))
+        approval = state.approval(pending)
         if state.decisions:
             state.forget_decision(pending)
-        entry = Entry(0, "", pending.path, pending.index, started=now, run=trace.run)
+        entry = Entry(0, "", pending.path, pending.index, started=now, run=trace.run, reason=approval)
         flight = InFlight(pending, trace.to_perform(pending), entry, trace.place(pending))
         if pending.scopes and (left := time_left(pending, state)):
             flight.seconds = left[0]

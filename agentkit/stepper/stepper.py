@@ -81,6 +81,7 @@ class Stepper:
             name: tuple((i, around) for i, around in enumerate(arounds) if set(wanted) & set(seen_by[id(around)]))
             for name, wanted in kinds.items()
         }
+        self.parts: dict[str, int] = {}
         self.root = Lane(engine, "")
         self._advance(self.root, None)
 
@@ -132,7 +133,7 @@ class Stepper:
 
     def where(self) -> list[FrameInfo]:
         """Return where each lane is: its engine frames, innermost last, then the arounds that are in progress."""
-        return [frame for lane in all_lanes(self.root) for frame in frames_of(lane)]
+        return [frame for lane in all_lanes(self.root) for frame in frames_of(lane, self._stack)]
 
     def close(self) -> None:
         """Close the generators; errors that they raise are ignored."""
@@ -167,6 +168,7 @@ class Stepper:
                     return
                 batch = lane.batch = Batch(step, f"{frame.path}[{frame.index}.")
                 frame.index += 1
+                self.parts[batch.place] = len(step.parts)
                 if not self._start_parts(lane, batch):
                     return
                 value = self._join(lane, batch)

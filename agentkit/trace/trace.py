@@ -347,16 +347,18 @@ class Trace(Position):
 
     def undo(self, at: float = 0.0) -> None:
         """Go back to before the last change of the line or the last step, whichever is later."""
+        self.move(self.before_last_change(), "undo", at=at)
+
+    def before_last_change(self) -> list[Entry]:
+        """Return the line to which an undo goes back. Raises `UsageError` if there is nothing to undo."""
         if self.moved_last:
             move = self.done[-1]
-            target = self.line.entries[: move.keep] + move.dropped
-        else:
-            steps = [entry for entry in self.line if entry.kind != "begin"]
-            if not steps:
-                raise UsageError("there is nothing to undo: the run has not taken a step")
-            last = max(steps, key=lambda entry: entry.id)
-            target = [entry for entry in self.line if entry is not last]
-        self.move(target, "undo", at=at)
+            return self.line.entries[: move.keep] + move.dropped
+        steps = [entry for entry in self.line if entry.kind != "begin"]
+        if not steps:
+            raise UsageError("there is nothing to undo: the run has not taken a step")
+        last = max(steps, key=lambda entry: entry.id)
+        return [entry for entry in self.line if entry is not last]
 
     def redo(self, at: float = 0.0) -> None:
         """Revert the last undo. Raises `UsageError` if there is none."""

@@ -15,20 +15,22 @@ from agentkit.export.html import frame_document
 from agentkit.export.tables import Table
 from agentkit.journal.entries import Entry
 from agentkit.trace.line import lane_of
+from agentkit.view.words import lane_text, role_title, tag_texts
 
 MAX_TEXT = 20_000
 """The most characters of one text in a card; `full_text` returns the whole of it."""
 _MAX_ROWS, _MAX_COLUMNS, _MAX_ITEM = 200, 40, 2_000_000
 
+NO_PARTS: Mapping[str, int] = {}
 _TAGS_OF_OTHER_STEPS = {"plan", "plan_states", "scores", "pruned", "chosen"}
 """Tags that the overviews draw and that describe other steps: a thought with `pruned` is not pruned itself."""
 
 Data = dict[str, Any]
 
 
-def card(entry: Entry, number: int) -> Data:
-    """Return the card of an entry at position `number` of the trace."""
-    data = _common(entry, number)
+def card(entry: Entry, number: int, parts: Mapping[str, int] = NO_PARTS) -> Data:
+    """Return the card of an entry at position `number` of the trace; `parts` are those of `lane_text`."""
+    data = _common(entry, number, parts)
     data.update(_CONTENT[entry.kind](entry))
     _truncate(data)
     return data
@@ -66,7 +68,7 @@ def usage_data(usage: Usage | None) -> Data | None:
     return {name: getattr(usage, name) for name in Usage.__slots__} if usage is not None else None
 
 
-def _common(entry: Entry, number: int) -> Data:
+def _common(entry: Entry, number: int, parts: Mapping[str, int]) -> Data:
     return {
         "id": entry.id,
         "n": number,
@@ -75,7 +77,9 @@ def _common(entry: Entry, number: int) -> Data:
         "path": entry.path,
         "index": entry.index,
         "lane": lane_of(entry.path),
-        "tags": _own_tags(entry.step.tags) if entry.step is not None else {},
+        "lane_text": lane_text(lane_of(entry.path), parts),
+        "title": role_title(entry.step.role) if entry.kind == "think" and entry.step is not None else "",
+        "tags": tag_texts(_own_tags(entry.step.tags)) if entry.step is not None else [],
         "author": entry.author,
         "original": entry.original,
         "reason": entry.reason,

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from agentkit import export
 from agentkit.core.messages import Call
 from agentkit.core.steps import Act
+from agentkit.core.text import error_line
 from agentkit.errors import UsageError
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.journal.entries import Entry
@@ -242,7 +243,24 @@ def break_(
         condition = _line_number(value)
     elif kind == "when":
         condition = feed.page.predicate(value)
+        _try(condition, feed.run.entries)
     return breakpoint_data(feed.run.break_at(**{kind: condition, "file": file}))
+
+
+def _try(predicate: Callable[[Entry], Any], entries: Sequence[Entry]) -> None:
+    """Try a condition on the newest step of each kind, so that a mistake in it is told now and not in mid-run.
+
+    Before the first step, it is tried on the task, which only shows whether its names exist.
+    """
+    steps = {entry.kind: entry for entry in entries[1:]}
+    mistakes = Exception if steps else NameError
+    for entry in steps.values() or entries:
+        try:
+            predicate(entry)
+        except mistakes as error:
+            raise UsageError(f"for step {entries.index(entry)}, the condition raises {error_line(error)}") from None
+        except Exception:  # a task has no result as a step has
+            continue
 
 
 def _line_number(value: str) -> int:

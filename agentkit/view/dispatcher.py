@@ -14,6 +14,7 @@ from agentkit.core.text import one_line
 from agentkit.errors import AgentkitError, Unknown, UsageError
 from agentkit.view.commands import IMMEDIATE, QUEUED
 from agentkit.view.feed import Feed
+from agentkit.view.forecasts import forecast
 from agentkit.view.queries import QUERIES
 from agentkit.view.wire import clean
 
@@ -24,7 +25,8 @@ MAX_BYTES = 5_000_000
 
 _ENVELOPE = ("t", "v", "cid", "cmd")
 _validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
-_COMMANDS = {name: _validated(function) for name, function in {**IMMEDIATE, **QUEUED, **QUERIES}.items()}
+_FUNCTIONS = {**IMMEDIATE, **QUEUED, **QUERIES, "forecast": forecast}
+_COMMANDS = {name: _validated(function) for name, function in _FUNCTIONS.items()}
 
 
 class Dispatcher:

@@ -20,7 +20,9 @@ from agentkit.view import cards
 from agentkit.view.head import head, state_key
 from agentkit.view.siblings import Siblings
 from agentkit.view.streams import Streams
+from agentkit.view.totals import Totals
 from agentkit.view.wire import CLOCK, MAX_BYTES, VERSION, clean
+from agentkit.view.words import branch_name
 
 Data = dict[str, Any]
 
@@ -67,6 +69,7 @@ class Feed:
         self._line: tuple[Line, int] | None = None
         self._shown: list[Entry] = []
         self._map: list[str] = []
+        self._totals = Totals()
         self._stepper: Stepper | None = None
         self._drifted: set[int] = set()
         self._pictures = Pictures()
@@ -163,15 +166,27 @@ class Feed:
         key = state_key(self.run), variable, self.siblings.size  # a fork adds to the tree too
         if key != self._state_key:
             self._state_key = key
-            events += self._if_changed("head", head(self.run, self.siblings, variable))
+            events += self._if_changed("head", head(self.run, self.siblings, self._totals.data(), variable))
             steps = [pending.step for pending in self.run.pending]
             events += self._if_changed("pictures", self._pictures.data(steps, self.run.answer is not None))
         return events + self._streams.changes(self.run.status == "running")
 
     def _sibling_changes(self, siblings: dict[int, list[int]]) -> list[Data]:
         """Return the changed siblings of the shown entries; other cards include theirs when they are sent."""
-        changed = siblings.keys() and siblings.keys() & {entry.id for entry in self._shown}
-        return [{"k": "siblings", "of": {str(entry): siblings[entry] for entry in changed}}] if changed else []
+        if not siblings:
+            return []
+        shown = [(entry, number) for number, entry in enumerate(self._shown) if entry.id in siblings]
+        if not shown:
+            return []
+        of = {str(entry.id): siblings[entry.id] for entry, _ in shown}
+        return [{"k": "siblings", "of": of, "beside": {str(entry.id): self._beside(entry, n) for entry, n in shown}}]
+
+    def _beside(self, entry: Entry, number: int) -> list[str]:
+        """Return the names of the branches before and after that of a shown entry; "" if there is none."""
+        tree, siblings = self.run.trace.tree, self.siblings.of(entry)
+        at = siblings.index(entry.id)
+        beside = [siblings[at - 1] if at else 0, siblings[at + 1] if at + 1 < len(siblings) else 0]
+        return [branch_name(tree, tree.entries[other], entry, number, siblings) if other else "" for other in beside]
 
     def _if_changed(self, kind: str, data: Data) -> list[Data]:
         if self._sent.get(kind) == data:
@@ -196,6 +211,7 @@ class Feed:
                     self._pictures.add(entry)
                 self._state_key = None
             del self._shown[keep:], self._map[keep:]
+            self._totals.cut(keep)
         self._append(new)
         keep = self._first_drift_change(keep)
         if len(self._shown) == shown_before == keep:
@@ -219,6 +235,7 @@ class Feed:
         self._shown += entries
         self._map += map(cards.map_letter, entries)
         for entry in entries:
+            self._totals.add(entry)
             self._pictures.add(entry)
             self._streams.end(entry.path, entry.index)
 
@@ -235,10 +252,10 @@ class Feed:
         result = []
         for number in range(first, last):
             entry = self._shown[number]
-            data = cards.card(entry, number)
+            data = cards.card(entry, number, self.run.trace.stepper.parts)
             siblings = self.siblings.of(entry)
             if len(siblings) > 1:
-                data["siblings"] = siblings
+                data.update(siblings=siblings, beside=self._beside(entry, number))
             if self.run.trace.has_drifted(entry):
                 data["drifted"] = True
             result.append(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from agentkit.core.messages import digest
@@ -17,31 +18,36 @@ from agentkit.trace.asking_thought import is_engine_call
 from agentkit.trace.line import lane_of
 from agentkit.view import cards, values
 from agentkit.view.siblings import Siblings
+from agentkit.view.words import lane_text, role_title
 
 Data = dict[str, Any]
 
 
-def head(run: Run, siblings: Siblings, variable: str = "") -> Data:
-    """Return everything about a run except its entries; `variable` is the Python variable that holds it."""
+def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data:
+    """Return everything about a run except its entries; `variable` is the Python variable that holds it.
+
+    `totals` are those of the current branch.
+    """
     state, trace, spec = run.state, run.trace, run.task
     status = status_of(run)
     return {
         "run": run.id,
         "variable": variable,
+        "forked": _forked(run),
         "task": " / ".join(message["text"] for message in spec["task"] if message["role"] == "user")[: cards.MAX_TEXT],
         "engine": spec["engine"].rpartition(":")[2],
         "model": name_of(run.performer.model),
         "dialect": run.dialect,
         "status": status,
+        "was_playing": run.control.was_playing,
         "hold": mask(run.hold) if run.answer is None or trace.difference else "",
         "error": _error_data(state.error),
         "read_only": run.read_only,
         "answer": run.answer,
         "pending": [_pending_data(run, pending, status) for pending in _pending_steps(run)],
-        "where": [_frame_data(frame) for frame in run.where()],
-        "usage": cards.usage_data(run.usage),
-        "model_calls": state.spent.model_calls,
-        "tool_calls": state.spent.tool_calls,
+        "where": [_frame_data(run, frame) for frame in run.where()],
+        **totals,
+        "spent": {"model_calls": state.spent.model_calls, "tool_calls": state.spent.tool_calls},
         "breakpoints": [breakpoint_data(point) for point in list(state.breakpoints)],
         "injections": _injections(run),
         "can": {
@@ -62,6 +68,12 @@ def status_of(run: Run) -> str:
     if status == "running" and run.control.stopping:
         return "pausing" if run.control.stopping == "pause" else "stopping"
     return status
+
+
+def _forked(run: Run) -> Data | None:
+    """Return from which run, and after which position of it, a run was forked; None for any other run."""
+    before = list(itertools.takewhile(lambda entry: entry.run != run.id, run.entries))
+    return {"run": before[-1].run, "n": len(before) - 1} if before else None
 
 
 def _forecast(run: Run, status: str) -> str:
@@ -138,6 +150,8 @@ def _pending_data(run: Run, pending: Pending, status: str) -> Data:
         "path": pending.path,
         "index": pending.index,
         "lane": lane_of(pending.path),
+        "lane_text": lane_text(lane_of(pending.path), run.trace.stepper.parts),
+        "title": role_title(step.role),
     }
     if step.kind == "act":
         tool = run.performer.tools.find(step.call.name)
@@ -172,13 +186,15 @@ def decision_id(pending: Pending, verdict: Verdict) -> str:
     return digest(repr(key).encode())[:12]
 
 
-def _frame_data(frame: FrameInfo) -> Data:
+def _frame_data(run: Run, frame: FrameInfo) -> Data:
     return {
         "function": frame.function,
         "file": frame.file,
         "line": frame.line,
         "lane": frame.lane,
+        "lane_text": lane_text(frame.lane, run.trace.stepper.parts),
         "around": frame.around,
+        "does": frame.does,
         "locals": values.variables(frame.locals),
     }
 
@@ -191,6 +207,7 @@ def _injections(run: Run) -> list[Data]:
             "id": note.data["id"],
             "text": note.data["text"],
             "to": note.data["to"],
+            "to_text": lane_text(note.data["to"], run.trace.stepper.parts),
             "seen": note.data["id"] in injections.heard,
         }
         for note in live

@@ -13,6 +13,7 @@ from agentkit.export import parts
 from agentkit.journal.entries import Entry
 from agentkit.view import cards, values
 from agentkit.view.feed import PAGE, Feed
+from agentkit.view.words import branch_name
 
 Data = dict[str, Any]
 
@@ -102,11 +103,13 @@ def branches(feed: Feed) -> list[Data]:
     result = []
     current, *others = feed.run.branches()
     for number, line in enumerate([current, *others]):
+        parts_at = _first_difference(current, line)
         result.append(
             {
                 "branch": number,
+                "name": _branch_name(feed, current, line, parts_at) if number else "",
                 "steps": len(line) - 1,
-                "parts": _first_difference(current, line),
+                "parts": parts_at,
                 "last": one_line(parts.parts_of(line[-1]).line),
                 "entry": line[-1].id,
             }
@@ -126,11 +129,20 @@ def compare(feed: Feed, *, branch: int) -> Data:
     first = _first_difference(here, there)
     return {
         "branch": branch,
+        "name": _branch_name(feed, here, there, first),
         "first": first,
         "here": [cards.card(entry, n) for n, entry in enumerate(here[first : first + PAGE], first)],
         "there": [cards.card(entry, n) for n, entry in enumerate(there[first : first + PAGE], first)],
         "totals": {"here": _total(here), "there": _total(there)},
     }
+
+
+def _branch_name(feed: Feed, current: list[Entry], line: list[Entry], number: int) -> str:
+    """Return what makes a branch different from the current one, from its first difference on."""
+    if number >= len(line):
+        return f"only up to step {number - 1}"
+    here = current[number] if number < len(current) else None
+    return branch_name(feed.run.trace.tree, line[number], here, number, feed.siblings.of(line[number]))
 
 
 def find_entry(feed: Feed, number: int) -> Entry:

@@ -73,9 +73,8 @@ def test_an_irreversible_call_waits_for_approval(shop: View) -> None:
     form.get_by_role("button", name="Edit…").click()
     form.get_by_role("textbox", name="item").fill("two teas")
     form.get_by_role("button", name="Approve with changes", exact=True).click()
-    shop.status("paused")
-    shop.press("Step")
-    shop.until("len(run) > 2")
+    shop.until("len(run) > 2")  # it was running, so it runs on
+    expect(shop.card(2)).to_contain_text("Approved by a person")
     assert "two teas" in shop.ask("str(run[2].result.text)")
 
 
@@ -104,9 +103,35 @@ def test_a_repeated_call_offers_the_earlier_result_first_and_calls_again_only_af
 def test_the_buttons_that_go_back_say_that_calls_are_not_undone(shop: View) -> None:
     shop.press("Step")
     shop.card(1).hover()
-    buttons = [shop.card(1).get_by_role("button", name=name) for name in ("Retry", "Rewind", "Fork")]
-    for button in [*buttons, shop.root.get_by_role("button", name="Undo", exact=True)]:
-        expect(button).to_have_attribute("title", re.compile("What tools have done is not undone"))
+    undo = shop.root.get_by_role("button", name="Undo", exact=True)
+    expect(undo).to_have_attribute("title", re.compile("What tools have done is not undone"))
+    said = {
+        "Go back": "Keeps 1 step and performs nothing",
+        "Try again": "Keeps only the task, then asks the model again",
+    }
+    for name, text in {**said, "Try another way": "Starts a second run that reuses 1 step"}.items():
+        shop.card(1).get_by_role("button", name=name, exact=True).hover()
+        expect(shop.card(1).get_by_role("tooltip")).to_contain_text(text)
+    shop.card(1).focus()
+    shop.page.keyboard.press("g")
+    expect(shop.root.get_by_role("menuitem", name="Try again, from entry 1")).to_contain_text("asks the model again")
+    shop.page.keyboard.press("Escape")
+
+
+def test_presentation_mode_shows_what_happens_now_and_is_kept_for_the_page(shop: View) -> None:
+    shop.press("Step")
+    shop.card(1).focus()
+    shop.page.keyboard.press("m")
+    expect(shop.root.locator("[data-n]")).to_have_count(1)
+    expect(shop.root.locator(".ak-current-line")).to_be_visible()
+    normal, large = (
+        shop.root.evaluate(f"e => parseFloat(getComputedStyle({e}).fontSize)") for e in ("e.parentElement", "e")
+    )
+    assert large >= 1.35 * normal
+    shop.page.keyboard.press("s")
+    expect(shop.root.locator("[data-n]")).to_have_attribute("data-n", "2")
+    shop.page.keyboard.press("Escape")
+    expect(shop.root.locator(".ak-presentation")).to_have_count(0)
 
 
 def test_shortcuts_work_in_the_view_and_do_not_reach_the_notebook(shop: View) -> None:
@@ -247,7 +272,7 @@ def test_a_fork_is_a_second_view_below_and_a_run_in_python(shop: View) -> None:
     shop.press("Step")
     shop.press("Step")
     expect(shop.card(2)).to_be_visible()
-    shop.act(1, "Fork")
+    shop.act(1, "Try another way")
     expect(shop.notebook.cell(1).locator(".ak-root")).to_have_count(2)
     assert shop.ask("(agent_run is not run, len(agent_run))") == (True, 2)
 

@@ -98,8 +98,8 @@ def test_a_card_shows_no_tags_that_are_about_other_steps(view: View) -> None:
     viewed = view(paused("left", "3 of 10", "right", "8 of 10", "further right", engine=branching))
     viewed.settle("play")
     viewed.until(lambda: viewed.screen.total == 7)
-    tags = [card["tags"] for card in viewed.screen.cards]
-    assert tags[1] == {"node": "1"} and tags[5] == {"node": "2.1", "parent": "2"}
+    tags = [[tag["title"] for tag in card["tags"]] for card in viewed.screen.cards]
+    assert tags[1] == ["node: 1"] and tags[5] == ["node: 2.1", "parent: 2"]
 
 
 def with_other_tags(task: Any) -> Any:

@@ -100,6 +100,7 @@ def questions(viewed: Viewed) -> dict[str, Any]:
     thoughts = [card["id"] for card in viewed.screen.cards if card["kind"] == "think"]
     places = viewed.screen.head["where"]
     answers: dict[str, Any] = {"branches": viewed.execute("branches")}
+    answers["forecast"] = viewed.execute("forecast", entry=viewed.screen.cards[min(1, viewed.screen.total - 1)]["id"])
     if thoughts:
         answers["request"] = viewed.execute("request", entry=thoughts[-1])
     answers["source"] = viewed.execute("source", file=places[0]["file"] if places else "")

@@ -126,7 +126,11 @@ function full(cards: Card[]): Card[] {
       answer: null,
       text: "The chart has no axis labels.",
       problems: ["The reply held no action; it was asked again."],
-      tags: { plan_step: 2, score: 0.7 },
+      tags: [
+        { text: "step 2 of the plan", title: "plan_step: 2" },
+        { text: "score 0.7", title: "score: 0.7" },
+      ],
+      title: "Critique",
     },
     {
       ...act,
@@ -134,6 +138,7 @@ function full(cards: Card[]): Card[] {
       call: { name: "page", arguments: { city: "Chur" }, id: "q" },
       text: "A page",
       lane: "[3.0]",
+      lane_text: "in parallel, 1 of 2",
       path: "[3.0]",
       items: [{ type: "page", srcdoc: "<h1 style='font-family:sans-serif'>Chur</h1><p>A page of the tool's.</p>" }],
     },
@@ -177,7 +182,8 @@ function full(cards: Card[]): Card[] {
       answer: null,
       text: "",
       drifted: true,
-      siblings: [108, 111, 112],
+      siblings: [105, 108, 112],
+      beside: ["attempt 1 at step 8", "thought of step 8 edited (too long)"],
       author: "human",
       original: 99,
       reason: "too vague",
@@ -320,7 +326,7 @@ const VARIATIONS: { [name: string]: () => Recording } = {
     variation("paused", {
       injections: [
         { id: "a", text: "Prefer the morning.", to: "", seen: true },
-        { id: "b", text: "No buses, please.", to: "", seen: false },
+        { id: "b", text: "No buses, please.", to: "[3.1]", to_text: "in parallel, 2 of 2", seen: false },
       ],
     }),
   full: () => variation("edited", {}, withCards(full)),

@@ -39,6 +39,7 @@ function connect(model: Model, css: string): Connected {
       return +notebook.can.dock;
     },
     isShown,
+    isKernelBusy: () => notebook.isKernelBusy,
   });
   const draw = (el: HTMLElement): (() => void) => {
     render(<View store={store} save={notebook.save} />, el);

@@ -57,6 +57,7 @@ interface Context {
 }
 
 interface Kernel {
+  status?: string;
   statusChanged?: Signal<string>;
   disposed?: Signal<unknown>;
 }
@@ -176,6 +177,11 @@ export class Notebook {
     const notebook = document.querySelector(`.ak-moment[class*="${this.uid()}"]`)?.closest(".jp-NotebookPanel");
     context.addSibling(panel, { ref: notebook?.id, mode: "split-right" });
     return 1;
+  }
+
+  /** Whether the kernel is known to be busy, for example with a cell. */
+  get isKernelBusy(): boolean {
+    return this.manager.kernel?.status === "busy";
   }
 
   get save(): (() => void) | undefined {

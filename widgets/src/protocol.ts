@@ -88,7 +88,12 @@ interface Entry {
   index: number;
   /** "" outside parallel steps. */
   lane: string;
-  tags: JsonObject;
+  /** The lane in words, as in "in parallel, 2 of 3". */
+  lane_text?: string;
+  /** The title of a thought with a special role. */
+  title?: string;
+  /** In words; `title` has the name and the value. */
+  tags: { text: string; title: string }[];
   author: string;
   /** The entry that this edit replaces, or 0. */
   original: number;
@@ -99,6 +104,8 @@ interface Entry {
   seconds: number;
   /** All entries at this position of the tree, oldest first, itself included; absent if there is only one. */
   siblings?: number[];
+  /** The names of the branches of the sibling before and the one after; "" if there is none. */
+  beside?: [before: string, after: string];
   /** The engine, replayed, now asks for something else here, because a prompt or a docstring has changed. */
   drifted?: boolean;
   /** The full length of each truncated text, by field. */
@@ -158,6 +165,8 @@ export interface PendingStep {
   path: string;
   index: number;
   lane: string;
+  lane_text?: string;
+  title?: string;
   call?: Call;
   /**
    * The engine makes this call by itself: no thought asked for it, so there is no thought in which to edit its
@@ -187,7 +196,10 @@ export interface EngineFrame {
   line: number;
   /** "" outside parallel steps. */
   lane: string;
+  lane_text?: string;
   around: boolean;
+  /** What an around does, in words; "" if it does not tell. */
+  does?: string;
   /** Each with a mark that is another one when its value has changed. */
   locals: [name: string, value: ValuePreview, mark: string][];
 }
@@ -227,6 +239,7 @@ export interface Injection {
   text: string;
   /** The lane that it is addressed to; "" for all. */
   to: string;
+  to_text?: string;
   seen: boolean;
 }
 
@@ -235,11 +248,15 @@ export interface Head {
   run: string;
   /** The variable that holds the run in Python, or "". */
   variable: string;
+  /** From which run this one was forked, and after which of its entries; null if it was not. */
+  forked: { run: string; n: number } | null;
   task: string;
   engine: string;
   model: string;
   dialect: string;
   status: Status;
+  /** The run played when it came to rest, and nobody had asked it to pause. */
+  was_playing: boolean;
   /** Why the run is held: a breakpoint or an error; "" if nothing holds it. */
   hold: string;
   error: { type: string; text: string } | null;
@@ -248,9 +265,12 @@ export interface Head {
   answer: string | null;
   pending: PendingStep[];
   where: EngineFrame[];
+  /** On the current branch, like the two counts. */
   usage: Usage;
   model_calls: number;
   tool_calls: number;
+  /** On all branches of this run, as the budget counts. */
+  spent: { model_calls: number; tool_calls: number };
   breakpoints: Breakpoint[];
   injections: Injection[];
   can: { undo: boolean; redo: boolean };
@@ -299,7 +319,7 @@ export type ViewEvent =
   /** From position `keep` on, the trace now consists of `cards`. A step that was performed only appends. */
   | { k: "line"; keep: number; cards: Card[]; total: number; map: string }
   /** The siblings of some entries have changed. */
-  | { k: "siblings"; of: { [id: string]: number[] } }
+  | { k: "siblings"; of: { [id: string]: number[] }; beside?: { [id: string]: [before: string, after: string] } }
   | { k: "head"; head: Head }
   | { k: "pictures"; pictures: Pictures }
   /** The next piece of a reply, for the pending step at this position; superseded by the entry. */
@@ -424,6 +444,8 @@ export type Command =
       order?: [column: number, descending: 0 | 1] | null;
     }
   | { cmd: "branches" }
+  /** What going back to an entry would do; 0 stands for the last one. */
+  | { cmd: "forecast"; entry: number }
   | { cmd: "compare"; branch: number };
 
 export type CommandName = Command["cmd"];
@@ -465,6 +487,7 @@ interface Results {
   source: SourceFile;
   value: OpenedValue;
   branches: Branch[];
+  forecast: Forecast;
   compare: Comparison;
 }
 
@@ -541,6 +564,8 @@ export interface SourceFile {
 /** A branch of the tree; 0 is the current one. `parts` is the position at which it diverges from the current branch. */
 export interface Branch {
   branch: number;
+  /** What makes it different from the current branch, as in "observation of step 3 edited". */
+  name: string;
   steps: number;
   parts: number;
   last: string;
@@ -550,8 +575,17 @@ export interface Branch {
 /** The current branch (`here`) beside another one (`there`), from position `first` on, where they diverge. */
 export interface Comparison {
   branch: number;
+  name: string;
   first: number;
   here: Card[];
   there: Card[];
   totals: { here: Usage; there: Usage };
+}
+
+/** What each verb would keep, perform again and not undo, in a few sentences; "" if it is not possible. */
+export interface Forecast {
+  undo: string;
+  rewind: string;
+  retry: string;
+  fork: string;
 }

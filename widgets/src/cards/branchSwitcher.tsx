@@ -9,13 +9,13 @@ import { useCommand } from "../state/useStore";
 
 export function BranchSwitcher({ store, card }: { store: Store; card: Card }): JSX.Element | null {
   const [execute, error] = useCommand(store);
-  const { siblings = [] } = card;
+  const { siblings = [], beside = ["", ""] } = card;
   const index = siblings.indexOf(card.id);
   if (siblings.length < 2 || index < 0) return null;
-  const button = (sign: string, label: string, entry: number | undefined): JSX.Element => (
+  const button = (sign: string, label: string, name: string, entry: number | undefined): JSX.Element => (
     <Button
       aria-label={label}
-      title={label}
+      title={name && `${label}: ${name}`}
       disabled={entry === undefined}
       onClick={() => entry !== undefined && void execute({ cmd: "switch", entry })}
     >
@@ -24,11 +24,11 @@ export function BranchSwitcher({ store, card }: { store: Store; card: Card }): J
   );
   return (
     <span class="ak-branch-switcher" role="group" aria-label={`Branch ${index + 1} of ${siblings.length}`}>
-      {button("‹", "Previous branch", siblings[index - 1])}
+      {button("‹", "Previous branch", beside[0], siblings[index - 1])}
       <span>
         {index + 1}/{siblings.length}
       </span>
-      {button("›", "Next branch", siblings[index + 1])}
+      {button("›", "Next branch", beside[1], siblings[index + 1])}
       <ErrorMessage text={error} />
     </span>
   );

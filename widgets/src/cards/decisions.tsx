@@ -8,6 +8,7 @@ import { errorText } from "../elements/format";
 import { ErrorMessage, Muted, Note } from "../elements/text";
 import type { Command, Json, PendingStep } from "../protocol";
 import type { Store } from "../state/store";
+import { useStore } from "../state/useStore";
 import { type Draft, readDraft } from "./argumentFields";
 import { Arguments } from "./arguments";
 import { ArgumentsForm } from "./argumentsForm";
@@ -22,6 +23,8 @@ interface DecisionProps {
 }
 
 interface Decision {
+  /** The run was playing when it came to the step, so that a decision lets it play on. */
+  wasPlaying: boolean;
   /** Send a decision, unless one is on its way; with `andRun`, let the run continue afterwards. */
   decide: (command: Command, andRun: boolean) => void;
   isSending: boolean;
@@ -43,7 +46,8 @@ function useDecision(store: Store): Decision {
     }
     setSending(false);
   };
-  return { decide, isSending, error };
+  const wasPlaying = useStore(store, (s) => s.head.was_playing);
+  return { wasPlaying, decide, isSending, error };
 }
 
 /** In the mode "choose", nothing is sent yet: there is no default for a call that may have run. */
@@ -72,7 +76,7 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
   const [remember, setRemember] = useState(false);
   const [draft, setDraft] = useState<Draft>({});
   const [text, setText] = useState("");
-  const { decide, isSending, error } = useDecision(store);
+  const { wasPlaying, decide, isSending, error } = useDecision(store);
   const id = useId();
   const { call, schema, own } = step;
   const values = call?.arguments ?? {};
@@ -96,7 +100,7 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
       label="Approval"
       describedBy={`${id}-why`}
       focusKey={mode === first ? "" : mode}
-      onSubmit={() => send(false)}
+      onSubmit={() => send(wasPlaying)}
       onCancel={mode === first ? undefined : () => setMode(first)}
     >
       <div id={`${id}-why`} class="ak-why" ref={explanation}>
@@ -128,6 +132,7 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
           <DecisionButtons
             verb={mode === "approve" && past ? "Call again" : VERBS[mode]}
             suffix={mode === "edit" ? " with changes" : ""}
+            wasPlaying={wasPlaying}
             disabled={isSending || isInvalid}
             onClick={send}
           />
@@ -183,16 +188,21 @@ function takeFocus(part: HTMLElement): void {
 /** A question of the engine, with its choices or a field for the answer. */
 export function Answer({ store, step, which }: DecisionProps): JSX.Element {
   const [text, setText] = useState("");
-  const { decide, isSending, error } = useDecision(store);
+  const { wasPlaying, decide, isSending, error } = useDecision(store);
   const answer = (value: Json, andRun: boolean): void => decide({ cmd: "respond", which, value }, andRun);
   const { choices = [] } = step;
   return (
-    <Form label="Answer" onSubmit={() => text.trim() && answer(text, false)}>
+    <Form label="Answer" onSubmit={() => text.trim() && answer(text, wasPlaying)}>
       <p class="ak-text">{step.question}</p>
       {choices.length > 0 && (
         <div class="ak-buttons" role="group" aria-label="Choices">
           {choices.map((choice, index) => (
-            <Button key={index} class="ak-tool-button" aria-disabled={isSending} onClick={() => answer(choice, false)}>
+            <Button
+              key={index}
+              class="ak-tool-button"
+              aria-disabled={isSending}
+              onClick={() => answer(choice, wasPlaying)}
+            >
               {choice}
             </Button>
           ))}
@@ -208,6 +218,7 @@ export function Answer({ store, step, which }: DecisionProps): JSX.Element {
       <div class="ak-buttons">
         <DecisionButtons
           verb="Answer"
+          wasPlaying={wasPlaying}
           disabled={isSending || !text.trim()}
           onClick={(andRun) => answer(text, andRun)}
         />
@@ -219,12 +230,13 @@ export function Answer({ store, step, which }: DecisionProps): JSX.Element {
 interface DecisionButtonsProps {
   verb: string;
   suffix?: string;
+  wasPlaying: boolean;
   disabled: boolean;
   onClick: (andRun: boolean) => void;
 }
 
-/** The button for a decision, and one that also lets the run continue. */
-function DecisionButtons({ verb, suffix = "", disabled, onClick }: DecisionButtonsProps): JSX.Element {
+/** The button for a decision, after which a run that was playing plays on, and one for the other way round. */
+function DecisionButtons({ verb, suffix = "", wasPlaying, disabled, onClick }: DecisionButtonsProps): JSX.Element {
   return (
     <>
       <ToolButton
@@ -232,13 +244,14 @@ function DecisionButtons({ verb, suffix = "", disabled, onClick }: DecisionButto
         class="ak-primary"
         shortcut="Ctrl+Enter"
         disabled={disabled}
-        onClick={() => onClick(false)}
+        title={`${verb}${suffix}${wasPlaying ? "; the run continues" : "; the run stays paused"}`}
+        onClick={() => onClick(wasPlaying)}
       />
       <ToolButton
-        label={`${verb} and run`}
-        title={`${verb}${suffix}, then continue in the background`}
+        label={`${verb} and ${wasPlaying ? "stay paused" : "run"}`}
+        title={`${verb}${suffix}${wasPlaying ? "; the run stays paused" : ", then continue in the background"}`}
         disabled={disabled}
-        onClick={() => onClick(true)}
+        onClick={() => onClick(!wasPlaying)}
       />
     </>
   );

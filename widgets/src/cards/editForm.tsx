@@ -40,8 +40,9 @@ export function EditForm({ store, view, edit }: { store: Store; view: ViewState;
     try {
       const position = step && { step: { path: step.path, index: step.index } };
       const reason = draft.reason ?? "";
-      await store.execute({ cmd: "edit", entry: card?.id ?? null, ...position, base: edit.base, change, reason });
-      view.set({ edit: null });
+      const entry = card?.id ?? null;
+      const id = await store.execute({ cmd: "edit", entry, ...position, base: edit.base, change, reason });
+      view.set({ edit: null, selected: id, focusDue: id, scrollRequests: view.scrollRequests + 1 });
     } catch (error) {
       setError(errorText(error));
       setSaving(false);

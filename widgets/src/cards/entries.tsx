@@ -6,6 +6,8 @@ import { formatCost, formatNumber, formatSeconds } from "../elements/format";
 import { Muted, Note } from "../elements/text";
 import type { ActEntry, AskEntry, Call, Card, ConcludeEntry, TaskEntry, ThinkEntry } from "../protocol";
 import type { Store } from "../state/store";
+import { isFinalAnswer } from "../state/trace";
+import { useStore } from "../state/useStore";
 import type { ViewState } from "../state/viewState";
 import { Arguments } from "./arguments";
 import { EntryFrame } from "./entryFrame";
@@ -46,16 +48,14 @@ function Task(props: EntryProps<TaskEntry>): JSX.Element {
 
 function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
   const { card, store } = props;
-  const role = card.role === "thought" ? "" : card.role;
-  // a planner, an evaluator or a nested engine ends with an answer of its own, which is not the answer of the run
-  const isFinal = card.answer !== null && !role && !card.path;
+  const isFinal = useStore(store, (s) => isFinalAnswer(s, card));
   const kind = isFinal ? "answer" : "thought";
   return (
     <EntryFrame
       {...props}
       kind={kind}
       name={kind}
-      title={role || (isFinal ? "Answer" : "Thought")}
+      title={card.title || (isFinal ? "Answer" : "Thought")}
       cost={thoughtCost(card, store.head.model)}
     >
       {card.heard.map((text, index) => (

@@ -1,10 +1,11 @@
 /** What every entry has around its content: its number, tags and actions, and the edit in progress. */
 
 import type { ComponentChildren, JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, SUPPRESS_SHORTCUTS, withShortcut } from "../elements/controls";
 import { Note } from "../elements/text";
-import type { Card, Json } from "../protocol";
-import { appliesTo, breakpointOn, type EntryAction, isEnabled, NOT_UNDONE } from "../state/actions";
+import type { Card } from "../protocol";
+import { appliesTo, breakpointOn, type EntryAction, isEnabled } from "../state/actions";
 import { shortcutLabel } from "../state/shortcuts";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
@@ -12,12 +13,12 @@ import type { ViewState } from "../state/viewState";
 import { BranchSwitcher } from "./branchSwitcher";
 import { EditForm } from "./editForm";
 import { Original } from "./original";
+import { Verbs } from "./verbs";
 
-const ACTIONS: [action: EntryAction, label: string, title: string][] = [
-  ["edit", "Edit", "Edit this entry; the original is kept"],
-  ["retry", "Retry", `Go back and run this step again; later entries are kept as a branch. ${NOT_UNDONE}`],
-  ["rewind", "Rewind", `Go back to this entry; later entries are kept as a branch. ${NOT_UNDONE}`],
-  ["fork", "Fork", `Start a second run from this entry, which uses the results up to here. ${NOT_UNDONE}`],
+type ActionButton = [action: EntryAction, label: string, title: string];
+
+const EDIT: ActionButton = ["edit", "Edit", "Edit this entry; the original is kept"];
+const ACTIONS: ActionButton[] = [
   ["break", "Break", "Toggle a breakpoint: pause before every step with this tool or role"],
   ["request", "Request", "Show the request as it was sent, with token counts"],
   ["copy", "Copy", "Copy as text"],
@@ -46,6 +47,13 @@ export function EntryFrame(props: EntryFrameProps): JSX.Element {
   const isSelected = useStore(view, ({ selected }) => selected === card.id);
   const edit = useStore(view, ({ edit }) => (edit?.card?.id === card.id ? edit : null));
   const isEdited = card.original > 0;
+  const article = useRef<HTMLElement>(null);
+  const isFocusDue = useStore(view, (v) => v.focusDue === card.id);
+  useLayoutEffect(() => {
+    if (!isFocusDue) return;
+    view.set({ focusDue: 0 });
+    if (canTakeFocus(article.current as HTMLElement)) article.current?.focus({ preventScroll: true });
+  }, [isFocusDue]);
   const classes = [
     "ak-entry",
     `ak-is-${kind}`,
@@ -55,6 +63,7 @@ export function EntryFrame(props: EntryFrameProps): JSX.Element {
   ];
   return (
     <article
+      ref={article}
       {...SUPPRESS_SHORTCUTS}
       class={classes.filter(Boolean).join(" ")}
       tabIndex={isSelected ? 0 : -1}
@@ -84,24 +93,27 @@ export function EntryFrame(props: EntryFrameProps): JSX.Element {
 function Actions({ store, view, card }: { store: Store; view: ViewState; card: Card }): JSX.Element {
   const hasBreakpoint = useStore(store, (s) => breakpointOn(s, card) !== undefined);
   const canChange = useStore(store, (s) => isEnabled(s, "edit"));
+  const button = ([action, label, title]: ActionButton): JSX.Element => (
+    <Button
+      key={action}
+      tabIndex={-1}
+      class="ak-action"
+      title={withShortcut(title, shortcutLabel(action))}
+      aria-pressed={action === "break" ? hasBreakpoint : undefined}
+      aria-disabled={!canChange && action !== "copy" && action !== "request"}
+      onClick={() => {
+        view.set({ selected: card.id });
+        view.perform(action, card);
+      }}
+    >
+      {label}
+    </Button>
+  );
   return (
     <span class="ak-actions ak-floating" role="group" aria-label={`Entry ${card.n}`}>
-      {ACTIONS.filter(([action]) => appliesTo(action, card)).map(([action, label, title]) => (
-        <Button
-          key={action}
-          tabIndex={-1}
-          class="ak-action"
-          title={withShortcut(title, shortcutLabel(action))}
-          aria-pressed={action === "break" ? hasBreakpoint : undefined}
-          aria-disabled={!canChange && action !== "copy" && action !== "request"}
-          onClick={() => {
-            view.set({ selected: card.id });
-            view.perform(action, card);
-          }}
-        >
-          {label}
-        </Button>
-      ))}
+      {appliesTo("edit", card) && button(EDIT)}
+      <Verbs store={store} view={view} card={card} />
+      {ACTIONS.filter(([action]) => appliesTo(action, card)).map(button)}
     </span>
   );
 }
@@ -110,9 +122,15 @@ function Tags({ card }: { card: Card }): JSX.Element {
   const isByHand = card.author === "human" && !card.repeats && (card.kind === "think" || card.kind === "act");
   return (
     <>
-      {card.lane && <span class="ak-tag" title={`Frame ${card.path}`}>{`lane ${card.lane}`}</span>}
+      {card.lane && (
+        <span class="ak-tag" title={`Frame ${card.path}`}>
+          {card.lane_text}
+        </span>
+      )}
       {card.original > 0 ? (
-        <span class="ak-tag ak-tag-edit">edited{card.author ? ` by ${card.author}` : ""}</span>
+        <span class="ak-tag ak-tag-edit">
+          edited{card.author && ` by ${card.author === "human" ? "hand" : card.author}`}
+        </span>
       ) : (
         isByHand && <span class="ak-tag ak-tag-edit">entered by hand</span>
       )}
@@ -123,22 +141,25 @@ function Tags({ card }: { card: Card }): JSX.Element {
       )}
       {card.drifted && (
         <span class="ak-tag ak-tag-warning" title={DRIFTED}>
-          drifted
+          prompt has changed
         </span>
       )}
-      {Object.entries(card.tags).map(([name, value]) => (
-        <span key={name} class="ak-tag" title={`${name}: ${tagText(value)}`}>
-          {(typeof value === "object" ? name : `${name} ${value}`).slice(0, 40)}
+      {card.tags.map(({ text, title }) => (
+        <span key={title} class="ak-tag" title={title}>
+          {text}
         </span>
       ))}
     </>
   );
 }
 
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** Whether the focus is in the same view and not in a form, or nowhere because its form has just been removed. */
+function canTakeFocus(element: HTMLElement): boolean {
+  const { activeElement } = element.getRootNode() as Document | ShadowRoot;
+  if (!activeElement || activeElement === document.body) return true;
+  return !!activeElement.closest(".ak-root")?.contains(element) && !activeElement.closest("form:not(.ak-edit)");
 }
 
-function tagText(value: Json): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -45,7 +45,11 @@ export function PendingSteps({ store, view }: { store: Store; view: ViewState })
               <div class="ak-entry-head">
                 <span class="ak-title">{stepTitle(step)}</span>
                 {step.effect && <Effect effect={step.effect} />}
-                {step.lane && <span class="ak-tag">lane {step.lane}</span>}
+                {step.lane && (
+                  <span class="ak-tag" title={`Lane ${step.lane}`}>
+                    {step.lane_text}
+                  </span>
+                )}
                 <Muted>{stepState(step, status)}</Muted>
                 {!stepEdit && <Actions store={store} view={view} step={step} />}
               </div>
@@ -109,7 +113,7 @@ function Actions({ store, view, step }: StepProps): JSX.Element | null {
   const hasBreakpoint = useStore(store, (s) => breakpointOn(s, step) !== undefined);
   if (!canChange || step.why) return null;
   return (
-    <span class="ak-actions" role="group" aria-label={`Next step${step.lane && ` of lane ${step.lane}`}`}>
+    <span class="ak-actions" role="group" aria-label={`Next step${step.lane && `, ${step.lane_text}`}`}>
       {step.kind === "act" && !step.own && (
         <Button
           class="ak-action"
@@ -142,22 +146,28 @@ function Actions({ store, view, step }: StepProps): JSX.Element | null {
   );
 }
 
+const EFFECTS: { [effect: string]: string } = {
+  pure: "changes nothing",
+  idempotent: "safe to repeat",
+  undeclared: "effect unknown",
+};
+
 function Effect({ effect }: { effect: string }): JSX.Element {
   const suffix = /^[a-z]+$/.test(effect) ? effect : "other";
   const title =
-    effect === "undeclared" ? "The tool does not declare its side effects" : "Side effects that the tool declares";
+    effect === "undeclared" ? "The tool does not declare its effect" : `The tool declares its effect as "${effect}"`;
   return (
     <span class={`ak-tag ak-effect-${suffix}`} title={title}>
-      {effect}
+      {EFFECTS[effect] ?? effect}
     </span>
   );
 }
 
 const TITLES = { think: "Thought", act: "Tool call", ask: "Question", conclude: "Conclusion", all: "Parallel steps" };
 
-function stepTitle({ call, kind, role }: PendingStep): JSX.Element | string {
+function stepTitle({ call, kind, title }: PendingStep): JSX.Element | string {
   if (call) return <code class="ak-tool-name">{call.name}</code>;
-  if (kind === "think" && role && role !== "thought") return role;
+  if (kind === "think" && title) return title;
   return TITLES[kind] ?? kind;
 }
 

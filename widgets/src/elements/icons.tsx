@@ -11,6 +11,7 @@ const PATHS = {
   undo: "M3 6h6.5a3.5 3.5 0 0 1 0 7H6M6 3L3 6l3 3",
   redo: "M13 6H6.5a3.5 3.5 0 0 0 0 7H10M10 3l3 3-3 3",
   sidePanel: "M2 3h12v10H2zM9.5 3v10",
+  present: "M1.5 2.5h13M3 2.5v8h10v-8M8 10.5v1.5M5 14.5l3-3 3 3",
 } as const;
 
 const FILLED = ["play", "pause", "stop"];

@@ -22,23 +22,25 @@ export function BranchList({ store, onCompare }: BranchListProps): JSX.Element {
   return (
     <Panel name="branches" label="Branches">
       <ul class="ak-list">
-        {value.map(({ branch, steps, parts, last, entry }) => (
+        {value.map(({ branch, name, steps, last, entry }) => (
           <li key={branch} aria-current={branch ? undefined : "true"}>
             <span>
-              <b>{branch ? `Branch ${branch}` : "Current"}</b>{" "}
-              <Muted>
-                {count(steps, "step")}
-                {branch ? `, diverges at ${parts}` : ""}
-              </Muted>
+              <b>{branch ? `Branch ${branch}` : "Current branch"}</b>
+              {name && `: ${name}`} <Muted>{count(steps, "step")}</Muted>
               <span class="ak-ellipsis">{last}</span>
             </span>
             {branch > 0 && (
               <>
-                <Button aria-label={`Compare with branch ${branch}`} onClick={() => onCompare(branch)}>
+                <Button
+                  aria-label={`Compare with branch ${branch}`}
+                  title={`Compare with: ${name}`}
+                  onClick={() => onCompare(branch)}
+                >
                   Compare
                 </Button>
                 <Button
                   aria-label={`Switch to branch ${branch}`}
+                  title={`Switch to: ${name}`}
                   onClick={() => void execute({ cmd: "switch", entry })}
                 >
                   Switch
@@ -48,7 +50,9 @@ export function BranchList({ store, onCompare }: BranchListProps): JSX.Element {
           </li>
         ))}
       </ul>
-      {value.length === 1 && <Note>Only one branch so far. An edit, a retry or a rewind creates another.</Note>}
+      {value.length === 1 && (
+        <Note>Only one branch so far. If you edit an entry, go back or try again, another one begins.</Note>
+      )}
       <ErrorMessage text={error} />
     </Panel>
   );

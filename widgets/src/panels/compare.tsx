@@ -22,7 +22,10 @@ export function Compare({ store, branch, onClose }: CompareProps): JSX.Element {
   return (
     <Panel name="compare" label={`Comparison with branch ${branch}`}>
       <header>
-        <h3>Current branch and branch {branch}</h3>
+        <h3>
+          Current branch and branch {branch}
+          {value?.branch === branch && value.name && `: ${value.name}`}
+        </h3>
         <Button aria-label="Close comparison" onClick={onClose}>
           ×
         </Button>
@@ -39,7 +42,7 @@ export function Compare({ store, branch, onClose }: CompareProps): JSX.Element {
 }
 
 function Columns({ comparison }: { comparison: Comparison }): JSX.Element {
-  const { first, here, there, branch, totals } = comparison;
+  const { first, here, there, branch, name, totals } = comparison;
   const rows = Array.from({ length: Math.max(here.length, there.length) }, (_, index) => index);
   // the branches diverge where a step was taken again, which may have had the same result
   const firstDifference = rows.find((row) => content(here[row]) !== content(there[row]));
@@ -47,8 +50,11 @@ function Columns({ comparison }: { comparison: Comparison }): JSX.Element {
   return (
     <ol class="ak-columns" aria-label="Entries side by side">
       <li aria-hidden="true" class="ak-column-headings">
-        <b>Current</b>
-        <b>Branch {branch}</b>
+        <b>Current branch</b>
+        <b>
+          Branch {branch}
+          {name && `: ${name}`}
+        </b>
       </li>
       {rows.map((row) => (
         <li key={row}>

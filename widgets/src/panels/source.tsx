@@ -69,17 +69,21 @@ function Frames({ frames, current, onSelect }: FramesProps): JSX.Element {
     <nav aria-label="Call stack of the engine, outermost frame first">
       {lanes.map((lane) => (
         <ol key={lane} class="ak-breadcrumbs">
-          {lane && <li class="ak-muted">lane {lane}</li>}
+          {lane && (
+            <li class="ak-muted" title={`Lane ${lane}`}>
+              {frames.find((frame) => frame.lane === lane)?.lane_text || lane}
+            </li>
+          )}
           {frames.map((frame, index) =>
             frame.lane === lane ? (
               <li key={index} class={frame.around ? "ak-around" : ""}>
                 <Button
                   aria-current={frame === current ? "true" : undefined}
+                  title={`${frame.around ? "Around " : ""}${frame.function}, line ${frame.line}`}
                   onClick={() => onSelect(frameKey(frame, index))}
                 >
-                  {frame.around && <Muted>around </Muted>}
-                  {frame.function}
-                  <Muted>:{frame.line}</Muted>
+                  {frame.does || frame.function}
+                  {!frame.does && <Muted>, line {frame.line}</Muted>}
                 </Button>
               </li>
             ) : null,
@@ -136,6 +140,7 @@ function Lines({ store, source, frame, breakpoints }: LinesProps): JSX.Element {
         {...SUPPRESS_SHORTCUTS}
         role="group"
         aria-label={source.file || "Source"}
+        tabIndex={frame ? undefined : 0} // its buttons are disabled then, and it must be reachable to scroll
         ref={box}
         onKeyDown={onKeyDown}
       >

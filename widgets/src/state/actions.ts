@@ -5,12 +5,20 @@ import { isRunning } from "./status";
 import type { Store } from "./store";
 
 export type RunAction = "step" | "play" | "pause" | "over" | "stop" | "undo" | "redo";
-export type EntryAction = "edit" | "retry" | "rewind" | "fork" | "break" | "request" | "copy";
+export type VerbAction = "rewind" | "retry" | "fork";
+export type EntryAction = VerbAction | "edit" | "break" | "request" | "copy";
 export type MoveAction = "next" | "previous" | "first" | "last";
-export type Action = RunAction | EntryAction | MoveAction | "inject" | "sidePanel" | "help";
+export type Action = RunAction | EntryAction | MoveAction | "inject" | "goBack" | "present" | "sidePanel" | "help";
 
 /** What a person should know before going back. */
 export const NOT_UNDONE = "What tools have done is not undone; the run asks before it repeats an irreversible call.";
+
+/** The verbs that go back to an entry, with what they do in general. */
+export const VERBS: [action: VerbAction, label: string, title: string][] = [
+  ["rewind", "Go back", `Go back to this entry; later entries are kept as a branch. ${NOT_UNDONE}`],
+  ["retry", "Try again", `Go back and perform this step again; later entries are kept as a branch. ${NOT_UNDONE}`],
+  ["fork", "Try another way", `Start a second run from this entry, which uses the results up to here. ${NOT_UNDONE}`],
+];
 
 const RUN_COMMANDS: { [action in RunAction]: Command } = {
   step: { cmd: "step" },

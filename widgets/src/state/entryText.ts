@@ -7,7 +7,7 @@ const KINDS = { begin: "task", think: "thought", act: "tool call", ask: "questio
 /** Return what an entry is, in a word or two. */
 export function entryTitle(card: Card): string {
   if (card.kind === "act") return `${card.call.name}${card.ok ? "" : ", failed"}`;
-  return card.kind === "think" && card.role ? card.role : KINDS[card.kind];
+  return card.kind === "think" && card.title ? card.title : KINDS[card.kind];
 }
 
 /** Return the content of an entry as one text. */

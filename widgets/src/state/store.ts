@@ -38,6 +38,8 @@ export interface Host {
   dock: () => number;
   /** Whether the run is to be seen in this page. */
   isShown: () => boolean;
+  /** Whether the kernel is known to be busy. */
+  isKernelBusy?: () => boolean;
 }
 
 /** The part of a reply that has arrived so far. */
@@ -89,6 +91,11 @@ export class Store {
 
   get connectionState(): ConnectionState {
     return this.connection.state;
+  }
+
+  /** Whether the kernel is known to be busy with a cell. */
+  get isKernelBusy(): boolean {
+    return this.host.isKernelBusy?.() ?? false;
   }
 
   // -- for views ------------------------------------------------------------------------------------------------------
@@ -228,7 +235,7 @@ export class Store {
     else if (event.k === "pictures") this.pictures = event.pictures;
     else if (event.k === "delta") this.append(event);
     else if (event.k === "undelta") this.replies.delete(`${event.path} ${event.index}`);
-    else if (event.k === "siblings") this.trace.setSiblings(event.of);
+    else if (event.k === "siblings") this.trace.setSiblings(event);
     else if (event.k === "line") {
       for (const card of event.cards) this.replies.delete(`${card.path} ${card.index}`);
       if (!this.trace.applyLine(event)) return false;

@@ -1,8 +1,9 @@
 /** The trace as far as this page has loaded it: cards by position, with gaps. */
 
-import type { ActEntry, Card, ThinkEntry, ViewEvent } from "../protocol";
+import type { ActEntry, Card, Head, ThinkEntry, ViewEvent } from "../protocol";
 
 type LineEvent = Extract<ViewEvent, { k: "line" }>;
+type SiblingsEvent = Extract<ViewEvent, { k: "siblings" }>;
 
 export class Trace {
   /** By position (`run[n]`). A gap is a card that the kernel has and this page has not loaded. */
@@ -35,10 +36,10 @@ export class Trace {
     }
   }
 
-  setSiblings(of: { [id: string]: number[] }): void {
+  setSiblings({ of, beside }: SiblingsEvent): void {
     for (const [n, card] of this.cards.entries()) {
       const siblings = card && of[card.id];
-      if (siblings) this.cards[n] = { ...card, siblings };
+      if (siblings) this.cards[n] = { ...card, siblings, beside: beside?.[card.id] ?? ["", ""] };
     }
   }
 
@@ -100,4 +101,22 @@ export function firstEdit(trace: Trace): number {
     (card) => card?.author === "human" && !card.repeats && (card.kind === "think" || card.kind === "act"),
   );
   return inMap < 0 || inCards < 0 ? Math.max(inMap, inCards) : Math.min(inMap, inCards);
+}
+
+/** What is needed to tell whether a thought contains the answer of the run. */
+interface Answered {
+  cards: readonly (Card | undefined)[];
+  head: Head;
+}
+
+/**
+ * Whether a thought contains the answer of the run: the run ends with it, or is about to. That a reply calls no tool
+ * does not make it the answer: an engine may go on from there.
+ */
+export function isFinalAnswer({ cards, head }: Answered, { n, path, answer }: ThinkEntry): boolean {
+  if (answer === null || path) return false;
+  const next = cards[n + 1];
+  if (next) return next.kind === "conclude" && next.answer === answer;
+  if (n + 1 < cards.length) return false;
+  return head.answer === null ? head.pending[0]?.kind === "conclude" : head.answer.startsWith(answer);
 }

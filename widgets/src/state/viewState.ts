@@ -5,6 +5,7 @@ import { errorText } from "../elements/format";
 import type { Card, Command, PendingStep, ResultOf } from "../protocol";
 import { type Action, appliesTo, isEditable, isEnabled, runCommand, toggleBreakpoint } from "./actions";
 import { entryText } from "./entryText";
+import { PAGE } from "./page";
 import { isRunning } from "./status";
 import type { Store } from "./store";
 
@@ -45,6 +46,10 @@ interface State {
   windowEnd: number | null;
   /** Increases with every request to scroll to the selected entry, so that one can be scrolled to twice. */
   scrollRequests: number;
+  /** The entry that is to get the focus as soon as it is drawn; 0 for none. */
+  focusDue: number;
+  /** Increases with every request to open the menu of what can be taken back. */
+  goBackRequests: number;
   /** Whether there is room for the side panel beside the trace. */
   isWide: boolean;
 }
@@ -61,6 +66,8 @@ export class ViewState implements State {
   notice = "";
   windowEnd: number | null = null;
   scrollRequests = 0;
+  focusDue = 0;
+  goBackRequests = 0;
   isWide = true;
   /** The unsent message to the model; it outlives its box. */
   messageDraft = "";
@@ -111,11 +118,16 @@ export class ViewState implements State {
   async goToPosition(n: number): Promise<void> {
     const { store } = this;
     const windowEnd = n >= store.total - WINDOW_SIZE ? null : Math.min(store.total, n + WINDOW_SIZE / 2);
-    this.set({ windowEnd });
-    const end = windowEnd ?? store.total;
-    await store.load(Math.max(0, end - WINDOW_SIZE), end);
+    await this.moveWindow(windowEnd);
     const card = store.cards[n];
     if (card) this.set({ selected: card.id, scrollRequests: this.scrollRequests + 1 });
+  }
+
+  /** Draw another part of the trace, as soon as its cards are loaded, so that the trace is not empty in between. */
+  async moveWindow(windowEnd: number | null, change = (draw: () => void): void => draw()): Promise<void> {
+    const end = windowEnd ?? this.store.total;
+    await this.store.load(Math.max(0, end - WINDOW_SIZE), end);
+    change(() => this.set({ windowEnd }));
   }
 
   /** Select an entry by its id, wherever in the trace it is, and scroll to it. */
@@ -134,7 +146,11 @@ export class ViewState implements State {
   perform(action: Action, card?: Card): void {
     const command = runCommand(action);
     if (command) {
+      if (PAGE.isPresenting) this.set({ selected: 0 }); // what happens now is presented
       if (isEnabled(this.store, action)) void this.execute(command);
+    } else if (action === "present") PAGE.present(!PAGE.isPresenting);
+    else if (action === "goBack") {
+      if (!PAGE.isPresenting) this.set({ goBackRequests: this.goBackRequests + 1 });
     } else if (action === "help") this.set({ isHelpOpen: !this.isHelpOpen });
     else if (action === "sidePanel") this.set({ sidePanel: !this.isSidePanelOpen });
     else if (action === "inject") this.set({ messageBox: this.messageBox + 1 });
@@ -215,9 +231,9 @@ const COMMAND_LABELS: { [command: string]: string } = {
   undo: "Undo",
   redo: "Redo",
   pace: "Speed",
-  retry: "Retry",
-  rewind: "Rewind",
-  fork: "Fork",
+  retry: "Try again",
+  rewind: "Go back",
+  fork: "Try another way",
   recall: "Recall",
   break: "Breakpoint",
   unbreak: "Breakpoint",

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Card } from "../protocol";
 import { statusOf } from "../state/status";
 import type { Store } from "../state/store";
+import { isFinalAnswer } from "../state/trace";
 
 const INTERVAL = 1_500;
 const MAX_LINES = 6;
@@ -53,7 +54,7 @@ function describeChange(store: Store, before: Snapshot, now: Snapshot): string {
   const parts: string[] = [];
   const last = store.cards[now.total - 1];
   if (now.total > before.total + 1) parts.push(`${now.total - before.total} new entries`);
-  if (now.total !== before.total && last) parts.push(describe(last));
+  if (now.total !== before.total && last) parts.push(describe(store, last));
   if (now.status !== before.status) {
     parts.push(now.status);
     const waiting = store.head.pending.find((step) => step.why);
@@ -62,9 +63,9 @@ function describeChange(store: Store, before: Snapshot, now: Snapshot): string {
   return parts.join(". ");
 }
 
-function describe(card: Card): string {
+function describe(store: Store, card: Card): string {
   if (card.kind === "think")
-    return `${card.answer === null ? "Thought" : "Answer"}: ${shorten(card.answer ?? card.text)}`;
+    return `${card.title || (isFinalAnswer(store, card) ? "Answer" : "Thought")}: ${shorten(card.answer ?? card.text)}`;
   if (card.kind === "act") return `${card.call.name} ${card.ok ? "returned" : "failed"}: ${shorten(card.text)}`;
   if (card.kind === "ask") return `Answered: ${shorten(card.text)}`;
   return card.kind === "conclude" ? "Conclusion" : "Task";

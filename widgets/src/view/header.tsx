@@ -26,6 +26,11 @@ export function Header({ store }: { store: Store }): JSX.Element {
         {label}
       </span>
       <h2 class="ak-task" title={head.task}>
+        {head.forked && (
+          <span class="ak-tag" title={`Forked from run ${head.forked.run}`}>
+            fork from entry {head.forked.n}
+          </span>
+        )}{" "}
         {head.task || "agentkit"}
       </h2>
       <p class="ak-run-info">
@@ -33,10 +38,17 @@ export function Header({ store }: { store: Store }): JSX.Element {
         {INFO.map(([field, title]) => head[field] && <span title={title}>{head[field]}</span>)}
       </p>
       <p class="ak-run-totals">
+        {ready && head.branches > 1 && <span title={allBranches(head)}>this branch</span>}
         {ready && totals(head, Math.max(0, total - 1)).map((text) => <span key={text}>{text}</span>)}
       </p>
     </div>
   );
+}
+
+/** What the run has done on all branches together, which is what its budget counts. */
+function allBranches({ spent, branches }: Head): string {
+  const calls = `${count(spent.model_calls, "model call")}, ${count(spent.tool_calls, "tool call")}`;
+  return `The counts are those of this branch. On all ${branches} branches, this run made ${calls}.`;
 }
 
 function totals({ usage, model_calls, tool_calls }: Head, steps: number): string[] {

@@ -56,8 +56,8 @@ function HelpDialog({ view }: { view: ViewState }): JSX.Element {
         ))}
       </dl>
       <Note>
-        A striped edge marks entries that follow a human edit. <b>Edit</b> keeps the original, <b>retry</b> and{" "}
-        <b>rewind</b> keep the later entries as a branch, and <b>fork</b> starts a second run.
+        A striped edge marks entries that follow a human edit. <b>Edit</b> keeps the original, <b>Go back</b> and{" "}
+        <b>Try again</b> keep the later entries as a branch, and <b>Try another way</b> starts a second run.
       </Note>
     </div>
   );

@@ -20,12 +20,16 @@ export function MessageBox({ store, view }: { store: Store; view: ViewState }): 
     <section class="ak-inject" aria-label="Messages to the model">
       {injections.length > 0 && (
         <ul class="ak-injections">
-          {injections.map(({ id, text, to, seen }) => (
+          {injections.map(({ id, text, to, to_text, seen }) => (
             <li key={id}>
               <span class={`ak-tag ${seen ? "ak-tag-success" : ""}`}>
                 {seen ? "seen by the model" : "not seen yet"}
               </span>
-              {to && <span class="ak-tag">lane {to}</span>}
+              {to && (
+                <span class="ak-tag" title={`Lane ${to}`}>
+                  {to_text}
+                </span>
+              )}
               <span class="ak-text">{text}</span>
               {!seen && (
                 <Button
@@ -65,7 +69,7 @@ function MessageForm({ store, view, focusKey }: MessageFormProps): JSX.Element {
   const send = async (): Promise<void> => {
     if (!text.trim()) return;
     try {
-      await store.execute({ cmd: "inject", text, to: lanes.includes(to) ? to : "" });
+      await store.execute({ cmd: "inject", text, to: lanes.some(([lane]) => lane === to) ? to : "" });
       write("");
       setError("");
     } catch (error) {
@@ -91,10 +95,10 @@ function MessageForm({ store, view, focusKey }: MessageFormProps): JSX.Element {
         />
         {lanes.length > 0 && (
           <Select aria-label="To" value={to} onChange={(event) => setTo(event.currentTarget.value)}>
-            <option value="">to all lanes</option>
-            {lanes.map((lane) => (
+            <option value="">to all parallel steps</option>
+            {lanes.map(([lane, text]) => (
               <option key={lane} value={lane}>
-                to lane {lane}
+                {text.replace("in parallel, ", "only to ")}
               </option>
             ))}
           </Select>
@@ -105,6 +109,7 @@ function MessageForm({ store, view, focusKey }: MessageFormProps): JSX.Element {
   );
 }
 
-function lanesOf({ pending, where }: Head): string[] {
-  return [...new Set([...pending, ...where].map(({ lane }) => lane).filter(Boolean))];
+function lanesOf({ pending, where }: Head): [lane: string, text: string][] {
+  const lanes = [...pending, ...where].filter(({ lane }) => lane);
+  return [...new Map(lanes.map(({ lane, lane_text }) => [lane, lane_text ?? lane]))];
 }

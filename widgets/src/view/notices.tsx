@@ -12,7 +12,9 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
   const connectionState = useStore(store, (s) => s.connectionState);
   const head = useHead(store);
   const notice = useStore(view, (v) => v.notice);
-  const problem = connectionState === "lost" ? lostKernel(head) : CONNECTION_PROBLEMS[connectionState];
+  const isBusy = useStore(store, (s) => s.isKernelBusy);
+  const problem =
+    connectionState === "lost" ? lostKernel(head) : (isBusy ? BUSY : CONNECTION_PROBLEMS)[connectionState];
   return (
     <div class="ak-notices">
       {problem && (
@@ -35,9 +37,15 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
   );
 }
 
+/** What is told if the kernel is known to be busy, and so neither gone nor restarted. */
+const BUSY: { [state in ConnectionState]?: string } = {
+  unanswered: "The kernel is busy with a cell. The run appears when the kernel answers.",
+  unresponsive: "The kernel is busy with a cell. Your command is carried out after it, at the latest.",
+};
+
 const CONNECTION_PROBLEMS: { [state in ConnectionState]?: string } = {
   unanswered:
-    "The kernel has not responded. If it is busy, wait for its cell to finish. If it was restarted, run the cell again.",
+    "The kernel has not answered yet. If it is busy, wait for its cell to finish. If it was restarted, run the cell again.",
   unresponsive:
     "The kernel is not responding. It may be busy with a cell, and run your command after it, or it may have died.",
 };

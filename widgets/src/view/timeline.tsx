@@ -33,7 +33,8 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
   const { atEnd, visible } = useFollowEnd(box, windowEnd === null, version);
   useEffect(() => void store.load(first, last), [store, version, first, last]);
   useScrollToSelected(view, box);
-  const moveWindow = (windowEnd: number | null): void => keepScrollPosition(box.current, () => view.set({ windowEnd }));
+  const moveWindow = (windowEnd: number | null): void =>
+    void view.moveWindow(windowEnd, (draw) => keepScrollPosition(box.current, draw));
   const goToEnd = (): void => {
     view.set({ windowEnd: null });
     requestAnimationFrame(() => scrollToEnd(box));

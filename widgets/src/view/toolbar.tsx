@@ -9,6 +9,7 @@ import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
 import type { ViewState } from "../state/viewState";
 import { ExportMenu } from "./exportMenu";
+import { GoBackMenu } from "./goBackMenu";
 
 type RunButton = [action: RunAction & IconName, label: string, title: string];
 
@@ -20,7 +21,7 @@ const DRIVE: RunButton[] = [
   ["stop", "Stop", "Stop immediately. Interrupting the kernel does not stop a run in the background."],
 ];
 const HISTORY: RunButton[] = [
-  ["undo", "Undo", `Undo the last step, edit or rewind. ${NOT_UNDONE}`],
+  ["undo", "Undo", `Undo the last step, edit or move. ${NOT_UNDONE}`],
   ["redo", "Redo", "Redo"],
 ];
 const PACES: [seconds: number, label: string][] = [
@@ -56,6 +57,7 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
       <span class="ak-tool-group">{DRIVE.map((button) => runButton(button, true))}</span>
       <span class="ak-tool-group">
         {HISTORY.map((button) => runButton(button, false))}
+        <GoBackMenu store={store} view={view} />
         <Speed store={store} view={view} />
       </span>
       <span class="ak-tool-group">
@@ -77,6 +79,14 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
         {store.dock && (
           <ToolButton label="Beside" title="Open a view of this run beside the notebook" onClick={store.dock} />
         )}
+        <ToolButton
+          label="Presentation mode"
+          shortcut={shortcutLabel("present")}
+          title="For a projector: large type, only the current step, the source and the variables"
+          onClick={() => view.perform("present")}
+        >
+          <Icon name="present" />
+        </ToolButton>
         <ToolButton
           label="Side panel"
           shortcut={shortcutLabel("sidePanel")}

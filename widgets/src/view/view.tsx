@@ -5,6 +5,7 @@ import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { SUPPRESS_SHORTCUTS } from "../elements/controls";
 import { Compare } from "../panels/compare";
 import type { Action, MoveAction } from "../state/actions";
+import { PAGE } from "../state/page";
 import { actionFor } from "../state/shortcuts";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
@@ -15,6 +16,7 @@ import { Header } from "./header";
 import { Help } from "./help";
 import { MessageBox } from "./messageBox";
 import { Notices } from "./notices";
+import { Presentation, presented } from "./presentation";
 import { SidePanel } from "./sidePanel";
 import { Splitter, useSideWidth } from "./splitter";
 import { Timeline } from "./timeline";
@@ -36,6 +38,8 @@ export function View({ store, save }: ViewProps): JSX.Element {
   const isSidePanelOpen = useStore(view, (v) => v.isSidePanelOpen);
   const comparison = useStore(view, (v) => v.comparison);
   const [sideWidth, setSideWidth] = useSideWidth();
+  const hasSidePanel = isSidePanelOpen && !comparison;
+  const isPresenting = useStore(PAGE, (page) => page.isPresenting);
   useKeptFocus(root);
   useLayoutEffect(() => {
     if (!root.current) return;
@@ -55,6 +59,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
       return;
     }
     if (event.key === "Escape" && comparison) view.set({ comparison: 0 });
+    else if (event.key === "Escape" && isPresenting) PAGE.present(false);
     const action = actionFor(event);
     if (action) {
       perform(action, view, root.current as HTMLElement);
@@ -66,7 +71,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
   return (
     // focusable, so that a click anywhere in the view makes the shortcuts work
     <div
-      class="ak-root"
+      class={isPresenting ? "ak-root ak-presenting" : "ak-root"}
       ref={root}
       tabIndex={-1}
       {...SUPPRESS_SHORTCUTS}
@@ -74,21 +79,25 @@ export function View({ store, save }: ViewProps): JSX.Element {
       aria-label="Agent run"
       onKeyDown={onKeyDown}
     >
-      <Header store={store} />
-      <Toolbar store={store} view={view} />
+      {!isPresenting && <Header store={store} />}
+      {!isPresenting && <Toolbar store={store} view={view} />}
       <Notices store={store} view={view} />
-      <div class={isSidePanelOpen ? "ak-main ak-with-side" : "ak-main"} style={{ "--ak-side-width": `${sideWidth}%` }}>
-        <div class="ak-column">
-          {comparison ? (
-            <Compare store={store} branch={comparison} onClose={() => view.set({ comparison: 0 })} />
-          ) : (
-            <Timeline store={store} view={view} />
-          )}
-          <MessageBox store={store} view={view} />
+      {isPresenting ? (
+        <Presentation store={store} view={view} />
+      ) : (
+        <div class={hasSidePanel ? "ak-main ak-with-side" : "ak-main"} style={{ "--ak-side-width": `${sideWidth}%` }}>
+          <div class="ak-column">
+            {comparison ? (
+              <Compare store={store} branch={comparison} onClose={() => view.set({ comparison: 0 })} />
+            ) : (
+              <Timeline store={store} view={view} />
+            )}
+            <MessageBox store={store} view={view} />
+          </div>
+          {hasSidePanel && <Splitter percent={sideWidth} set={setSideWidth} />}
+          {hasSidePanel && <SidePanel store={store} view={view} id={id} />}
         </div>
-        {isSidePanelOpen && <Splitter percent={sideWidth} set={setSideWidth} />}
-        {isSidePanelOpen && <SidePanel store={store} view={view} id={id} />}
-      </div>
+      )}
       <Help view={view} />
       <Announcer store={store} />
     </div>
@@ -96,12 +105,22 @@ export function View({ store, save }: ViewProps): JSX.Element {
 }
 
 function perform(action: Action, view: ViewState, root: HTMLElement): void {
-  if (isMove(action)) moveSelection(action, view, root);
+  if (isMove(action) && PAGE.isPresenting) movePresentation(action, view);
+  else if (isMove(action)) moveSelection(action, view, root);
   else view.perform(action, view.selected ? view.store.trace.find(view.selected) : undefined);
 }
 
 function isMove(action: Action): action is MoveAction {
   return ["next", "previous", "first", "last"].includes(action);
+}
+
+/** Present another entry; after the last one, what happens now. */
+function movePresentation(action: MoveAction, view: ViewState): void {
+  const last = view.store.total - 1;
+  const n = presented(view.store, view)?.n ?? last + 1;
+  const position = { next: n + 1, previous: n - 1, first: 0, last: last + 1 }[action];
+  if (position > last) view.set({ selected: 0 });
+  else void view.goToPosition(Math.max(0, position));
 }
 
 /** Select another one of the drawn entries, and give it the focus. */

@@ -37,7 +37,7 @@ test("the list shows every branch, and switches and compares", async () => {
   const { store, commands } = fakeKernel(recording);
   const onCompare = vi.fn();
   const page = await draw(<BranchList store={store} onCompare={onCompare} />);
-  expect(texts(page, "li b")).toEqual(["Current", "Branch 1"]);
+  expect(texts(page, "li b")).toEqual(["Current branch", "Branch 1"]);
   expect(one(page, "li").getAttribute("aria-current")).toBe("true");
   await click(button(page, "Compare with branch 1"));
   expect(onCompare).toHaveBeenCalledWith(1);

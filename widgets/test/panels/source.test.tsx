@@ -71,17 +71,27 @@ test("the line numbers are a single tab stop, and the arrow keys move between th
 test("nested engines show a call stack per lane, and each frame can be selected", async () => {
   const where = [
     frame({ function: "plan", line: 3 }),
-    frame({ function: "react", line: 9, lane: "[1.0]" }),
-    frame({ function: "nudge", line: 30, lane: "[1.0]", around: true }),
-    frame({ function: "react", line: 10, lane: "[1.1]", locals: [["turn", scalar("2"), "1"]] }),
+    frame({ function: "react", line: 9, lane: "[1.0]", lane_text: "in parallel, 1 of 2" }),
+    frame({ function: "nudge", line: 30, lane: "[1.0]", around: true, does: "asks again if the reply is empty" }),
+    frame({
+      function: "react",
+      line: 10,
+      lane: "[1.1]",
+      lane_text: "in parallel, 2 of 2",
+      locals: [["turn", scalar("2"), "1"]],
+    }),
   ];
   const page = await panel({ where }).drawn;
-  expect(texts(page, ".ak-breadcrumbs")).toEqual(["plan:3", "lane [1.0]react:9around nudge:30", "lane [1.1]react:10"]);
+  expect(texts(page, ".ak-breadcrumbs")).toEqual([
+    "plan, line 3",
+    "in parallel, 1 of 2react, line 9asks again if the reply is empty",
+    "in parallel, 2 of 2react, line 10",
+  ]);
   expect(texts(page, ".ak-current-line button")).toEqual(["3"]);
-  await click(button(page, "react:10"));
+  await click(button(page, "react, line 10"));
   expect(texts(page, ".ak-current-line button")).toEqual(["10"]);
   expect(texts(page, ".ak-locals .ak-json-leaf")).toEqual(["turn: 2"]);
-  expect(texts(page, "[aria-current=true]")).toEqual(["react:10"]);
+  expect(texts(page, "[aria-current=true]")).toEqual(["react, line 10"]);
 });
 
 test("an around is not the current frame of the engine", async () => {

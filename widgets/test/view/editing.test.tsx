@@ -211,17 +211,22 @@ test("a truncated text is edited and copied in full", async () => {
 test("a waiting call is approved unchanged, and remembered", async () => {
   const shown = await show("waiting");
   await act(() => void fireEvent.click(shown.root.querySelector("[type=checkbox]") as Element));
-  await shown.press("Approve");
+  await shown.press("Approve and stay paused");
   expect(shown.lastCommand).toEqual({ cmd: "approve", which: "a", arguments: null, remember: true });
 });
 
-test("a decision can also let the run continue", async () => {
+test.each([
+  [true, "Approve", "Approve and stay paused"],
+  [false, "Approve and run", "Approve"],
+])("the first button lets a run play on if it was playing: %s", async (was_playing, playing, staying) => {
   const shown = await show("waiting");
-  await shown.press("Approve and run");
-  expect(shown.commands.slice(-2)).toEqual([
-    { cmd: "approve", which: "a", arguments: null, remember: false },
-    { cmd: "play" },
-  ]);
+  await shown.head({ was_playing });
+  const approval = { cmd: "approve", which: "a", arguments: null, remember: false };
+  expect(shown.root.querySelector("form .ak-primary")?.textContent).toBe("Approve");
+  await shown.press(staying);
+  expect(shown.lastCommand).toEqual(approval);
+  await shown.press(playing);
+  expect(shown.commands.slice(-2)).toEqual([approval, { cmd: "play" }]);
 });
 
 test("a waiting call is approved with changed arguments, without an empty optional one", async () => {
@@ -229,7 +234,7 @@ test("a waiting call is approved with changed arguments, without an empty option
   await shown.press("Edit…");
   await shown.type("destination", "Chur");
   await shown.press("Approve with changes");
-  expect(shown.lastCommand).toEqual({
+  expect(shown.commands.slice(-2)[0]).toEqual({
     cmd: "approve",
     which: "a",
     arguments: { origin: "Bern", destination: "Chur" },
@@ -241,12 +246,12 @@ test("a waiting call is rejected with a comment, or answered instead of the tool
   const shown = await show("waiting");
   await shown.press("Reject…");
   await shown.type("Comment", "too far");
-  await shown.press("Reject");
+  await shown.press("Reject and stay paused");
   expect(shown.lastCommand).toEqual({ cmd: "reject", which: "a", comment: "too far", remember: false });
   await shown.press("Respond…");
   await shown.type("Observation", "sold out");
   await shown.press("Respond");
-  expect(shown.lastCommand).toEqual({ cmd: "respond", which: "a", value: "sold out" });
+  expect(shown.commands.slice(-2)).toEqual([{ cmd: "respond", which: "a", value: "sold out" }, { cmd: "play" }]);
 });
 
 test("the earlier result is the default answer to a repeated call", async () => {
@@ -378,7 +383,7 @@ test("after an error in the engine there is no step to retry", async () => {
 test("the actions on an entry are buttons, and shortcuts while it has the focus", async () => {
   const shown = await show("paused");
   const { id } = action(shown);
-  for (const name of ["Retry", "Rewind", "Fork", "Break"]) await shown.press(name, shown.entry(id));
+  for (const name of ["Try again", "Go back", "Try another way", "Break"]) await shown.press(name, shown.entry(id));
   shown.entry(id).focus();
   for (const key of ["t", "w", "f", "b"]) await shown.key(key, shown.entry(id));
   const commands = [
@@ -446,4 +451,26 @@ test("the answer of a nested engine is a thought, not the answer of the run", as
     return [...shown.root.querySelectorAll(".ak-entry[aria-label*=', answer']")].map((card) => card.ariaLabel ?? "");
   };
   expect((await titles("")).length).toBeGreaterThan((await titles(".1")).length);
+});
+
+test("after an edit is saved, the edited entry is selected and has the focus, and the keys go on from there", async () => {
+  const shown = await show("paused");
+  const edited = action(shown);
+  const { run, seq, cards } = shown.reset;
+  const fresh = { ...edited, id: 77, original: edited.id, text: "snow", author: "human" };
+  shown.model.recording.answers.edit = 77;
+  await shown.press("Edit", shown.entry(edited.id));
+  await shown.type("Observation", "snow", shown.entry(edited.id));
+  await shown.press("Save edit", shown.entry(edited.id));
+  await shown.receive({
+    t: "events",
+    v: 1,
+    run,
+    seq: seq + 1,
+    ev: [{ k: "line", keep: edited.n, cards: [fresh], total: edited.n + 1, map: "A" }],
+  });
+  expect(document.activeElement).toBe(shown.entry(77));
+  expect(shown.entry(77).className).toContain("ak-current");
+  await shown.key("k", document.activeElement as Element);
+  expect((document.activeElement as HTMLElement).dataset.entry).toBe(String(cards[edited.n - 1]?.id));
 });

@@ -139,7 +139,12 @@ test("they are escaped in labels too, and below a field that contains them", asy
   const [step] = reset.head.pending;
   const call = { id: "1", name: "pay", arguments: { "to\u202eyou": "3\u202e.2", plainly: "\u05e9\n" } };
   const pending = [{ ...step, schema: {}, call } as (typeof reset.head.pending)[0]];
-  const cards = reset.cards.map((card) => ({ ...card, role: "wri\u202eter", tags: { "no\u202ete": "a\u202eb" } }));
+  const cards = reset.cards.map((card) => ({
+    ...card,
+    role: "wri\u202eter",
+    title: "wri\u202eter",
+    tags: [{ text: "no\u202ete", title: "a\u202eb" }],
+  }));
   const shown = await show({
     ...recording,
     messages: [{ ...reset, cards, head: { ...reset.head, task: "a \u202e b", pending } }],
