@@ -42,7 +42,7 @@ endif
 PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME="$(CURDIR)/$(VENV)/home" AGENTKIT_LOCAL=none \
   AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest
 
-.PHONY: help lab check test ovos-test lint format bench build widget widget-watch widget-dev clean chromium
+.PHONY: help lab check test ovos-test lint format bench build widget widget-watch widget-dev clean chromium firefox
 .DELETE_ON_ERROR: # so that an interrupted installation starts again
 .NOTPARALLEL: # pip and npm cannot install two things into one folder at the same time
 help: ## list the commands
@@ -58,7 +58,7 @@ endif
 check: lint ## lint, types and the fast tests, in about three minutes
 	$(PYTEST) -m 'not slow' tests
 
-test: chromium lint ## everything that CI runs, except for ovos-test
+test: chromium firefox lint ## everything that CI runs, except for ovos-test
 	$(RUN_NPM) test
 	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
 
@@ -165,3 +165,19 @@ endif
 
 $(UNPACKED): tests/browser/package-lock.json | $(VENV)/pyvenv.cfg $(NODE)
 	cd tests/browser && npm ci --ignore-scripts && npm run unpack
+
+# Firefox, for tests/browser/test_firefox.py: from the machine; else Debian's, unpacked without installing anything, which
+# needs no root. `make test FIREFOX=/path/to/firefox` names another one.
+FIREFOX ?= $(shell command -v firefox-esr || command -v firefox)
+export FIREFOX
+ifneq ($(FIREFOX),)
+firefox:
+	@command -v "$(FIREFOX)" > /dev/null || { echo "There is no program $(FIREFOX); correct FIREFOX" >&2; exit 1; }
+else
+DEBIAN_FIREFOX := tests/browser/node_modules/.firefox
+firefox: $(DEBIAN_FIREFOX)/.stamp
+
+$(DEBIAN_FIREFOX)/.stamp: tests/browser/firefox.sh
+	bash tests/browser/firefox.sh $(DEBIAN_FIREFOX)
+	touch $@
+endif

@@ -110,7 +110,7 @@ def dag(
         results = dict(zip((node.name for node in nodes), (yield work.lanes(nodes, max_parallel)), strict=True))
         known = "\n".join(part for part in (known, report(nodes, results)) if part)
         ask = chat + fill(prompt["analyze"], request=question_of(chat), done=known)
-        tags = {"plan": tuple(map(str, nodes)), "plan_states": states(nodes, results)}
+        tags = {**plan_tags(nodes), "plan_states": states(nodes, results)}
         reply = text_of((yield Think(ask, role="analyze", tags=tags, choice="none", hears=False)))
         judgement = read_judgement(reply, known, min_confidence)
         problems += [] if has_judgement(reply) else [UNREAD]
@@ -145,7 +145,7 @@ class Work:
             )
             for node in plan
         ]
-        return All(tuple(lanes), role="steps", tags={"plan": tuple(map(str, plan))}, limit=at_once)
+        return All(tuple(lanes), role="steps", tags=plan_tags(plan), limit=at_once)
 
     def begin(self, plan: tuple[Node, ...], node: Node, results: tuple[str, ...]) -> Part | str:
         """Start a step with the results of those that it needs, or skip it if one of them failed or was skipped."""
@@ -160,7 +160,7 @@ class Work:
         listed = "\n".join(map(str, plan))
         ask = fill(self.prompt, plan=listed, done=report(plan, known), number=node.name, step=node.task)
         loop = self.actor.begin(self.chat + ask, tools=self.tools, max_iterations=self.max_iterations)
-        tags = {"plan": tuple(map(str, plan)), "plan_lane": plan.index(node) + 1, "plan_states": states(plan, known)}
+        tags = {**plan_tags(plan), "plan_lane": plan.index(node) + 1, "plan_states": states(plan, known)}
         tags |= {"model": node.model} if node.model else {}
         answer = yield from Scope(loop, tags=tags, seconds=self.timeout)
         self.answers.append(answer)
@@ -178,6 +178,13 @@ def read_judgement(text: str, known: str, min_confidence: float) -> Judgement:
 def has_judgement(text: str) -> bool:
     """Return whether a text has at least one of the three parts of a judgement."""
     return any(after(label, text) is not None for label in ("ACHIEVED", "CONFIDENCE", "ANSWER"))
+
+
+def plan_tags(plan: tuple[Node, ...]) -> dict[str, Any]:
+    """Return the tags of a plan: the texts of its steps, and by number the numbers of those that they need."""
+    numbers = {node.name: number for number, node in enumerate(plan, 1)}
+    needs = {numbers[node.name]: tuple(numbers[need] for need in node.after) for node in plan if node.after}
+    return {"plan": tuple(map(str, plan)), "plan_needs": needs}
 
 
 def states(plan: tuple[Node, ...], results: Mapping[str, str]) -> dict[int, str]:

@@ -1,17 +1,18 @@
 """Overviews of a trace, shown before its entries: a plan, episodes and a tree of thoughts.
 
-Each is a list, and a tree is also a picture. What they show is collected in trace/pictures.py. Every node and every
-score is in the list, so nobody needs the picture to know them.
+Each is a list; a tree, and a plan whose steps need each other, are also pictures, laid out in export/drawing.py. What
+they show is collected in trace/pictures.py. Every node, score and state is in the list, so nobody needs the picture to
+know them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from agentkit.core.text import counted, one_line
+from agentkit.export.drawing import Box, draw
 from agentkit.export.escaping import escape_html, markdown_inline, safe_text
 from agentkit.export.protocols import RunLike
 from agentkit.trace.pictures import Pictures
@@ -21,8 +22,7 @@ MAX_LINES = 200
 
 _MAX_TEXT = 200  # characters of the text of a line
 _MAX_DEPTH = 12  # levels that are indented
-_MAX_DRAWN = 200  # nodes of a tree that is drawn
-_COLUMN, _ROW, _WIDTH, _HEIGHT = 150, 44, 120, 32  # of the drawing, in pixels: the distance of nodes, and their size
+_MAX_DRAWN = 200  # boxes of a picture
 _SIGNS = {"todo": "○", "doing": "◐", "done": "✓", "failed": "✗", "skipped": "–"}
 _STATES = {"todo": "to do", "doing": "in progress"}
 
@@ -39,11 +39,11 @@ class Line:
 
 @dataclass(slots=True)
 class Overview:
-    """An overview: its title, its lines, and for a tree its nodes, each with its level."""
+    """An overview: its title, its lines, and the boxes of its picture; none if it has no picture."""
 
     title: str
     lines: list[Line]
-    nodes: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    boxes: list[Box] = field(default_factory=list)
 
 
 def overviews(run: RunLike) -> Iterator[Overview]:
@@ -55,13 +55,15 @@ def overviews(run: RunLike) -> Iterator[Overview]:
     if plan := data["plan"]:
         lines = [Line(0, _SIGNS.get(s["state"], "·"), _STATES.get(s["state"], s["state"]), s["text"]) for s in plan]
         done = counted(sum(step["state"] == "done" for step in plan), "step")
-        yield Overview(f"Plan: {done} of {len(plan)} done", lines)
+        yield Overview(f"Plan: {done} of {len(plan)} done", lines, _graph(plan))
     if episodes := data["episodes"]:
         yield Overview("Episodes", [Line(0, each["label"], _episode(each), _lesson(each)) for each in episodes])
     if tree := data["tree"]:
         nodes = _in_order(tree)
         title = f"Tree of thoughts: {counted(len(nodes), 'thought')}"
-        yield Overview(title, [Line(level, node["node"], _thought(node), node["text"]) for level, node in nodes], nodes)
+        yield Overview(
+            title, [Line(level, node["node"], _thought(node), node["text"]) for level, node in nodes], _boxes(nodes)
+        )
 
 
 def _episode(episode: dict[str, Any]) -> str:
@@ -102,6 +104,64 @@ def _in_order(tree: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
     return ordered
 
 
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+def _boxes(nodes: list[tuple[int, dict[str, Any]]]) -> list[Box]:
+    """Return the boxes of a tree that grows to the right: each thought beside the one that it continues."""
+    boxes: list[Box] = []
+    numbers: dict[str, int] = {}
+    row = 0
+    for number, (level, node) in enumerate(nodes):
+        if number and level <= nodes[number - 1][0]:  # not the first one below the thought before it
+            row += 1
+        before = [numbers[node["parent"]]] if level else []
+        numbers[node["node"]] = number
+        score = f" · {node['score']:g}" if node["score"] is not None else ""
+        label = _short(node["node"], 10) + score
+        boxes.append(Box(level, row, label, node["text"], before, node["chosen"], node["pruned"]))
+    return boxes
+
+
+def _graph(plan: list[dict[str, Any]]) -> list[Box]:
+    """Return the boxes of a plan whose steps need each other, each to the right of those that it needs; else none."""
+    if not any(step["needs"] for step in plan) or len(plan) > _MAX_DRAWN:
+        return []
+    columns = _columns([[need - 1 for need in step["needs"]] for step in plan])
+    boxes, taken = dict[int, Box](), set[tuple[int, int]]()
+    for number in sorted(range(len(plan)), key=lambda number: (columns[number], number)):
+        step, column = plan[number], columns[number]
+        before = [need - 1 for need in step["needs"] if columns.get(need - 1, column) < column]
+        first = min((columns[need] + 1 for need in before), default=column)
+        places = range(first, column + 1)  # the lines to the box need the places before it
+        row = next(row for row in range(len(plan)) if not any((place, row) in taken for place in places))
+        taken.update((place, row) for place in places)
+        label = f"{_SIGNS.get(step['state'], '·')} {_short(step['text'], 20)}"
+        text = f"{step['text']} ({_STATES.get(step['state'], step['state'])})"
+        faint, strong = step["state"] in ("todo", "skipped"), step["state"] == "doing"
+        boxes[number] = Box(column, row, label, text, before, strong, faint)
+    return [boxes[number] for number in range(len(plan))]
+
+
+def _short(text: str, limit: int) -> str:
+    """Return the beginning of a text; the rest is in the list."""
+    line = one_line(safe_text(text))
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _columns(needs: list[list[int]]) -> dict[int, int]:
+    """Return the column of each step: one more than the largest of those that it needs.
+
+    Nothing stops an engine from making a circle of steps; they are in the first column.
+    """
+    columns: dict[int, int] = {}
+    left = set(range(len(needs)))
+    while free := [number for number in left if not left.intersection(needs[number])]:
+        columns.update({n: 1 + max((columns.get(need, -1) for need in needs[n]), default=-1) for n in free})
+        left.difference_update(free)
+    return columns | dict.fromkeys(left, 0)
+
+
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
@@ -126,7 +186,7 @@ def to_html(run: RunLike, max_lines: int | None = None) -> str:
 
 def _html(overview: Overview, max_lines: int | None) -> str:
     lines = "".join(map(_html_line, _first(overview, max_lines)))
-    drawing = _drawing(overview) if 0 < len(overview.nodes) <= _MAX_DRAWN else ""
+    drawing = draw(overview.title, overview.boxes) if 0 < len(overview.boxes) <= _MAX_DRAWN else ""
     style = "list-style:none;padding-left:.2em"
     return f'<p><b>{escape_html(overview.title)}</b></p>{drawing}<ul style="{style}">{lines}</ul>'
 
@@ -141,38 +201,3 @@ def _html_line(line: Line) -> str:
     text = f": {escape_html(one_line(safe_text(line.text, _MAX_TEXT)))}" if line.text else ""
     indent = 1.5 * min(line.level, _MAX_DEPTH)
     return f'<li style="margin-left:{indent:g}em"><b>{escape_html(line.name)}</b>{outcome}{text}</li>'
-
-
-def _drawing(overview: Overview) -> str:
-    """Return a tree as an SVG picture that grows to the right: the node of each line beside that of its parent."""
-    places: dict[str, tuple[int, int]] = {}
-    row, pieces = 0, []
-    for index, (level, node) in enumerate(overview.nodes):
-        if index and level <= overview.nodes[index - 1][0]:  # not the first node below the one before it
-            row += 1
-        x, y = places[node["node"]] = 4 + level * _COLUMN, 4 + row * _ROW
-        if level and (parent := places.get(node["parent"])):
-            start = parent[0] + _WIDTH, parent[1] + _HEIGHT // 2
-            middle, end = start[0] + (x - start[0]) // 2, y + _HEIGHT // 2
-            pieces.append(f'<path d="M{start[0]} {start[1]}H{middle}V{end}H{x}" fill="none" stroke="currentColor"/>')
-        pieces.append(_node(x, y, node))
-    levels = Counter(level for level, _ in overview.nodes)
-    width, height = 8 + max(levels) * _COLUMN + _WIDTH, 8 + row * _ROW + _HEIGHT
-    label = escape_html(f"{overview.title}. The list below has the same.")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" viewBox="0 0 {width} {height}" '
-        f'width="{width}" style="max-width:100%;height:auto;font:12px system-ui,sans-serif">{"".join(pieces)}</svg>'
-    )
-
-
-def _node(x: int, y: int, node: dict[str, Any]) -> str:
-    line = "2.5" if node["chosen"] else "1"
-    faint = ' opacity=".55" stroke-dasharray="4 3"' if node["pruned"] else ""
-    name = escape_html(one_line(safe_text(node["node"]), 8))
-    score = f" · {node['score']:g}" if node["score"] is not None else ""
-    return (
-        f"<g{faint}><title>{escape_html(one_line(safe_text(node['text'], _MAX_TEXT)))}</title>"
-        f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="5" fill="none" stroke="currentColor" '
-        f'stroke-width="{line}"/><text x="{x + _WIDTH // 2}" y="{y + 20}" text-anchor="middle" fill="currentColor" '
-        f'stroke="none">{name}{score}</text></g>'
-    )

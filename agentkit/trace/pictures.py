@@ -4,6 +4,7 @@ They are drawn from the roles and tags that an engine gives its steps, and from 
 
 plan      tags["plan"]: the texts of its steps; tags["plan_step"]: the number, from 1, of the current step if the steps
               are done in order; tags["plan_lane"]: the same if several are done in parallel;
+              tags["plan_needs"]: {number: numbers of the steps that it needs}, which makes the plan a graph;
               tags["plan_states"]: {number: "failed" | "skipped" | ...} where the state does not follow from the order
 episodes  tags["episode"]: a number, from 1; an "evaluate" step gives the verdict, or the score if tags["threshold"] is
               a number; tags["ok"] and tags["score"] of any later step give them too; a "reflect" step gives the lesson
@@ -144,7 +145,11 @@ def _updated_plan(plan: list[Data], tags: Mapping[str, Any]) -> list[Data]:
     if not texts or texts == [step["text"] for step in plan]:
         return plan
     before = {step["text"]: step for step in plan}
-    return [dict(before.get(text) or {"text": text, "state": "todo", "entry": 0}) for text in texts]
+    needs = {int(number): [*map(int, numbers)] for number, numbers in dict(tags.get("plan_needs", {})).items()}
+    return [
+        {"state": "todo", "entry": 0, **before.get(text, {}), "text": text, "needs": needs.get(number, [])}
+        for number, text in enumerate(texts, 1)
+    ]
 
 
 def _set_states(plan: list[Data], tags: Mapping[str, Any], entry: int) -> None:

@@ -22,7 +22,7 @@ MAX_TEXT = 20_000
 _MAX_ROWS, _MAX_COLUMNS, _MAX_ITEM = 200, 40, 2_000_000
 
 NO_PARTS: Mapping[str, int] = {}
-_TAGS_OF_OTHER_STEPS = {"plan", "plan_states", "scores", "pruned", "chosen"}
+_TAGS_OF_OTHER_STEPS = {"plan", "plan_needs", "plan_states", "scores", "pruned", "chosen"}
 """Tags that the overviews draw and that describe other steps: a thought with `pruned` is not pruned itself."""
 
 Data = dict[str, Any]

@@ -69,13 +69,50 @@ def drawing(run: Run) -> xml.Element:
     return xml.fromstring(svg)
 
 
+def places(svg: xml.Element) -> dict[str, tuple[int, int]]:
+    """Return the place of each box of a picture by its label."""
+    labels = [element.text or "" for element in svg.findall(".//{*}text")]
+    boxes = [(int(box.get("x", "")), int(box.get("y", ""))) for box in svg.findall(".//{*}rect")]
+    return dict(zip(labels, boxes, strict=True))
+
+
+@pytest.mark.parametrize("shown", [lambda run: run.to_html(), lambda run: run._repr_html_()], ids=["file", "static"])
+def test_a_graph_is_drawn_with_the_state_of_each_step_to_the_right_of_those_that_it_needs(
+    shown: Callable[[Run], str],
+) -> None:
+    plan = "1. look\n2. ask\n3. leap [after: 1, 2]\n4. land [after: 1, 3]"
+    replies = plan, "FINAL_ANSWER: a", "FAILED: nobody there", '{"achieved": true}', "both"
+    (svg,) = re.findall(r"<svg.*?</svg>", shown(ended(Loop("dag", max_parallel=1), *replies)))
+    picture = xml.fromstring(svg)
+    (look, ask, leap, land) = places(picture).values()
+    assert [label[0] for label in places(picture)] == ["✓", "✗", "–", "–"]
+    assert look[0] == ask[0] < leap[0] < land[0] and len({look, ask, leap, land}) == 4
+    assert len(picture.findall(".//{*}path")) == 4 and "Plan: 1 step of 4 done" in picture.get("aria-label", "")
+    assert "3. leap [after: 1, 2] (skipped)" in [element.text for element in picture.findall(".//{*}title")]
+
+
+def test_a_line_to_a_step_of_a_graph_crosses_no_box() -> None:
+    needs = {3: [1], 4: [3], 5: [1, 2, 4], 6: [2, 3]}
+    run = tagged({"plan": tuple("abcdef"), "plan_needs": needs, "plan_step": 1})
+    svg = drawing(run)
+    lines = [[int(n) for n in re.findall(r"\d+", path.get("d", ""))] for path in svg.findall(".//{*}path")]
+    for x1, y1, turn, y2, x2 in lines:
+        for x, y in places(svg).values():
+            assert not (x1 < x < turn and y < y1 < y + 32) and not (turn < x < x2 and y < y2 < y + 32)
+
+
+def test_a_circle_of_steps_is_drawn_once_and_a_missing_step_is_ignored() -> None:
+    run = tagged({"plan": ("a", "b", "c"), "plan_needs": {1: [2], 2: [1], 3: [9, 3]}, "plan_step": 1})
+    assert len(places(drawing(run))) == 3
+
+
 def test_a_tree_is_drawn_with_a_label_and_each_node_beside_its_parent() -> None:
     svg = drawing(searched())
     assert svg.get("role") == "img" and "Tree of thoughts" in svg.get("aria-label", "")
-    names = [element.text for element in svg.findall(".//{*}text")]
-    places = [(int(box.get("x", "")), int(box.get("y", ""))) for box in svg.findall(".//{*}rect")]
-    assert names == ["1 · 2", "2 · 8", "2.1 · 7.5", "2.2 · 3"]
-    assert len(set(places)) == 4 and places[1][1] == places[2][1] and places[1][0] < places[2][0] == places[3][0]
+    assert list(places(svg)) == ["1 · 2", "2 · 8", "2.1 · 7.5", "2.2 · 3"]
+    first, second, third, fourth = places(svg).values()
+    assert len({first, second, third, fourth}) == 4
+    assert second[1] == third[1] and second[0] < third[0] == fourth[0]
 
 
 def tagged(*tags: dict[str, Any]) -> Run:

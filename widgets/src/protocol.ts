@@ -292,7 +292,13 @@ export interface Head {
  * `entry`.
  */
 export interface Pictures {
-  plan: { text: string; state: "todo" | "doing" | "done" | "failed" | "skipped"; entry: number }[];
+  plan: {
+    text: string;
+    state: "todo" | "doing" | "done" | "failed" | "skipped";
+    entry: number;
+    /** The numbers, from 1, of the steps that it needs. */
+    needs?: number[];
+  }[];
   episodes: {
     number: number;
     label: string;

@@ -47,6 +47,15 @@ const PRESSABLE = "button,summary,a,[role=tab],[role=slider],[role=menuitem],[ro
 const NAVIGABLE =
   "[role=slider],[role=tab],[role=menuitem],[role=tree],[role=treeitem],[role=grid],[role=menu],[role=dialog]";
 
+/** With Ctrl or Command: select all, copy, paste, cut, redo and undo. */
+const EDITING_KEYS = ["a", "c", "v", "x", "y", "z"];
+
+/** Whether a key press edits a text, or moves in it. */
+export function editsText({ key, target }: KeyboardEvent): boolean {
+  const edits = key.length > 1 || EDITING_KEYS.includes(key.toLowerCase());
+  return edits && (target as Element).closest(TEXT_FIELDS) !== null;
+}
+
 /** Return the action of a key press, if it is a shortcut here. */
 export function actionFor(event: KeyboardEvent): Action | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.isComposing) return undefined;

@@ -15,6 +15,8 @@ const FILES: [label: string, format: FileFormat][] = [
   ["JSON", "json"],
 ];
 
+const IF_BLOCKED = "If there is no such file, this notebook blocks downloads: use run.to_html(path) in a cell.";
+
 /** Exports something, and returns what to tell the person who asked for it. */
 type Export = () => Promise<string>;
 
@@ -55,5 +57,6 @@ function download({ name, mime, text }: ExportedFile): string {
   link.click();
   // later: the browser has not read the file yet
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  return `Saved as ${name}`;
+  // a frame, as of VS Code and Colab, may block downloads, and no page is told
+  return window.parent === window ? `Saved as ${name}` : `Saved as ${name}. ${IF_BLOCKED}`;
 }

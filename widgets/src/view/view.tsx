@@ -6,7 +6,7 @@ import { SUPPRESS_SHORTCUTS } from "../elements/controls";
 import { Compare } from "../panels/compare";
 import type { Action, MoveAction } from "../state/actions";
 import { PAGE } from "../state/page";
-import { actionFor } from "../state/shortcuts";
+import { actionFor, editsText } from "../state/shortcuts";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
 import { ViewState } from "../state/viewState";
@@ -65,8 +65,9 @@ export function View({ store, save }: ViewProps): JSX.Element {
       perform(action, view, root.current as HTMLElement);
       event.preventDefault();
     }
-    // plain keys must not reach the notebook
-    if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+    // plain keys must not reach the notebook, nor must those that edit a text: VS Code would undo a change to a cell
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (isPlain || editsText(event)) event.stopPropagation();
   };
   return (
     // focusable, so that a click anywhere in the view makes the shortcuts work

@@ -474,3 +474,17 @@ test("after an edit is saved, the edited entry is selected and has the focus, an
   await shown.key("k", document.activeElement as Element);
   expect((document.activeElement as HTMLElement).dataset.entry).toBe(String(cards[edited.n - 1]?.id));
 });
+
+test("keys that edit a text stay in the view, and others with Ctrl reach the notebook", async () => {
+  const shown = await show("paused");
+  const { id } = thought(shown);
+  await shown.press("Edit", shown.entry(id));
+  const field = shown.entry(id).querySelector("textarea") as Element;
+  const reached: string[] = [];
+  const listener = ({ key }: KeyboardEvent): void => void reached.push(key);
+  document.addEventListener("keydown", listener);
+  for (const key of ["z", "v", "Backspace", "ArrowLeft", "s", "p"]) await shown.key(key, field, { ctrlKey: true });
+  await shown.key("z", shown.root, { ctrlKey: true });
+  document.removeEventListener("keydown", listener);
+  expect(reached).toEqual(["s", "p", "z"]);
+});

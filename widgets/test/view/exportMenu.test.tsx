@@ -95,6 +95,15 @@ test.each([
   expect(notice()).toBe("Saved as run-7.txt");
 });
 
+test("in a frame, the notice says what to do if downloads are blocked", async () => {
+  vi.spyOn(URL, "createObjectURL").mockReturnValue("blob:1");
+  vi.spyOn(HTMLAnchorElement.prototype, "click").mockReturnValue();
+  vi.spyOn(window, "parent", "get").mockReturnValue({} as Window);
+  const { page, notice } = await menu({ export: { name: "run-7.html", mime: "text/html", text: "" } });
+  await click(button(page, "HTML"));
+  expect(notice()).toContain("Saved as run-7.html. If there is no such file, this notebook blocks downloads");
+});
+
 test("Markdown and the answer are copied to the clipboard", async () => {
   const copied: string[] = [];
   clipboard(async (text) => void copied.push(text));
