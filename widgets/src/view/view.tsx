@@ -34,6 +34,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
   const root = useRef<HTMLDivElement>(null);
   const id = useId();
   const isSidePanelOpen = useStore(view, (v) => v.isSidePanelOpen);
+  const isPanelBelow = useStore(view, (v) => v.isSidePanelOpen && !v.isWide);
   const comparison = useStore(view, (v) => v.comparison);
   const [sideWidth, setSideWidth] = useSideWidth();
   useKeptFocus(root);
@@ -66,7 +67,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
   return (
     // focusable, so that a click anywhere in the view makes the shortcuts work
     <div
-      class="ak-root"
+      class={isPanelBelow ? "ak-root ak-panel-below" : "ak-root"}
       ref={root}
       tabIndex={-1}
       {...SUPPRESS_SHORTCUTS}
