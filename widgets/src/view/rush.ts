@@ -1,24 +1,31 @@
 /** A run at full speed performs more steps than anybody can read: then the trace skips to the last ones. */
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
+import { WINDOW_SIZE } from "../state/viewState";
 
-/** From this many new entries in a frame on, only the last ones are drawn. */
+/** If this many new entries or more are to be drawn at a time, only the last ones are drawn. */
 const MANY = 4;
-/** Milliseconds after the last such frame until the entries before them are drawn too. */
-const CALM = 300;
+/** How many entries are drawn in a rush: more than are in sight. */
+const RUSH_SIZE = 24;
+/** Milliseconds after a rush until twice as many entries are drawn, and so on. */
+const CALM = 200;
 
-/** Whether entries arrive faster than anybody can read them. */
-export function useRush(total: number): boolean {
+/** Return how many entries to draw at the end of the trace. */
+export function useDrawnSize(total: number): number {
   const [, redraw] = useReducer((count: number, _: undefined) => count + 1, 0);
-  const last = useRef({ total, time: Number.NEGATIVE_INFINITY }).current;
-  const now = performance.now();
-  if (last.total > 0 && total - last.total >= MANY) last.time = now;
-  last.total = total;
-  const isRush = now - last.time < CALM;
+  const drawn = useRef({ total, size: WINDOW_SIZE, rushes: 0 }).current;
+  if (drawn.total > 0 && total - drawn.total >= MANY) {
+    drawn.size = RUSH_SIZE;
+    drawn.rushes++;
+  }
+  drawn.total = total;
   useEffect(() => {
-    if (!isRush) return;
-    const timer = setTimeout(() => redraw(undefined), CALM);
+    if (drawn.size === WINDOW_SIZE) return;
+    const timer = setTimeout(() => {
+      drawn.size = Math.min(WINDOW_SIZE, 2 * drawn.size);
+      redraw(undefined);
+    }, CALM);
     return () => clearTimeout(timer);
-  }, [isRush, last.time]);
-  return isRush;
+  }, [drawn.size, drawn.rushes]);
+  return drawn.size;
 }

@@ -13,14 +13,12 @@ import { firstEdit, groupIterations } from "../state/trace";
 import { useStore } from "../state/useStore";
 import { type ViewState, WINDOW_SIZE } from "../state/viewState";
 import { Minimap } from "./minimap";
-import { useRush } from "./rush";
+import { useDrawnSize } from "./rush";
 import { keepScrollPosition, scrollToEnd, useFollowEnd, useScrollToSelected } from "./scrolling";
 import type { VisibleEntries } from "./visibleEntries";
 
 /** How many entries "Show earlier" and "Show later" move the drawn part. */
 const WINDOW_STEP = 200;
-/** How many entries are drawn in a rush: more than are in sight. */
-const RUSH_SIZE = 24;
 /** A shorter trace than this needs no minimap. */
 const MIN_MINIMAP = 9;
 
@@ -31,9 +29,9 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
   const box = useRef<HTMLDivElement>(null);
   const { total } = store;
   const { atEnd, visible } = useFollowEnd(box, windowEnd === null);
-  const isRush = useRush(total) && windowEnd === null && atEnd;
+  const drawnSize = useDrawnSize(total);
   const last = Math.min(windowEnd ?? total, total);
-  const first = Math.max(0, last - (isRush ? RUSH_SIZE : WINDOW_SIZE));
+  const first = Math.max(0, last - (windowEnd === null && atEnd ? drawnSize : WINDOW_SIZE));
   const iterations = useMemo(() => groupIterations(store.cards.slice(first, last)), [store, version, first, last]);
   const edit = useMemo(() => firstEdit(store.trace), [store, version]);
   useEffect(() => void store.load(first, last), [store, version, first, last]);
