@@ -420,7 +420,9 @@ def pauses(notebook: Notebook) -> str:
     rested, shown = [], []
     for _ in range(PAUSES):
         notebook.do("rests.clear(); run.play()")
-        notebook.page.wait_for_function("() => document.querySelector('.ak-root [role=status]').textContent == 'running'")
+        notebook.page.wait_for_function(
+            "() => document.querySelector('.ak-root [role=status]').textContent == 'running'"
+        )
         notebook.page.wait_for_timeout(1_500)
         begun, seen = notebook.page.evaluate(PAUSE)
         notebook.until("rests")

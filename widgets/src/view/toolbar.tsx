@@ -44,6 +44,7 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
     if (event.key !== "Escape" || !isMenuOpen) return;
     event.stopPropagation();
     setMenuOpen(false);
+    (event.currentTarget as HTMLElement).querySelector<HTMLElement>("[aria-expanded]")?.focus();
   };
   const runButton = ([action, label, title]: RunButton, hasText: boolean): JSX.Element => (
     <ToolButton
@@ -60,7 +61,15 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
     </ToolButton>
   );
   return (
-    <div class="ak-toolbar" role="toolbar" aria-label="Run" onKeyDown={onMenuKey}>
+    <div
+      class="ak-toolbar"
+      role="toolbar"
+      aria-label="Run"
+      onKeyDown={onMenuKey}
+      onFocusOut={({ currentTarget, relatedTarget }) =>
+        !currentTarget.contains(relatedTarget as Node | null) && setMenuOpen(false)
+      }
+    >
       <span class="ak-tool-group">{DRIVE.map((button) => runButton(button, true))}</span>
       <span class="ak-tool-group">{HISTORY.map((button) => runButton(button, false))}</span>
       <Button
