@@ -4,28 +4,35 @@ import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
 /**
- * Scroll the element that matches `selector` into sight whenever `key` changes, and when its box becomes smaller.
+ * Scroll the element that matches `selector` into sight whenever `key` changes, and when its box changes its size, unless
+ * the reader has scrolled it away.
  *
- * An observer is told after the layout, so that this forces none. `scrollIntoView` would scroll the notebook too.
+ * A resize observer is called first when it begins, and always right after a layout, so that reading forces none.
+ * `scrollIntoView` would scroll the notebook too.
  */
 export function useKeptInSight(box: RefObject<HTMLElement | null>, selector: string, key: string): void {
   useLayoutEffect(() => {
-    const element = box.current?.querySelector(selector);
-    if (!element) return;
-    let height: number | undefined;
-    const observer = new IntersectionObserver(
-      (entries) => {
-        const { boundingClientRect, intersectionRatio, rootBounds } = entries[
-          entries.length - 1
-        ] as IntersectionObserverEntry;
-        // if the box has its height as before, the reader has scrolled
-        if (!rootBounds || rootBounds.height === height) return;
-        height = rootBounds.height;
-        if (intersectionRatio < 1) box.current?.scrollBy(0, boundingClientRect.top - rootBounds.top - height / 2);
-      },
-      { root: box.current, threshold: [0, 1] },
-    );
-    observer.observe(element);
-    return () => observer.disconnect();
+    const scroller = box.current;
+    const element = scroller?.querySelector(selector);
+    if (!scroller || !element) return;
+    let isKept = true;
+    /** How far below the top of the box the element is; undefined if it is in sight. */
+    const distance = (): number | undefined => {
+      const [outer, inner] = [scroller.getBoundingClientRect(), element.getBoundingClientRect()];
+      return inner.top >= outer.top && inner.bottom <= outer.bottom ? undefined : inner.top - outer.top;
+    };
+    const onScroll = (): void => {
+      isKept = distance() === undefined;
+    };
+    const observer = new ResizeObserver(() => {
+      const below = distance();
+      if (isKept && below !== undefined) scroller.scrollTop += below - scroller.clientHeight / 2;
+    });
+    observer.observe(scroller);
+    scroller.addEventListener("scroll", onScroll, { passive: true });
+    return () => {
+      observer.disconnect();
+      scroller.removeEventListener("scroll", onScroll);
+    };
   }, [key]);
 }

@@ -1,6 +1,6 @@
 /** Which entries of the trace are in sight. */
 
-/** The positions of the first and the last visible entry; their readers are told when they change. */
+/** The positions of the first and the last entry of the visible cards; their readers are told when they change. */
 export class VisibleEntries {
   range: [first: number, last: number] = [0, 0];
   private readonly listeners = new Set<() => void>();
@@ -22,19 +22,14 @@ export class VisibleEntries {
 function visibleRange(scroller: HTMLElement): [first: number, last: number] {
   const { top, bottom } = scroller.getBoundingClientRect();
   const cards = [...(scroller.firstElementChild?.children ?? [])];
-  let range: [number, number] | undefined;
-  // of a card out of sight nothing is laid out, and to ask for its entries would do that
+  const range: number[] = [];
   for (let index = firstBelow(cards, top); index < cards.length; index++) {
     const card = cards[index] as HTMLElement;
     if (card.getBoundingClientRect().top > bottom) break;
-    for (const entry of card.querySelectorAll<HTMLElement>("[data-n]")) {
-      const rect = entry.getBoundingClientRect();
-      if (rect.bottom < top || rect.top > bottom) continue;
-      const n = Number(entry.dataset.n);
-      range = [Math.min(range?.[0] ?? n, n), Math.max(range?.[1] ?? n, n)];
-    }
+    // not where they are: a card that has just come into sight is not laid out inside yet
+    for (const entry of card.querySelectorAll<HTMLElement>("[data-n]")) range.push(Number(entry.dataset.n));
   }
-  return range ?? [0, 0];
+  return range.length ? [Math.min(...range), Math.max(...range)] : [0, 0];
 }
 
 /** Return the index of the first card that ends below `top`. */
