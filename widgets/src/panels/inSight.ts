@@ -16,17 +16,20 @@ export function useKeptInSight(box: RefObject<HTMLElement | null>, selector: str
     const element = scroller?.querySelector(selector);
     if (!scroller || !element) return;
     let isKept = true;
+    let height = 0;
     /** How far below the top of the box the element is; undefined if it is in sight. */
     const distance = (): number | undefined => {
       const [outer, inner] = [scroller.getBoundingClientRect(), element.getBoundingClientRect()];
       return inner.top >= outer.top && inner.bottom <= outer.bottom ? undefined : inner.top - outer.top;
     };
     const onScroll = (): void => {
-      isKept = distance() === undefined;
+      // a box that has just changed its size is the observer's
+      if (scroller.clientHeight === height) isKept = distance() === undefined;
     };
     const observer = new ResizeObserver(() => {
+      height = scroller.clientHeight;
       const below = distance();
-      if (isKept && below !== undefined) scroller.scrollTop += below - scroller.clientHeight / 2;
+      if (isKept && below !== undefined) scroller.scrollTop += below - height / 2;
     });
     observer.observe(scroller);
     scroller.addEventListener("scroll", onScroll, { passive: true });
