@@ -407,7 +407,10 @@ def forced_layouts(trace: bytes) -> int:
 @contextmanager
 def busy(programs: int) -> Iterator[None]:
     """Keep the machine busy in the meantime."""
-    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(programs)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", f"import os\nwhile os.getppid() == {os.getpid()}: pass"])
+        for _ in range(programs)
+    ]
     try:
         yield
     finally:
