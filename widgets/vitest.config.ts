@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     environment: "happy-dom",
     include: ["test/**/*.test.{ts,tsx}"],
+    setupFiles: ["test/support/frames.ts"],
     testTimeout: 300_000, // the limit of pytest: a busy machine is not a failure
     server: { deps: { inline: ["markdown-it"] } }, // or the aliases would not reach it
   },

@@ -449,6 +449,17 @@ def source(engine: Engine) -> dict[str, Any]:
     return {"source": text, "source_digest": hashlib.sha256(text.encode()).hexdigest()[:32]}
 
 
+def first_line(engine: Engine, text: str) -> int:
+    """Return the number, in its file, of the first line of a recorded source text; 1 if the engine has changed since
+    then, or its file is not available.
+    """
+    try:
+        lines, number = inspect.getsourcelines(engine)
+    except (OSError, TypeError):
+        return 1
+    return number if "".join(lines) == text else 1
+
+
 OTHER_NAMES = {
     **dict.fromkeys(("system", "system_prompt", "prompt"), "use instructions=…"),
     **dict.fromkeys(("temperature", "max_tokens", "top_p", "seed"), 'use settings={{"{name}": …}}'),

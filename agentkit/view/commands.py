@@ -323,6 +323,9 @@ def freeze(feed: Feed) -> None:
 IMMEDIATE = {function.__name__: function for function in (pause, stop)}
 """Commands that take no time and must not wait for anything."""
 
+DRIVING = frozenset(function.__name__ for function in (play, step, step_over))
+"""Commands that make the run go on."""
+
 QUEUED = {
     function.__name__.rstrip("_"): function
     for function in (

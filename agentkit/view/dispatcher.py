@@ -12,7 +12,7 @@ from agentkit.core import background
 from agentkit.core.secrets import mask
 from agentkit.core.text import one_line
 from agentkit.errors import AgentkitError, Unknown, UsageError
-from agentkit.view.commands import IMMEDIATE, QUEUED
+from agentkit.view.commands import DRIVING, IMMEDIATE, QUEUED
 from agentkit.view.feed import Feed
 from agentkit.view.forecasts import forecast
 from agentkit.view.queries import QUERIES
@@ -33,7 +33,8 @@ class Dispatcher:
     """Carries out the commands of a view.
 
     Commands that change the run are carried out in order in a background thread, because the thread that drives the run
-    applies them between two steps. Pausing and stopping happen at once, and queries do not wait for anything.
+    applies them between two steps. Pausing and stopping happen at once, and overtake what is still in the queue: a
+    command in it that would make the run go on is refused. Queries do not wait for anything.
     """
 
     def __init__(self, feed: Feed) -> None:
@@ -47,6 +48,7 @@ class Dispatcher:
         name = str(message.get("cmd"))
         if name in IMMEDIATE:
             self._perform(message)
+            self._refuse_driving(name)
         elif name in QUEUED:
             self._feed.reply({"t": "taken", "cid": _command_id(message)})
             with self._lock:
@@ -57,6 +59,15 @@ class Dispatcher:
             background.in_thread(self._work)
         else:
             background.in_thread(lambda: self._perform(message))
+
+    def _refuse_driving(self, name: str) -> None:
+        """Refuse the commands in the queue that would make the run go on: they are older than the one to halt it."""
+        with self._lock:
+            refused = [message for message in self._queue if message.get("cmd") in DRIVING]
+            self._queue = deque(message for message in self._queue if message.get("cmd") not in DRIVING)
+        for message in refused:
+            error = f"not carried out, because {name!r} was asked for after it"
+            self._feed.reply({"t": "nak", "cid": _command_id(message), "error": error, "type": "UsageError"})
 
     def _work(self) -> None:
         while True:

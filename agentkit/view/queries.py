@@ -8,6 +8,7 @@ from typing import Any
 
 from agentkit.core.text import one_line
 from agentkit.core.usage import Usage
+from agentkit.engines import registry
 from agentkit.errors import UsageError
 from agentkit.export import parts
 from agentkit.journal.entries import Entry
@@ -69,12 +70,12 @@ def request(feed: Feed, *, entry: int) -> Data:
 
 
 def source(feed: Feed, *, file: str) -> Data:
-    """Return the source of a file that the engine is in; without a file, the source of the engine as it
-    was recorded.
+    """Return the source of a file that the engine is in; without a file, the source of the engine as it was recorded,
+    with the line numbers of its file.
     """
     if not file:
-        spec = feed.run.task
-        return {"file": "", "first": 1, "text": spec.get("source", "")}
+        text = feed.run.task.get("source", "")
+        return {"file": "", "first": registry.first_line(feed.run.agent.engine, text), "text": text}
     if file not in {frame.file for frame in feed.run.where()}:
         raise UsageError("only the source of the functions that the engine is in can be shown")
     lines = linecache.getlines(file)[:_MAX_SOURCE_LINES]

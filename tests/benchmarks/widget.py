@@ -2,20 +2,28 @@
 
 Click to handler: from the click in the page (made by script, so without the mouse) to the kernel's handler, by the one
 clock that both processes read. Frames are those of the browser without a screen, which draws in software.
+
+    python tests/benchmarks/widget.py [--before FOLDER] [GROUP ...]
+
+measures all groups of `GROUPS`, or only the named ones; with `--before`, a second working tree too, with its module
+built, in the same run.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
+import itertools
+import json
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -29,6 +37,8 @@ from rich.table import Table
 CLICKS = 60
 VIEWS, AGAIN = 30, 20
 STEPS = 10_000
+PLAYED, TRACED, STEPPED, PAUSES = 2_000, 140, 20, 5
+HERE = Path(__file__).parents[2]
 TOKENS, A_SECOND = 3_000, 1_000
 
 AGENT = """
@@ -299,9 +309,134 @@ def streaming(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
         notebook.do("bell.set()")
 
 
-def module(browser: Browser) -> Iterator[tuple[str, str]]:
+PLAY = "run.play(until=lambda: 'pause' if len(run) >= {0} else '').wait()"
+
+FRAMES = """() => {
+  const frames = (window.frames_drawn = []);
+  const next = (now) => { frames.push(now); window.frame = requestAnimationFrame(next); };
+  next(performance.now());
+}"""
+
+PAUSE = """async () => {
+  const view = document.querySelector('.ak-root');
+  const button = [...view.querySelectorAll('[role=toolbar] button')].find((b) => b.getAttribute('aria-label') === 'Pause');
+  const begun = performance.timeOrigin + performance.now();
+  button.click();
+  while (view.querySelector('[role=status]').textContent.trim() !== 'paused') await new Promise(requestAnimationFrame);
+  return [begun, performance.timeOrigin + performance.now()];
+}"""
+
+RESTS = """
+rests = []
+def watch_rests():
+    was = run.status
+    while True:
+        time.sleep(0.002)
+        if (now := run.status) != was and now == "paused":
+            rests.append(time.time() * 1000)
+        was = now
+threading.Thread(target=watch_rests, daemon=True).start()
+"""
+
+HEIGHTS = """() => {
+  const cell = document.querySelector('.ak-root').closest('.jp-Cell');
+  window.heights = [];
+  new ResizeObserver(() => window.heights.push(cell.offsetHeight)).observe(cell);
+}"""
+
+
+def fast_play(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
+    """Measure a run at full speed: frames, what lags behind, forced layouts, Pause, and the height of the view."""
+    run = f"run = start(Turns({100 * PLAYED}, 'nap', seconds=0)); run"
+    with lab(browser, server, "play", run) as notebook:
+        page = notebook.page
+        show(notebook, 1)
+        page.evaluate(FRAMES)
+        begun = time.monotonic()
+        notebook.do(PLAY.format(PLAYED))
+        ended = time.monotonic()
+        page.wait_for_function("(n) => document.querySelector(`.ak-root [data-n='${n}']`)", arg=PLAYED - 1)
+        drawn = time.monotonic()
+        frames = page.evaluate("() => window.frames_drawn")
+        page.evaluate("() => cancelAnimationFrame(window.frame)")
+        longest = max(then - now for now, then in itertools.pairwise(frames))
+        rate = 1000 * (len(frames) - 1) / (frames[-1] - frames[0])
+        yield f"{PLAYED:,} steps at full speed: frames a second", f"{rate:.1f}, longest {longest:.0f} ms"
+        yield "  played; then until the last is drawn", f"{ended - begun:.1f} s; {1000 * (drawn - ended):.0f} ms"
+    with lab(browser, server, "forced", run) as notebook:
+        show(notebook, 1)
+        notebook.page.wait_for_timeout(1_000)
+        browser.start_tracing(page=notebook.page, categories=["devtools.timeline", STACKS])
+        notebook.do(PLAY.format(TRACED))
+        notebook.page.wait_for_timeout(2_000)
+        yield f"  forced layouts in {TRACED} steps", str(forced_layouts(browser.stop_tracing()))
+    for name, programs in (("", 0), (f"  with {2 * CORES} busy programs:", 2 * CORES)):
+        with lab(browser, server, f"pause{programs}", run) as notebook, busy(programs):
+            show(notebook, 1)
+            notebook.do(RESTS)
+            yield f"{name}  Pause: click to rest / until shown, the longest of {PAUSES}", pauses(notebook)
+    with lab(browser, server, "steps", run) as notebook:
+        show(notebook, 1)
+        notebook.page.wait_for_timeout(1_000)
+        notebook.page.evaluate(HEIGHTS)
+        notebook.page.wait_for_timeout(200)
+        for step in range(STEPPED):
+            notebook.do("next(run)")
+            notebook.page.locator(f".ak-root [data-n='{step + 1}']").wait_for()
+        notebook.page.wait_for_timeout(500)
+        heights = notebook.page.evaluate("() => window.heights")
+        changes = sum(now != then for now, then in itertools.pairwise(heights))
+        yield f"height changes of the notebook in {STEPPED} steps", str(changes)
+
+
+STACKS = "disabled-by-default-devtools.timeline.stack"
+CORES = os.cpu_count() or 1
+
+
+def forced_layouts(trace: bytes) -> int:
+    """Return how many layouts in a trace were begun by a read in our module, which is loaded from a blob."""
+    layouts = [event for event in json.loads(trace)["traceEvents"] if event["name"] in ("Layout", "UpdateLayoutTree")]
+    stacks = [event.get("args", {}).get("beginData", {}).get("stackTrace", ()) for event in layouts]
+    names = [event["name"] for event in layouts]
+    return sum(
+        name == "Layout" and any(frame.get("url", "").startswith("blob:") for frame in stack)
+        for name, stack in zip(names, stacks, strict=True)
+    )
+
+
+@contextmanager
+def busy(programs: int) -> Iterator[None]:
+    """Keep the machine busy in the meantime."""
+    running = [
+        subprocess.Popen([sys.executable, "-c", f"import os\nwhile os.getppid() == {os.getpid()}: pass"])
+        for _ in range(programs)
+    ]
+    try:
+        yield
+    finally:
+        for program in running:
+            program.kill()
+
+
+def pauses(notebook: Notebook) -> str:
+    """Play and pause; return the longest times from the click until the run rests, and until the view says so."""
+    rested, shown = [], []
+    for _ in range(PAUSES):
+        notebook.do("rests.clear(); run.play()")
+        notebook.page.wait_for_function(
+            "() => document.querySelector('.ak-root [role=status]').textContent == 'running'"
+        )
+        notebook.page.wait_for_timeout(1_500)
+        begun, seen = notebook.page.evaluate(PAUSE)
+        notebook.until("rests")
+        rested.append(notebook.ask("rests[-1]") - begun)
+        shown.append(seen - begun)
+    return f"{max(rested):.0f} / {max(shown):.0f} ms"
+
+
+def module(browser: Browser, _: Jupyter) -> Iterator[tuple[str, str]]:
     """Measure the module that is sent to the page."""
-    static = resources.files("agentkit") / "static"
+    static = Path(os.environ["PYTHONPATH"]) / "agentkit" / "static"
     code, style = (static / "widget.js").read_bytes(), (static / "widget.css").read_bytes()
     yield (
         "module / style sheet",
@@ -314,22 +449,35 @@ def module(browser: Browser) -> Iterator[tuple[str, str]]:
     )
 
 
+GROUPS: dict[str, Callable[[Browser, Jupyter], Iterator[tuple[str, str]]]] = {
+    group.__name__: group for group in (module, clicks, fast_play, many_steps, many_runs, streaming)
+}
+
+
 def main() -> None:
-    """Print the table, row by row as it is measured."""
-    table = Table("what", "measured", title="The live view, in JupyterLab and Chromium")
-    with tempfile.TemporaryDirectory() as folder, jupyter(Path(folder)) as server, chromium() as browser:
-        for row in rows(browser, server):
-            table.add_row(*row)
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--before", type=Path, metavar="FOLDER")
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
+    options = parser.parse_args()
+    trees = {"before": options.before, "after": HERE} if options.before else {"measured": HERE}
+    results = {name: measured(tree.resolve(), options.groups or list(GROUPS)) for name, tree in trees.items()}
+    table = Table("what", *results, title="The live view, in JupyterLab and Chromium")
+    for what in dict.fromkeys(what for rows in results.values() for what in rows):
+        table.add_row(what, *(rows.get(what, "") for rows in results.values()))
     Console(width=132).print(table)
 
 
-def rows(browser: Browser, server: Jupyter) -> Iterator[tuple[Any, ...]]:
-    """Give all rows."""
-    yield from module(browser)
-    yield from clicks(browser, server)
-    yield from many_steps(browser, server)
-    yield from many_runs(browser, server)
-    yield from streaming(browser, server)
+def measured(tree: Path, groups: list[str]) -> dict[str, str]:
+    """Return the rows of a working tree."""
+    os.environ["PYTHONPATH"] = str(tree)  # for the kernels
+    with tempfile.TemporaryDirectory() as folder, jupyter(Path(folder)) as server, chromium() as browser:
+        rows = {}
+        for group in groups:
+            for what, value in GROUPS[group](browser, server):
+                print(f"{tree.name}: {what}: {value}", flush=True)
+                rows[what] = value
+        return rows
 
 
 if __name__ == "__main__":

@@ -207,6 +207,32 @@ def test_a_run_is_paused_and_gets_a_message_while_a_tool_runs(view: View) -> Non
     assert viewed.screen.head["injections"][0]["seen"]
 
 
+def test_a_pause_overtakes_a_run_command_that_still_waits_in_the_queue(view: View) -> None:
+    began, bell = threading.Event(), threading.Event()
+
+    viewed = view(paused("one", "two"))
+
+    def predicate(text: str) -> Callable[[Any], Any]:
+        began.set()
+        bell.wait(TIMEOUT)
+        return bool
+
+    viewed.screen.predicate = predicate  # type: ignore[method-assign]
+    for cid, command in (
+        ("1", {"cmd": "break", "kind": "when", "value": "entry"}),
+        ("2", {"cmd": "play"}),
+        ("3", {"cmd": "inject", "text": "Be brief."}),
+    ):
+        viewed.dispatcher.take({"t": "cmd", "v": 1, "cid": cid, **command})
+    assert began.wait(TIMEOUT)
+    viewed.execute("pause")
+    bell.set()
+    viewed.until(lambda: {"1", "2", "3"} <= viewed.screen.answers.keys())
+    assert [viewed.screen.answers[cid]["t"] for cid in "123"] == ["ack", "nak", "ack"]
+    assert viewed.screen.answers["2"]["error"] == "not carried out, because 'pause' was asked for after it"
+    assert len(viewed.run) == 1
+
+
 def test_undo_and_redo_are_not_offered_for_a_closed_run(view: View) -> None:
     viewed = view(paused("done"))
     viewed.settle("step")

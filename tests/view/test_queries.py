@@ -90,6 +90,22 @@ def test_the_source_of_each_frame_is_shown(view: View) -> None:
     assert viewed.execute("source", file="")["text"].startswith("def outer(")
 
 
+def test_the_recorded_source_of_an_engine_that_has_ended_has_the_line_numbers_of_its_file(view: View) -> None:
+    viewed = view(paused("a", "b", "c", engine=outer, tools=[price]))
+    (frame, _) = engine_frames(viewed)
+    during = viewed.execute("source", file=frame["file"])["text"].split("\n")[frame["line"] - 1]
+    viewed.settle("play")
+    source = viewed.execute("source", file="")
+    assert source["first"] > 1
+    assert source["text"].split("\n")[frame["line"] - source["first"]] == during
+
+
+def test_the_recorded_source_of_an_engine_that_has_changed_since_is_numbered_from_1(view: View) -> None:
+    run = paused("a", "b", "c", engine=outer, tools=[price])
+    run.task["source"] = "def outer(task): ..."
+    assert view(run).execute("source", file="") == {"file": "", "first": 1, "text": "def outer(task): ..."}
+
+
 def test_step_over_leaves_a_nested_engine(view: View) -> None:
     viewed = view(paused("a", "b", "c", engine=outer, tools=[price]))
     viewed.settle("step_over")

@@ -3,8 +3,8 @@
  * frame.
  */
 
-import type { JSX } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Component, type JSX } from "preact";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button, SUPPRESS_SHORTCUTS } from "../elements/controls";
 import { count } from "../elements/format";
 import { indexAfterKey } from "../elements/tabs";
@@ -13,6 +13,7 @@ import { ValueTree } from "../elements/valueTree";
 import type { Breakpoint, EngineFrame, SourceFile } from "../protocol";
 import type { Store } from "../state/store";
 import { useCommand, useHead, useQuery, useStore } from "../state/useStore";
+import { useKeptInSight } from "./inSight";
 import { Panel } from "./panel";
 import { type Token, tokenizeLines } from "./python";
 
@@ -111,18 +112,18 @@ function Lines({ store, source, frame, breakpoints }: LinesProps): JSX.Element {
   const drawn = lines.slice(from, Math.max(current, 0) + 2 * CONTEXT);
   const below = lines.length - from - drawn.length;
   const tabStop = focused >= from && focused < from + drawn.length ? focused : Math.max(current, from);
-  useLayoutEffect(() => {
-    setFocused(Math.max(0, current));
-    const row = box.current?.querySelector<HTMLElement>(".ak-current-line");
-    if (row) scrollTo(box.current as HTMLElement, row);
-  }, [source, current]);
+  useLayoutEffect(() => setFocused(Math.max(0, current)), [source, current]);
+  useKeptInSight(box, ".ak-current-line", `${source.file} ${current}`);
 
-  const toggle = (line: number): void => {
+  const latest = useRef({ source, breakpoints });
+  latest.current = { source, breakpoints };
+  const toggle = useCallback((line: number): void => {
+    const { source, breakpoints } = latest.current;
     setFocused(line - source.first);
     const breakpoint = breakpointAt(breakpoints, source.file, line);
     if (breakpoint) void execute({ cmd: "unbreak", id: breakpoint.id });
     else void execute({ cmd: "break", kind: "line", value: String(line), file: source.file });
-  };
+  }, []);
   const onKeyDown = (event: KeyboardEvent): void => {
     const index = indexAfterKey(event.key, tabStop - from, drawn.length, "ArrowUp", "ArrowDown");
     if (index === undefined) return;
@@ -171,41 +172,51 @@ interface LineProps {
   onToggle: ((line: number) => void) | undefined;
 }
 
-function Line({ tokens, number, isCurrent, isTabStop, breakpoint, onToggle }: LineProps): JSX.Element {
-  // the text never changes, while the state of a playing run changes many times a second
-  const code = useMemo(
-    () => (
-      <code>
-        {tokens.map(([kind, text], index) =>
-          kind ? (
-            <span key={index} class={`ak-${kind}`}>
-              {text}
-            </span>
-          ) : (
-            text
-          ),
-        )}
-      </code>
-    ),
-    [tokens],
-  );
-  return (
-    <div class={isCurrent ? "ak-current-line" : undefined} aria-current={isCurrent ? "step" : undefined}>
-      <Button
-        class={breakpoint && (breakpoint.enabled ? "ak-breakpoint" : "ak-breakpoint ak-disabled")}
-        aria-label={lineLabel(number, breakpoint)}
-        aria-pressed={breakpoint !== undefined}
-        title={breakpoint ? `Remove breakpoint (${count(breakpoint.hits, "hit")})` : "Add breakpoint"}
-        tabIndex={isTabStop ? 0 : -1}
-        disabled={!onToggle}
-        onClick={() => onToggle?.(number)}
-      >
-        {breakpoint && breakpoint.hits > 0 && <span class="ak-hits">{breakpoint.hits}</span>}
-        {number}
-      </Button>
-      {code}
-    </div>
-  );
+/** Redrawn only when it changes: there are hundreds of lines, and a playing run changes many times a second. */
+class Line extends Component<LineProps> {
+  override shouldComponentUpdate(next: LineProps): boolean {
+    const now = this.props;
+    return (
+      next.tokens !== now.tokens ||
+      next.number !== now.number ||
+      next.isCurrent !== now.isCurrent ||
+      next.isTabStop !== now.isTabStop ||
+      next.onToggle !== now.onToggle ||
+      next.breakpoint?.id !== now.breakpoint?.id ||
+      next.breakpoint?.hits !== now.breakpoint?.hits ||
+      next.breakpoint?.enabled !== now.breakpoint?.enabled
+    );
+  }
+
+  override render({ tokens, number, isCurrent, isTabStop, breakpoint, onToggle }: LineProps): JSX.Element {
+    return (
+      <div class={isCurrent ? "ak-current-line" : undefined} aria-current={isCurrent ? "step" : undefined}>
+        <Button
+          class={breakpoint && (breakpoint.enabled ? "ak-breakpoint" : "ak-breakpoint ak-disabled")}
+          aria-label={lineLabel(number, breakpoint)}
+          aria-pressed={breakpoint !== undefined}
+          title={breakpoint ? `Remove breakpoint (${count(breakpoint.hits, "hit")})` : "Add breakpoint"}
+          tabIndex={isTabStop ? 0 : -1}
+          disabled={!onToggle}
+          onClick={() => onToggle?.(number)}
+        >
+          {breakpoint && breakpoint.hits > 0 && <span class="ak-hits">{breakpoint.hits}</span>}
+          {number}
+        </Button>
+        <code>
+          {tokens.map(([kind, text], index) =>
+            kind ? (
+              <span key={index} class={`ak-${kind}`}>
+                {text}
+              </span>
+            ) : (
+              text
+            ),
+          )}
+        </code>
+      </div>
+    );
+  }
 }
 
 function lineLabel(number: number, breakpoint: Breakpoint | undefined): string {

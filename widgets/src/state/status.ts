@@ -37,7 +37,8 @@ const STATUSES: { [status in Status]: StatusText } = {
   readonly: { label: "read-only", tone: "idle", description: "Nothing about this run can be changed." },
 };
 
-export function statusOf({ connectionState, ready, head }: Store): StatusText {
+export function statusOf(store: Store): StatusText {
+  const { connectionState, ready, head } = store;
   if (connectionState === "lost")
     return { label: "kernel gone", tone: "error", description: "The kernel was restarted or has died." };
   if (connectionState === "unresponsive")
@@ -45,6 +46,7 @@ export function statusOf({ connectionState, ready, head }: Store): StatusText {
   if (connectionState === "unanswered")
     return { label: "no response", tone: "error", description: "The kernel has not responded yet." };
   if (!ready) return { label: "connecting…", tone: "idle", description: "Loading the run from the kernel." };
+  if (head.status === "running" && store.isExecuting("pause")) return STATUSES.pausing;
   return STATUSES[head.status] ?? { label: String(head.status), tone: "idle", description: "" };
 }
 

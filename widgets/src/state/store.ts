@@ -21,6 +21,7 @@ import type {
 import { VERSION } from "../protocol";
 import { CommandError, Connection, type ConnectionState } from "./connection";
 import { EMPTY_HEAD, EMPTY_PICTURES } from "./empty";
+import { Frames } from "./frames";
 import { Trace } from "./trace";
 
 /** The number of cards to load at a time. */
@@ -66,6 +67,7 @@ export class Store {
   private readonly listeners = new Set<() => void>();
   private readonly loading = new Set<number>();
   private seq = 0;
+  private readonly frames = new Frames(() => this.notify());
 
   constructor(private readonly host: Host) {
     this.connection = new Connection(
@@ -178,7 +180,8 @@ export class Store {
     else if (message.t === "moment") this.reply(message.cid, this.host.setMoment(message.moment, message.data));
     else if (message.t === "dock") this.reply(message.cid, this.host.dock());
     else if (message.t === "shown?" && this.host.isShown()) this.connection.send({ t: "shown" });
-    this.notify();
+    if (message.t === "events") this.frames.request();
+    else this.notify();
   }
 
   /** Compare with the number of the last message, from the trait: losing the very last one leaves no visible gap. */
@@ -205,6 +208,7 @@ export class Store {
   close(): void {
     this.connection.close();
     this.listeners.clear();
+    this.frames.close();
   }
 
   // -- internals ------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ export function Header({ store }: { store: Store }): JSX.Element {
   const head = useHead(store);
   const total = useStore(store, (s) => s.total);
   const ready = useStore(store, (s) => s.ready);
-  useStore(store, (s) => s.connectionState);
+  useStore(store, (s) => statusOf(s).label);
   const { label, tone, description } = statusOf(store);
   return (
     <div class="ak-header">

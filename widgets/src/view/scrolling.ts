@@ -1,9 +1,10 @@
 /** Hooks and functions that scroll the trace: they follow its end, and keep or find an entry. */
 
 import type { RefObject } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useStore } from "../state/useStore";
 import type { ViewState } from "../state/viewState";
+import { VisibleEntries } from "./visibleEntries";
 
 export type ScrollBox = RefObject<HTMLDivElement | null>;
 
@@ -12,49 +13,39 @@ const END_TOLERANCE = 32;
 
 interface ScrollState {
   atEnd: boolean;
-  /** The positions of the first and the last visible entry. */
-  visible: [first: number, last: number];
+  visible: VisibleEntries;
 }
 
-/** Scroll to the end whenever the content grows, as long as the reader is at the end; `follow` switches that off. */
-export function useFollowEnd(box: ScrollBox, follow: boolean, version: number): ScrollState {
+/**
+ * Scroll to the end whenever the content grows, as long as the reader is at the end; `follow` switches that off.
+ *
+ * Everything is read right after a layout (in a resize observer) or before the first change of a frame (in a scroll
+ * event), so that reading forces no layout.
+ */
+export function useFollowEnd(box: ScrollBox, follow: boolean): ScrollState {
   const [atEnd, setAtEnd] = useState(true);
-  const [visible, setVisible] = useState<[number, number]>([0, 0]);
-  const isAtEnd = useRef(true);
+  const visible = useMemo(() => new VisibleEntries(), []);
   const latestFollow = useRef(follow);
   latestFollow.current = follow;
   useLayoutEffect(() => {
-    if (isAtEnd.current && follow) scrollToEnd(box);
-  }, [version]);
-  useLayoutEffect(() => {
     const scroller = box.current;
     if (!scroller) return;
-    let frame = 0;
+    let isAtEnd = true;
     let lastTop = 0;
-    const measure = (): void => {
-      frame = 0;
-      setVisible((before) => {
-        const now = visibleEntries(scroller);
-        return before[0] === now[0] && before[1] === now[1] ? before : now;
-      });
-      setAtEnd(isAtEnd.current);
-    };
-    const scheduleMeasure = (): void => {
-      frame ||= requestAnimationFrame(measure);
-    };
     const onScroll = (): void => {
       const { scrollTop, scrollHeight, clientHeight } = scroller;
       // the content may have grown: a reader has left the end only by scrolling up
       const isNear = scrollHeight - scrollTop - clientHeight < END_TOLERANCE;
-      isAtEnd.current = isNear || (isAtEnd.current && scrollTop >= lastTop);
+      isAtEnd = isNear || (isAtEnd && scrollTop >= lastTop);
       lastTop = scrollTop;
-      scheduleMeasure();
+      visible.measure(scroller);
+      setAtEnd(isAtEnd);
     };
     const observer = new ResizeObserver(() => {
+      const { scrollTop } = scroller;
       // the scroll event of a reader who has just scrolled up arrives only after this
-      if (isAtEnd.current && latestFollow.current && scroller.scrollTop >= lastTop)
-        scroller.scrollTop = scroller.scrollHeight;
-      scheduleMeasure();
+      if (isAtEnd && latestFollow.current && scrollTop >= lastTop) scroller.scrollTop = scroller.scrollHeight;
+      if (scroller.scrollTop === scrollTop) visible.measure(scroller); // or else a scroll event follows
     });
     observer.observe(scroller);
     if (scroller.firstElementChild) observer.observe(scroller.firstElementChild);
@@ -62,7 +53,6 @@ export function useFollowEnd(box: ScrollBox, follow: boolean, version: number): 
     return () => {
       observer.disconnect();
       scroller.removeEventListener("scroll", onScroll);
-      cancelAnimationFrame(frame);
     };
   }, []);
   return { atEnd, visible };
@@ -70,19 +60,6 @@ export function useFollowEnd(box: ScrollBox, follow: boolean, version: number): 
 
 export function scrollToEnd(box: ScrollBox): void {
   box.current?.scrollTo({ top: box.current.scrollHeight });
-}
-
-function visibleEntries(scroller: HTMLElement): [first: number, last: number] {
-  const { top, bottom } = scroller.getBoundingClientRect();
-  let range: [number, number] | undefined;
-  for (const entry of scroller.querySelectorAll<HTMLElement>("[data-n]")) {
-    const rect = entry.getBoundingClientRect();
-    if (rect.bottom < top) continue;
-    if (rect.top > bottom) break;
-    const n = Number(entry.dataset.n);
-    range = [Math.min(range?.[0] ?? n, n), Math.max(range?.[1] ?? n, n)];
-  }
-  return range ?? [0, 0];
 }
 
 /** Make a change without moving the first visible entry. */

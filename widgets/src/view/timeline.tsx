@@ -13,7 +13,9 @@ import { firstEdit, groupIterations } from "../state/trace";
 import { useStore } from "../state/useStore";
 import { type ViewState, WINDOW_SIZE } from "../state/viewState";
 import { Minimap } from "./minimap";
+import { useDrawnSize } from "./rush";
 import { keepScrollPosition, scrollToEnd, useFollowEnd, useScrollToSelected } from "./scrolling";
+import type { VisibleEntries } from "./visibleEntries";
 
 /** How many entries "Show earlier" and "Show later" move the drawn part. */
 const WINDOW_STEP = 200;
@@ -26,11 +28,12 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
   const windowEnd = useStore(view, (v) => v.windowEnd);
   const box = useRef<HTMLDivElement>(null);
   const { total } = store;
+  const { atEnd, visible } = useFollowEnd(box, windowEnd === null);
+  const drawnSize = useDrawnSize(total);
   const last = Math.min(windowEnd ?? total, total);
-  const first = Math.max(0, last - WINDOW_SIZE);
+  const first = Math.max(0, last - (windowEnd === null && atEnd ? drawnSize : WINDOW_SIZE));
   const iterations = useMemo(() => groupIterations(store.cards.slice(first, last)), [store, version, first, last]);
   const edit = useMemo(() => firstEdit(store.trace), [store, version]);
-  const { atEnd, visible } = useFollowEnd(box, windowEnd === null, version);
   useEffect(() => void store.load(first, last), [store, version, first, last]);
   useScrollToSelected(view, box);
   const moveWindow = (windowEnd: number | null): void =>
@@ -42,12 +45,7 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
   return (
     <div class="ak-trace">
       {total >= MIN_MINIMAP && (
-        <Minimap
-          store={store}
-          first={visible[0]}
-          last={Math.min(visible[1], total - 1)}
-          goTo={(n) => void view.goToPosition(n)}
-        />
+        <VisibleMinimap store={store} visible={visible} goTo={(n) => void view.goToPosition(n)} />
       )}
       <div
         class={atEnd ? "ak-scroll ak-at-end" : "ak-scroll"}
@@ -89,4 +87,16 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
       )}
     </div>
   );
+}
+
+interface VisibleMinimapProps {
+  store: Store;
+  visible: VisibleEntries;
+  goTo: (n: number) => void;
+}
+
+/** The minimap with the visible part, which changes far more often than the cards. */
+function VisibleMinimap({ store, visible, goTo }: VisibleMinimapProps): JSX.Element {
+  const [first, last] = useStore(visible, ({ range }) => range);
+  return <Minimap store={store} first={first} last={Math.min(last, store.total - 1)} goTo={goTo} />;
 }

@@ -1,7 +1,8 @@
 /** The actions on the whole run. */
 
 import type { JSX } from "preact";
-import { Select, ToolButton } from "../elements/controls";
+import { useId, useState } from "preact/hooks";
+import { Button, Select, ToolButton } from "../elements/controls";
 import { Icon, type IconName } from "../elements/icons";
 import { type Action, isEnabled, NOT_UNDONE, type RunAction } from "../state/actions";
 import { shortcutLabel } from "../state/shortcuts";
@@ -38,6 +39,14 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
   const messageBox = useStore(view, (v) => v.messageBox);
   const isSidePanelOpen = useStore(view, (v) => v.isSidePanelOpen);
   const isHelpOpen = useStore(view, (v) => v.isHelpOpen);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const id = useId();
+  const onMenuKey = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || !isMenuOpen) return;
+    event.stopPropagation();
+    setMenuOpen(false);
+    (event.currentTarget as HTMLElement).querySelector<HTMLElement>(`[aria-controls="${id}"]`)?.focus();
+  };
   const runButton = ([action, label, title]: RunButton, hasText: boolean): JSX.Element => (
     <ToolButton
       key={action}
@@ -49,18 +58,36 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
       onClick={() => view.perform(action)}
     >
       <Icon name={action} />
-      {hasText && label}
+      {hasText && <span class="ak-tool-text">{label}</span>}
     </ToolButton>
   );
   return (
-    <div class="ak-toolbar" role="toolbar" aria-label="Run">
+    <div
+      class="ak-toolbar"
+      role="toolbar"
+      aria-label="Run"
+      onKeyDown={onMenuKey}
+      onFocusOut={({ currentTarget, relatedTarget }) =>
+        !currentTarget.contains(relatedTarget as Node | null) && setMenuOpen(false)
+      }
+    >
       <span class="ak-tool-group">{DRIVE.map((button) => runButton(button, true))}</span>
       <span class="ak-tool-group">
         {HISTORY.map((button) => runButton(button, false))}
         <GoBackMenu store={store} view={view} />
-        <Speed store={store} view={view} />
       </span>
-      <span class="ak-tool-group">
+      <Button
+        class="ak-tool-button ak-tool-menu-button"
+        aria-label="More"
+        aria-expanded={isMenuOpen}
+        aria-controls={id}
+        onClick={() => setMenuOpen(!isMenuOpen)}
+      >
+        ⋯
+      </Button>
+      {/* in a narrow view, this is what the button before it opens */}
+      <span id={id} class={isMenuOpen ? "ak-tool-group ak-tool-menu ak-open" : "ak-tool-group ak-tool-menu"}>
+        <Speed store={store} view={view} />
         <ToolButton
           label="Inject"
           shortcut={shortcutLabel("inject")}

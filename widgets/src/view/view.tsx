@@ -36,6 +36,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
   const root = useRef<HTMLDivElement>(null);
   const id = useId();
   const isSidePanelOpen = useStore(view, (v) => v.isSidePanelOpen);
+  const isPanelBelow = useStore(view, (v) => v.isSidePanelOpen && !v.isWide);
   const comparison = useStore(view, (v) => v.comparison);
   const [sideWidth, setSideWidth] = useSideWidth();
   const hasSidePanel = isSidePanelOpen && !comparison;
@@ -72,7 +73,7 @@ export function View({ store, save }: ViewProps): JSX.Element {
   return (
     // focusable, so that a click anywhere in the view makes the shortcuts work
     <div
-      class={isPresenting ? "ak-root ak-presenting" : "ak-root"}
+      class={["ak-root", isPresenting && "ak-presenting", isPanelBelow && "ak-panel-below"].filter(Boolean).join(" ")}
       ref={root}
       tabIndex={-1}
       {...SUPPRESS_SHORTCUTS}
