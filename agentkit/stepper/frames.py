@@ -166,7 +166,10 @@ def single(step: Step) -> Generator[Step, Any, Any]:
 
 @dataclass(slots=True, eq=False)
 class FrameInfo:
-    """A frame in `run.where()`: a function that is in progress, its current line and its local variables."""
+    """A frame in `run.where()`: a function that is in progress, its current line and its local variables.
+
+    `path` is the path of an engine's frame, which no other one of the run has.
+    """
 
     function: str
     file: str
@@ -175,6 +178,7 @@ class FrameInfo:
     locals: dict[str, Any]
     lane: str
     around: bool = False
+    path: str = ""
 
     @inert
     def __repr__(self) -> str:
@@ -187,16 +191,16 @@ def frames_of(lane: Lane) -> Iterator[FrameInfo]:
     """Yield the frames of one lane, innermost last, then its arounds with the engines that they run."""
     if lane.done:
         return
-    generators = [(frame.generator, False) for frame in lane.frames]
-    generators += [(inner, inner is outer) for _, outer, _ in lane.around for inner in _delegates(outer)]
-    for generator, is_around in generators:
+    generators = [(frame.generator, False, frame.path) for frame in lane.frames]
+    generators += [(inner, inner is outer, "") for _, outer, _ in lane.around for inner in _delegates(outer)]
+    for generator, is_around, path in generators:
         frame = generator.gi_frame
         if frame is None or frame.f_code is single.__code__:
             continue
         code = frame.f_code
         source = linecache.getline(code.co_filename, frame.f_lineno).strip()
         yield FrameInfo(
-            code.co_name, code.co_filename, frame.f_lineno, source, dict(frame.f_locals), lane.path, is_around
+            code.co_name, code.co_filename, frame.f_lineno, source, dict(frame.f_locals), lane.path, is_around, path
         )
 
 

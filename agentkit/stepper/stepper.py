@@ -123,7 +123,7 @@ class Stepper:
                 if pending.lane.pending is not pending:
                     continue  # a result in a parallel lane has ended this lane
                 if not is_same(pending.step, entry):
-                    self.diverged = _difference(pending, entry)
+                    self.diverged = difference(pending, entry)
                     differing.add((pending.path, pending.index))
                     continue
                 done.append((pending, entry))
@@ -412,7 +412,8 @@ def step_at(located: Any) -> str:
     return f"{kind} ({role}) at {located.path or 'the engine'} step {located.index}"
 
 
-def _difference(pending: Pending, entry: Any) -> str:
+def difference(pending: Pending, entry: Any) -> str:
+    """Return how a pending step differs from the one that was recorded at its position."""
     then = entry.step
     recorded = f"{getattr(then, 'kind', None)} ({getattr(then, 'role', None)})"
     return f"the engine now asks for {step_at(pending)}, but {recorded} was recorded there"
