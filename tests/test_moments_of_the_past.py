@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections.abc import Callable, Generator
@@ -133,7 +134,7 @@ def test_moments_stay_true_after_edits_undos_rewinds_and_forks(engine: str, seed
     for _ in range(30):
         verb, entry = dice.choice(verbs), dice.randrange(len(run))
         try:
-            result = recorder.do(lambda verb=verb, entry=entry: verb(run, entry))
+            result = recorder.do(functools.partial(verb, run, entry))
         except (UsageError, ModelError, Undecided):
             continue
         if isinstance(result, Run):

@@ -1,8 +1,7 @@
-"""A moment of the past: a step of a run as it was when the engine yielded it, and what had changed since the last one."""
+"""A moment of the past: a step of a run as it was when the engine yielded it, and what the step before had changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,8 @@ from agentkit.core.text import one_line
 from agentkit.inert import inert, inert_lines
 from agentkit.journal.entries import Entry
 from agentkit.stepper.frames import FrameInfo
-from agentkit.trace.replay import Seen
+from agentkit.trace.replay import Replay
+from agentkit.trace.trace import Trace
 
 Variables = dict[tuple[str, str], dict[str, str]]
 """The local variables of the engine's frames as texts, by the path and the function of each frame."""
@@ -44,6 +44,7 @@ class Moment:
     changes: tuple[Change, ...]
     problem: str
     _frames: tuple[FrameInfo, ...]
+    _replay: Replay
 
     def where(self) -> list[FrameInfo]:
         """Return the frames that led to the step, with their lines and local variables then; innermost last.
@@ -61,10 +62,12 @@ class Moment:
         return "\n".join([first, *problem, *frames, *(f"  * {change!r}" for change in self.changes)])
 
 
-def moment(entry: Entry, see: Callable[[Callable[[list[FrameInfo]], Variables]], Seen]) -> Moment:
-    """Return the moment of an entry; `see` brings the engine there."""
-    seen = see(variables)
-    return Moment(entry, tuple(_changes(seen.before, variables(seen.frames))), seen.problem, tuple(seen.frames))
+def moment(trace: Trace, line: list[Entry], entry: Entry) -> Moment:
+    """Return the moment of an entry of a line. The engine stays there as long as somebody holds the moment."""
+    replay = Replay(trace)
+    seen = replay.to(line, entry, variables)
+    changes = tuple(_changes(seen.before, variables(seen.frames)))
+    return Moment(entry, changes, seen.problem, tuple(seen.frames), replay)
 
 
 def variables(frames: list[FrameInfo]) -> Variables:

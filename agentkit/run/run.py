@@ -55,7 +55,6 @@ from agentkit.trace.asking_thought import asked_by
 from agentkit.trace.events import Event, RowEvents
 from agentkit.trace.ledger import PastCall
 from agentkit.trace.progress import Progress
-from agentkit.trace.replay import Replay
 from agentkit.trace.trace import Trace
 
 Path = str | os.PathLike[str]
@@ -299,7 +298,7 @@ class Run(NearMisses, Displayed):
         """
         recorded, trace = self._entry(entry), self.trace
         line: list[Entry] = self.control.read(lambda: trace.tree.line_with(recorded, trace.line)[:])
-        return moment(recorded, lambda look: Replay(trace).to(line, recorded, look))
+        return moment(trace, line, recorded)
 
     def request(self, entry: int | Entry | None = None) -> dict[str, Any]:
         """Return the exact request of a model call as it was sent; without an entry, that of the pending call."""

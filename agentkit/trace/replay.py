@@ -49,7 +49,8 @@ class Replay:
         """Bring the engine to the step of an entry of a line, before it had a result, and return what is there."""
         if entry.kind == "begin":
             return Seen()
-        return interrupts.run_engine(self._to, line, entry, look)  # type: ignore[no-any-return]
+        seen: Seen = interrupts.run_engine(self._to, line, entry, look)
+        return seen
 
     def close(self) -> None:
         """Close the engine."""

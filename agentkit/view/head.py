@@ -38,7 +38,7 @@ def head(run: Run, siblings: Siblings, variable: str = "") -> Data:
         "read_only": run.read_only,
         "answer": run.answer,
         "pending": [_pending_data(run, pending, status) for pending in _pending_steps(run)],
-        "where": [_frame_data(frame) for frame in run.where()],
+        "where": [frame_data(frame) for frame in run.where()],
         "usage": cards.usage_data(run.usage),
         "model_calls": state.spent.model_calls,
         "tool_calls": state.spent.tool_calls,
@@ -52,6 +52,7 @@ def head(run: Run, siblings: Siblings, variable: str = "") -> Data:
         "tools": [tool.name for tool in run.performer.tools.tools],
         "roles": sorted(siblings.roles),
         "branches": len(trace.tree.branches(trace.line)),
+        "forks": siblings.forks(run.entries),
         "forecast": _forecast(run, status),
     }
 
@@ -172,7 +173,8 @@ def decision_id(pending: Pending, verdict: Verdict) -> str:
     return digest(repr(key).encode())[:12]
 
 
-def _frame_data(frame: FrameInfo) -> Data:
+def frame_data(frame: FrameInfo) -> Data:
+    """Return a frame of the engine, with previews of its local variables."""
     return {
         "function": frame.function,
         "file": frame.file,
