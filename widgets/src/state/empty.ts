@@ -26,6 +26,7 @@ export const EMPTY_HEAD: Head = {
   tools: [],
   roles: [],
   branches: 1,
+  forks: [],
   forecast: "",
 };
 

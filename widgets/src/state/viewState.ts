@@ -35,8 +35,6 @@ interface State {
   /** Whether the side panel is open; null leaves that to the width of the view. */
   sidePanel: boolean | null;
   tab: Tab;
-  /** The entry whose request is shown; 0 for the latest. */
-  request: number;
   /** The branch that is compared with the current one; 0 for none. */
   comparison: number;
   /** The last refusal or confirmation. */
@@ -56,7 +54,6 @@ export class ViewState implements State {
   isHelpOpen = false;
   sidePanel: boolean | null = null;
   tab: Tab = "source";
-  request = 0;
   comparison = 0;
   notice = "";
   windowEnd: number | null = null;
@@ -101,8 +98,8 @@ export class ViewState implements State {
     setTimeout(() => this.notice === notice && this.set({ notice: "" }), 6_000);
   }
 
-  openTab(tab: Tab, request = this.request): void {
-    this.set({ tab, request, sidePanel: true });
+  openTab(tab: Tab): void {
+    this.set({ tab, sidePanel: true });
   }
 
   // -- going to an entry ----------------------------------------------------------------------------------------------
@@ -116,6 +113,11 @@ export class ViewState implements State {
     await store.load(Math.max(0, end - WINDOW_SIZE), end);
     const card = store.cards[n];
     if (card) this.set({ selected: card.id, scrollRequests: this.scrollRequests + 1 });
+  }
+
+  /** Look at the run as it is now, at the end of the trace. */
+  backToNow(): void {
+    this.set({ selected: 0, windowEnd: null, scrollRequests: this.scrollRequests + 1 });
   }
 
   /** Select an entry by its id, wherever in the trace it is, and scroll to it. */
@@ -134,7 +136,9 @@ export class ViewState implements State {
   perform(action: Action, card?: Card): void {
     const command = runCommand(action);
     if (command) {
-      if (isEnabled(this.store, action)) void this.execute(command);
+      if (!isEnabled(this.store, action)) return;
+      if (["step", "play", "over"].includes(action) && this.selected) this.backToNow();
+      void this.execute(command);
     } else if (action === "help") this.set({ isHelpOpen: !this.isHelpOpen });
     else if (action === "sidePanel") this.set({ sidePanel: !this.isSidePanelOpen });
     else if (action === "inject") this.set({ messageBox: this.messageBox + 1 });
@@ -176,8 +180,10 @@ export class ViewState implements State {
   private performOn(action: Action, card: Card): void {
     if (action === "copy") void this.copy(card);
     else if (!appliesTo(action, card)) return;
-    else if (action === "request") this.openTab("request", card.id);
-    else if (!isEnabled(this.store, action)) return;
+    else if (action === "request") {
+      this.set({ selected: card.id });
+      this.openTab("request");
+    } else if (!isEnabled(this.store, action)) return;
     else if (action === "edit") void this.editEntry(card);
     else if (action === "break") void this.execute(toggleBreakpoint(this.store, card));
     else if (action === "fork") void this.fork(card);

@@ -98,13 +98,15 @@ export function keepScrollPosition(scroller: HTMLElement | null, change: () => v
   });
 }
 
-/** Scroll to the selected entry whenever that is requested. The focus stays where it is. */
+/** Scroll to the selected entry, or else to the end, whenever that is requested. The focus stays where it is. */
 export function useScrollToSelected(view: ViewState, box: ScrollBox): void {
   const requests = useStore(view, (v) => v.scrollRequests);
   useLayoutEffect(() => {
     if (!requests) return;
     const frame = requestAnimationFrame(() => {
-      box.current?.querySelector(`[data-entry="${view.selected}"]`)?.scrollIntoView({ block: "nearest" });
+      if (view.selected)
+        box.current?.querySelector(`[data-entry="${view.selected}"]`)?.scrollIntoView({ block: "nearest" });
+      else scrollToEnd(box);
     });
     return () => cancelAnimationFrame(frame);
   }, [requests, view]);

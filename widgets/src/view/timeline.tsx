@@ -8,17 +8,16 @@ import { LostEdit } from "../cards/lostEdit";
 import { PendingSteps } from "../cards/pendingSteps";
 import { Button } from "../elements/controls";
 import { formatNumber } from "../elements/format";
+import { useSelectedCard } from "../state/moment";
 import type { Store } from "../state/store";
 import { firstEdit, groupIterations } from "../state/trace";
 import { useStore } from "../state/useStore";
 import { type ViewState, WINDOW_SIZE } from "../state/viewState";
-import { Minimap } from "./minimap";
-import { keepScrollPosition, scrollToEnd, useFollowEnd, useScrollToSelected } from "./scrolling";
+import { keepScrollPosition, useFollowEnd, useScrollToSelected } from "./scrolling";
+import { Slider } from "./slider";
 
 /** How many entries "Show earlier" and "Show later" move the drawn part. */
 const WINDOW_STEP = 200;
-/** A shorter trace than this needs no minimap. */
-const MIN_MINIMAP = 9;
 
 export function Timeline({ store, view }: { store: Store; view: ViewState }): JSX.Element {
   const version = useStore(store, (s) => s.version);
@@ -26,28 +25,19 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
   const windowEnd = useStore(view, (v) => v.windowEnd);
   const box = useRef<HTMLDivElement>(null);
   const { total } = store;
-  const last = Math.min(windowEnd ?? total, total);
+  const selected = useSelectedCard(store, view);
+  // what is looked at stays drawn, however far the run goes on
+  const last = Math.min(windowEnd ?? (selected ? selected.n + WINDOW_SIZE : total), total);
   const first = Math.max(0, last - WINDOW_SIZE);
   const iterations = useMemo(() => groupIterations(store.cards.slice(first, last)), [store, version, first, last]);
   const edit = useMemo(() => firstEdit(store.trace), [store, version]);
-  const { atEnd, visible } = useFollowEnd(box, windowEnd === null, version);
+  const { atEnd, visible } = useFollowEnd(box, windowEnd === null && !selected, version);
   useEffect(() => void store.load(first, last), [store, version, first, last]);
   useScrollToSelected(view, box);
   const moveWindow = (windowEnd: number | null): void => keepScrollPosition(box.current, () => view.set({ windowEnd }));
-  const goToEnd = (): void => {
-    view.set({ windowEnd: null });
-    requestAnimationFrame(() => scrollToEnd(box));
-  };
   return (
     <div class="ak-trace">
-      {total >= MIN_MINIMAP && (
-        <Minimap
-          store={store}
-          first={visible[0]}
-          last={Math.min(visible[1], total - 1)}
-          goTo={(n) => void view.goToPosition(n)}
-        />
-      )}
+      <Slider store={store} view={view} first={visible[0]} last={Math.min(visible[1], total - 1)} />
       <div
         class={atEnd ? "ak-scroll ak-at-end" : "ak-scroll"}
         ref={box}
@@ -82,7 +72,7 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
         </div>
       </div>
       {(!atEnd || last < total) && total > 0 && (
-        <Button class="ak-latest" onClick={goToEnd}>
+        <Button class="ak-latest" onClick={() => view.backToNow()}>
           ↓ Latest
         </Button>
       )}

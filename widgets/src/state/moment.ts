@@ -1,0 +1,35 @@
+/** The moment that a view looks at: that of the selected entry, or else now. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { errorText } from "../elements/format";
+import type { Card, Moment } from "../protocol";
+import { newest } from "./newest";
+import type { Store } from "./store";
+import { useStore } from "./useStore";
+import type { ViewState } from "./viewState";
+
+/** Return the selected entry; undefined if there is none, or if it is not on the current branch. */
+export function useSelectedCard(store: Store, view: ViewState): Card | undefined {
+  const selected = useStore(view, (v) => v.selected);
+  return useStore(store, (s) => (selected ? s.trace.find(selected) : undefined));
+}
+
+/** Return the last moment that the kernel has answered with, and ask for that of `entry`, unless it is 0. */
+export function useMoment(store: Store, entry: number): Moment | undefined {
+  const [moment, setMoment] = useState<Moment>();
+  const ask = useMemo(
+    () =>
+      newest(async (entry: number) => {
+        try {
+          setMoment(await store.execute({ cmd: "at", entry }));
+        } catch (error) {
+          setMoment({ entry, where: [], problem: errorText(error) });
+        }
+      }),
+    [store],
+  );
+  useEffect(() => {
+    if (entry) void ask(entry);
+  }, [ask, entry]);
+  return entry ? moment : undefined;
+}
