@@ -6,8 +6,8 @@ import { newest } from "../../src/state/newest";
 import { ViewState } from "../../src/state/viewState";
 import { describeMoment, marksOf, Slider, stripImage } from "../../src/view/slider";
 import { fakeKernel } from "../support/fakeKernel";
-import { settled, show } from "../support/liveView";
-import { button, click, draw, one, recording } from "../support/render";
+import { show } from "../support/liveView";
+import { button, click, draw, one, recording, settled } from "../support/render";
 
 async function slider(letters: string, first = 10, last = 19) {
   const kernel = fakeKernel(recording);
@@ -19,13 +19,13 @@ async function slider(letters: string, first = 10, last = 19) {
 }
 
 async function moveTo(input: HTMLInputElement, ...positions: number[]): Promise<void> {
-  await act(async () => {
+  await act(() => {
     for (const position of positions) {
       input.value = String(position);
       input.dispatchEvent(new Event("input", { bubbles: true }));
     }
-    await settled();
   });
+  await settled();
 }
 
 test("a moment is described by its step, its kind and its marks", () => {
@@ -62,7 +62,7 @@ test("while it moves fast, only the newest position is gone to", async () => {
   expect(goToPosition.mock.calls).toEqual([[1]]);
   expect(input.value).toBe("50");
   arrive();
-  await act(settled);
+  await settled();
   expect(goToPosition.mock.calls).toEqual([[1], [50]]);
 });
 
@@ -103,10 +103,8 @@ test("selecting a card looks at that moment, says so, and Back to now leaves it"
   const [, thought] = shown.reset.cards as [Card, Card];
   const where = [{ ...shown.reset.head.where[0], line: 3, before: { chat: "1 message" } }] as unknown as Json;
   answer(shown, { at: { entry: thought.id, where, problem: "" } });
-  await act(async () => {
-    shown.entry(thought.id).focus();
-    await settled();
-  });
+  await act(() => shown.entry(thought.id).focus());
+  await settled();
   const steps = shown.reset.total - 1;
   expect(shown.commands).toContainEqual({ cmd: "at", entry: thought.id });
   const text = one(shown.root, ".ak-moment");
@@ -164,10 +162,8 @@ test("what keeps the variables of a moment from being shown is said in their pla
   const shown = await show("paused");
   const [, thought] = shown.reset.cards as [Card, Card];
   answer(shown, { at: { entry: thought.id, where: [], problem: "the engine now ends" } });
-  await act(async () => {
-    shown.entry(thought.id).focus();
-    await settled();
-  });
+  await act(() => shown.entry(thought.id).focus());
+  await settled();
   expect(one(shown.root, ".ak-side-panel").textContent).toContain(
     `The variables at step ${thought.n} cannot be shown: the engine now ends.`,
   );
