@@ -108,7 +108,10 @@ export function Slider({ store, view, first, last }: SliderProps): JSX.Element {
             </Button>
           </>
         ) : (
-          <Legend marks={marks} />
+          <>
+            <span>{now > 1 ? `Now, after step ${formatNumber(now - 1)}` : "Now"}</span>
+            <Legend marks={marks} />
+          </>
         )}
       </p>
     </div>

@@ -86,7 +86,7 @@ test("edits, failures, messages and branches have marks of different shapes, wit
     ["fork", 3],
   ]);
   const { page } = await slider("btXhT");
-  expect(one(page, ".ak-moment").textContent).toBe(" failed edited message");
+  expect(one(page, ".ak-moment").textContent).toBe("Now, after step 4 failed edited message");
 });
 
 test("ten thousand entries are one gradient of bounded size and few marks, and a single failure is visible", () => {
