@@ -107,8 +107,12 @@ export class ViewState implements State {
   /** Select the entry at a position, and scroll to it. */
   async goToPosition(n: number): Promise<void> {
     const { store } = this;
-    const windowEnd = n >= store.total - WINDOW_SIZE ? null : Math.min(store.total, n + WINDOW_SIZE / 2);
-    this.set({ windowEnd });
+    const drawnTo = this.windowEnd ?? store.total;
+    if (n < drawnTo - WINDOW_SIZE || n >= drawnTo) {
+      const isNearEnd = n >= store.total - WINDOW_SIZE;
+      this.set({ windowEnd: isNearEnd ? null : Math.min(store.total, n + WINDOW_SIZE / 2) });
+    }
+    const { windowEnd } = this;
     const end = windowEnd ?? store.total;
     await store.load(Math.max(0, end - WINDOW_SIZE), end);
     const card = store.cards[n];

@@ -14,6 +14,8 @@ interface ScrollState {
   atEnd: boolean;
   /** The positions of the first and the last visible entry. */
   visible: [first: number, last: number];
+  /** Scroll to the end, and stay there while the content grows. */
+  goToEnd: () => void;
 }
 
 /** Scroll to the end whenever the content grows, as long as the reader is at the end; `follow` switches that off. */
@@ -65,10 +67,14 @@ export function useFollowEnd(box: ScrollBox, follow: boolean, version: number): 
       cancelAnimationFrame(frame);
     };
   }, []);
-  return { atEnd, visible };
+  const goToEnd = (): void => {
+    isAtEnd.current = true;
+    scrollToEnd(box);
+  };
+  return { atEnd, visible, goToEnd };
 }
 
-export function scrollToEnd(box: ScrollBox): void {
+function scrollToEnd(box: ScrollBox): void {
   box.current?.scrollTo({ top: box.current.scrollHeight });
 }
 
@@ -99,14 +105,14 @@ export function keepScrollPosition(scroller: HTMLElement | null, change: () => v
 }
 
 /** Scroll to the selected entry, or else to the end, whenever that is requested. The focus stays where it is. */
-export function useScrollToSelected(view: ViewState, box: ScrollBox): void {
+export function useScrollToSelected(view: ViewState, box: ScrollBox, goToEnd: () => void): void {
   const requests = useStore(view, (v) => v.scrollRequests);
   useLayoutEffect(() => {
     if (!requests) return;
     const frame = requestAnimationFrame(() => {
       if (view.selected)
         box.current?.querySelector(`[data-entry="${view.selected}"]`)?.scrollIntoView({ block: "nearest" });
-      else scrollToEnd(box);
+      else goToEnd();
     });
     return () => cancelAnimationFrame(frame);
   }, [requests, view]);

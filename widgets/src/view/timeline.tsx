@@ -8,7 +8,7 @@ import { LostEdit } from "../cards/lostEdit";
 import { PendingSteps } from "../cards/pendingSteps";
 import { Button } from "../elements/controls";
 import { formatNumber } from "../elements/format";
-import { useSelectedCard } from "../state/moment";
+import { useDrawnTo } from "../state/moment";
 import type { Store } from "../state/store";
 import { firstEdit, groupIterations } from "../state/trace";
 import { useStore } from "../state/useStore";
@@ -25,15 +25,15 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
   const windowEnd = useStore(view, (v) => v.windowEnd);
   const box = useRef<HTMLDivElement>(null);
   const { total } = store;
-  const selected = useSelectedCard(store, view);
-  // what is looked at stays drawn, however far the run goes on
-  const last = Math.min(windowEnd ?? (selected ? selected.n + WINDOW_SIZE : total), total);
+  const isLooking = useStore(view, (v) => v.selected > 0);
+  const drawnTo = useDrawnTo(store, view);
+  const last = Math.min(windowEnd ?? drawnTo, total);
   const first = Math.max(0, last - WINDOW_SIZE);
   const iterations = useMemo(() => groupIterations(store.cards.slice(first, last)), [store, version, first, last]);
   const edit = useMemo(() => firstEdit(store.trace), [store, version]);
-  const { atEnd, visible } = useFollowEnd(box, windowEnd === null && !selected, version);
+  const { atEnd, visible, goToEnd } = useFollowEnd(box, windowEnd === null && !isLooking, version);
   useEffect(() => void store.load(first, last), [store, version, first, last]);
-  useScrollToSelected(view, box);
+  useScrollToSelected(view, box, goToEnd);
   const moveWindow = (windowEnd: number | null): void => keepScrollPosition(box.current, () => view.set({ windowEnd }));
   return (
     <div class="ak-trace">
