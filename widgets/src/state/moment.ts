@@ -1,6 +1,6 @@
 /** The moment that a view looks at: that of the selected entry, or else now. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { errorText } from "../elements/format";
 import type { Card, Moment } from "../protocol";
 import { newest } from "./newest";
@@ -38,7 +38,7 @@ export function useMoment(store: Store, entry: number): Moment | undefined {
       }),
     [store],
   );
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (entry) void ask(entry);
   }, [ask, entry]);
   return entry ? moment : undefined;
