@@ -42,10 +42,13 @@ def look(query: str = "", city: str = "") -> str:
 
 
 def texts(frames: list[FrameInfo]) -> list[tuple[Any, ...]]:
-    """Return frames as texts, which stay as they are when the engine goes on; addresses and ids differ in a replay."""
+    """Return frames as texts, which stay as they are when the engine goes on; addresses and ids differ in a replay.
+
+    The list of answers that the lanes of `dag` share is left out: a moment has only those that led to the step.
+    """
 
     def text(value: Any) -> str:
-        return re.sub(r" at 0x[0-9a-f]+|\b\d{12,}(?=:)", "", repr(value))
+        return re.sub(r" at 0x[0-9a-f]+|\b\d{12,}(?=:)|\banswers=\[.*", "", repr(value))
 
     return [
         (frame.function, frame.line, frame.lane, frame.around, {name: text(it) for name, it in frame.locals.items()})
