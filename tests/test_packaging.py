@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
-FRONT_END = {f"agentkit/static/{name}" for name in ("widget.js", "widget.css", "loader.js")}
+FRONT_END = {f"agentkit/static/{name}" for name in ("widget.js", "loader.js")}
 NO_NODE = {**os.environ, "PATH": "/nonexistent"}
 
 

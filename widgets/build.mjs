@@ -1,11 +1,12 @@
-// Build the module and the style sheet that a notebook loads. `--watch` rebuilds them whenever a source changes;
+// Build the module and the loader that a notebook loads. `--watch` rebuilds them whenever a source changes;
 // `--dev` serves the pages in dev/, which run the widget without Jupyter, and rebuilds them whenever one is loaded.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { deflateRawSync } from "node:zlib";
 import { build, context } from "esbuild";
 import alias from "./aliases.mjs";
+import styleSheet from "./styleSheetPlugin.mjs";
 
-// of all together. The module and the style sheet are sent once to each page; the loader with every run
+// of both together. The module, which contains the style sheet, is sent once to each page; the loader with every run
 const MAX_BYTES = 120_000;
 
 const [mode, port = "8123"] = process.argv.slice(2);
@@ -13,6 +14,7 @@ process.chdir(import.meta.dirname);
 
 const options = {
   alias,
+  plugins: [styleSheet],
   absWorkingDir: import.meta.dirname,
   bundle: true,
   format: "esm",
@@ -28,10 +30,7 @@ const options = {
 };
 const widget = {
   ...options,
-  entryPoints: [
-    { in: "src/index.tsx", out: "widget" },
-    { in: "src/style.css", out: "widget" },
-  ],
+  entryPoints: [{ in: "src/index.tsx", out: "widget" }],
   outdir: "../agentkit/static",
 };
 const loader = { ...options, entryPoints: ["src/loader.ts"], inject: [], outdir: widget.outdir };

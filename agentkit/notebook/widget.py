@@ -48,13 +48,13 @@ GREETING = 10.0
 _STATIC = resources.files("agentkit") / "static"
 
 
-def module() -> Data:
-    """Return the module that draws the views, and its style sheet."""
-    return {"code": (_STATIC / "widget.js").read_text(), "css": (_STATIC / "widget.css").read_text()}
+def module() -> str:
+    """Return the module that draws the views."""
+    return (_STATIC / "widget.js").read_text()
 
 
-def _digest(parts: Data) -> str:
-    return hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()[:16]
+def _digest(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 
 class RunWidget(anywidget.AnyWidget):
@@ -168,7 +168,7 @@ class View:
             on_done, count = pending[0], message.get("count")
             on_done(count if isinstance(count, int) else 0)
         elif kind == "module":
-            self.feed.reply({"t": "module", **module()})
+            self.feed.reply({"t": "module", "code": module()})
         elif kind == "gone" and not self.is_placed:
             self._closing_at = time.monotonic() + GONE
             self.feed.reply({"t": "shown?"})

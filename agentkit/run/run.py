@@ -44,6 +44,7 @@ from agentkit.journal.entries import Entry, Note, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes
 from agentkit.run.messages import messages_of
+from agentkit.run.moment import Moment, moment
 from agentkit.runtime.control import GRACE, Control, check_timeout
 from agentkit.runtime.performer import Performer
 from agentkit.stepper.frames import FrameInfo, next_yield
@@ -287,6 +288,17 @@ class Run(NearMisses, Displayed):
         """Return where the engine is: the function, file, line, source line and local variables of each frame."""
         frames: list[FrameInfo] = self.control.read(lambda: self.trace.stepper.where())
         return frames
+
+    def at(self, entry: int | Entry) -> Moment:
+        """Return the moment of an entry: where the engine was when it yielded that step, its local variables then, and
+        which of them had changed since the step before.
+
+        The engine is started a second time and is sent the recorded results: nothing is performed, and the run stays
+        where it is. An interrupt ends an engine that computes for too long.
+        """
+        recorded, trace = self._entry(entry), self.trace
+        line: list[Entry] = self.control.read(lambda: trace.tree.line_with(recorded, trace.line)[:])
+        return moment(trace, line, recorded)
 
     def request(self, entry: int | Entry | None = None) -> dict[str, Any]:
         """Return the exact request of a model call as it was sent; without an entry, that of the pending call."""

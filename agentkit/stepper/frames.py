@@ -168,7 +168,8 @@ def single(step: Step) -> Generator[Step, Any, Any]:
 class FrameInfo:
     """A frame in `run.where()`: a function that is in progress, its current line and its local variables.
 
-    `does` is what an around says about itself, or "".
+    `does` is what an around says about itself, or "". `path` is the path of an engine's frame, which no other one of
+    the run has.
     """
 
     function: str
@@ -179,6 +180,7 @@ class FrameInfo:
     lane: str
     around: bool = False
     does: str = ""
+    path: str = ""
 
     @inert
     def __repr__(self) -> str:
@@ -191,10 +193,10 @@ def frames_of(lane: Lane, arounds: Sequence[Any]) -> Iterator[FrameInfo]:
     """Yield the frames of one lane, innermost last, then its arounds with the engines that they run."""
     if lane.done:
         return
-    generators: list[tuple[Any, Any]] = [(frame.generator, None) for frame in lane.frames]
+    generators: list[tuple[Any, Any, str]] = [(frame.generator, None, frame.path) for frame in lane.frames]
     for position, outer, _ in lane.around:
-        generators += [(inner, arounds[position] if inner is outer else None) for inner in _delegates(outer)]
-    for generator, around in generators:
+        generators += [(inner, arounds[position] if inner is outer else None, "") for inner in _delegates(outer)]
+    for generator, around, path in generators:
         frame = generator.gi_frame
         if frame is None or frame.f_code is single.__code__:
             continue
@@ -209,6 +211,7 @@ def frames_of(lane: Lane, arounds: Sequence[Any]) -> Iterator[FrameInfo]:
             lane.path,
             around is not None,
             getattr(around, "does", ""),
+            path,
         )
 
 

@@ -124,7 +124,7 @@ class Stepper:
                 if pending.lane.pending is not pending:
                     continue  # a result in a parallel lane has ended this lane
                 if not is_same(pending.step, entry):
-                    self.diverged = _difference(pending, entry)
+                    self.diverged = difference(pending, entry)
                     differing.add((pending.path, pending.index))
                     continue
                 done.append((pending, entry))
@@ -134,6 +134,15 @@ class Stepper:
     def where(self) -> list[FrameInfo]:
         """Return where each lane is: its engine frames, innermost last, then the arounds that are in progress."""
         return [frame for lane in all_lanes(self.root) for frame in frames_of(lane, self._stack)]
+
+    def frames_to(self, pending: Pending) -> list[FrameInfo]:
+        """Return the frames that led to a pending step: those of its lane, and of the lanes that it was opened in."""
+        lanes: list[Lane] = []
+        lane: Lane | None = pending.lane
+        while lane is not None:
+            lanes.insert(0, lane)
+            lane = lane.parent
+        return [frame for lane in lanes for frame in frames_of(lane, self._stack)]
 
     def close(self) -> None:
         """Close the generators; errors that they raise are ignored."""
@@ -414,7 +423,8 @@ def step_at(located: Any) -> str:
     return f"{kind} ({role}) at {located.path or 'the engine'} step {located.index}"
 
 
-def _difference(pending: Pending, entry: Any) -> str:
+def difference(pending: Pending, entry: Any) -> str:
+    """Return how a pending step differs from the one that was recorded at its position."""
     then = entry.step
     recorded = f"{getattr(then, 'kind', None)} ({getattr(then, 'role', None)})"
     return f"the engine now asks for {step_at(pending)}, but {recorded} was recorded there"

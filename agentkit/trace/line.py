@@ -265,6 +265,18 @@ def is_beside(path: str, other: str) -> bool:
     return False
 
 
+def led_to(tree: Tree, other: Entry, entry: Entry) -> bool:
+    """Return whether an entry comes before another one, and not in a lane parallel to its own."""
+    if other is entry:
+        return False
+    for its, mine in zip(_segments(other.path), _segments(entry.path), strict=False):
+        if its[0] != mine[0]:
+            if mine[1] >= 0 and mine[1] == its[1]:
+                return its[2] in mine[3]  # that lane was started with its result
+            break
+    return tree.order(other.id) < tree.order(entry.id)
+
+
 def has_drifted(now: Step | None, then: Step | None) -> bool:
     """Return whether two model calls at the same position differ in their messages, tools or schema."""
     if not isinstance(now, Think) or not isinstance(then, Think):

@@ -152,7 +152,7 @@ class Trace(Position):
         self.on_row: Callable[[Row], None] | None = None
         self._begin, self._arounds = begin, arounds
         self._append: Callable[..., int] = journal.append if journal is not None else self._number
-        self.stepper = interrupts.run_engine(self._new_stepper)
+        self.stepper = interrupts.run_engine(self.new_stepper)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -458,11 +458,12 @@ class Trace(Position):
         return f"{now}, but {step_at(left) if left is not None else 'the end'} was recorded there"
 
     def _replay(self) -> tuple[Stepper, list[tuple[Pending, Entry]]]:
-        stepper = self._new_stepper()
+        stepper = self.new_stepper()
         recorded = {(entry.path, entry.index): entry for entry in self.line if entry.kind != "begin"}
         return stepper, stepper.replay(recorded)
 
-    def _new_stepper(self) -> Stepper:
+    def new_stepper(self) -> Stepper:
+        """Return a stepper at the first step of the engine."""
         return Stepper(self._begin(None), self._arounds, begin_again=self._begin, pressed=interrupts.pressed)
 
     # -- rows ----------------------------------------------------------------------------------------------------------

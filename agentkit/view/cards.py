@@ -45,9 +45,14 @@ def full_text(entry: Entry, field: str) -> str:
 
 
 def map_letter(entry: Entry) -> str:
-    """Return the letter of an entry on the minimap: one for its kind, "x" for a failed action; a capital if edited."""
+    """Return the letter of an entry on the time slider: one for its kind, "x" for a failed action and "h" for a thought
+    that heard an injected message; a capital if edited.
+    """
     failed = entry.kind == "act" and not entry.result.ok
-    letter = "x" if failed else {"begin": "b", "think": "t", "act": "a", "ask": "q"}.get(entry.kind, "c")
+    heard = entry.kind == "think" and bool(entry.result.heard)
+    letter = (
+        "x" if failed else "h" if heard else {"begin": "b", "think": "t", "act": "a", "ask": "q"}.get(entry.kind, "c")
+    )
     return letter.upper() if entry.original else letter
 
 

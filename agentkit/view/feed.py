@@ -18,6 +18,7 @@ from agentkit.trace.line import Line
 from agentkit.trace.pictures import Pictures
 from agentkit.view import cards
 from agentkit.view.head import head, state_key
+from agentkit.view.past import Past
 from agentkit.view.siblings import Siblings
 from agentkit.view.streams import Streams
 from agentkit.view.totals import Totals
@@ -64,6 +65,7 @@ class Feed:
     def __init__(self, run: Run, page: Page) -> None:
         self.run, self.page = run, page
         self.siblings = Siblings(run.trace.tree.entries)
+        self.past = Past(run)
         self.seq = 0
         self._streams = Streams()
         self._line: tuple[Line, int] | None = None

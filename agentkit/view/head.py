@@ -45,7 +45,7 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data
         "read_only": run.read_only,
         "answer": run.answer,
         "pending": [_pending_data(run, pending, status) for pending in _pending_steps(run)],
-        "where": [_frame_data(run, frame) for frame in run.where()],
+        "where": [frame_data(run, frame) for frame in run.where()],
         **totals,
         "spent": {"model_calls": state.spent.model_calls, "tool_calls": state.spent.tool_calls},
         "breakpoints": [breakpoint_data(point) for point in list(state.breakpoints)],
@@ -58,6 +58,7 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data
         "tools": [tool.name for tool in run.performer.tools.tools],
         "roles": sorted(siblings.roles),
         "branches": len(trace.tree.branches(trace.line)),
+        "forks": siblings.forks(run.entries),
         "forecast": _forecast(run, status),
     }
 
@@ -186,7 +187,8 @@ def decision_id(pending: Pending, verdict: Verdict) -> str:
     return digest(repr(key).encode())[:12]
 
 
-def _frame_data(run: Run, frame: FrameInfo) -> Data:
+def frame_data(run: Run, frame: FrameInfo) -> Data:
+    """Return a frame of the engine, with previews of its local variables."""
     return {
         "function": frame.function,
         "file": frame.file,

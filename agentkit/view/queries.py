@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from agentkit.core.text import one_line
@@ -76,7 +77,7 @@ def source(feed: Feed, *, file: str) -> Data:
     if not file:
         text = feed.run.task.get("source", "")
         return {"file": "", "first": registry.first_line(feed.run.agent.engine, text), "text": text}
-    if file not in {frame.file for frame in feed.run.where()}:
+    if file not in {frame.file for frame in feed.run.where()} | feed.past.files:
         raise UsageError("only the source of the functions that the engine is in can be shown")
     lines = linecache.getlines(file)[:_MAX_SOURCE_LINES]
     if not lines:
@@ -84,19 +85,33 @@ def source(feed: Feed, *, file: str) -> Data:
     return {"file": file, "first": 1, "text": "".join(lines)}
 
 
+def at(feed: Feed, *, entry: int) -> Data:
+    """Return where the engine was at the step of an entry, with its local variables then."""
+    return feed.past.at(find_entry(feed, entry))
+
+
 def value(
-    feed: Feed, *, frame: int, function: str, name: str, path: list[int], first: int = 0, order: list[int] | None = None
+    feed: Feed,
+    *,
+    frame: int,
+    function: str,
+    name: str,
+    path: list[int],
+    first: int = 0,
+    order: list[int] | None = None,
+    at: int = 0,
 ) -> Data:
     """Return what is inside a local variable of the engine, see `agentkit.view.values.opened`; `frame` is the position
-    of its frame, whose function is named so that no other one is read once the engine has moved on.
+    of its frame, whose function is named so that no other one is read once the engine has moved on. `at` is the entry
+    at whose step the engine is looked at, or 0 for now.
     """
-    frames = feed.run.where()
-    found = frames[frame] if 0 <= frame < len(frames) else None
-    if found is None or found.function != function or name not in found.locals:
-        raise UsageError(f"the engine has no variable {name!r} there any more")
-    return values.opened(
-        {name: found.locals[name]}, [0, *path], first=first, order=(order[0], bool(order[1])) if order else None
-    )
+    with feed.past.frames(find_entry(feed, at)) if at else nullcontext(feed.run.where()) as frames:
+        found = frames[frame] if 0 <= frame < len(frames) else None
+        if found is None or found.function != function or name not in found.locals:
+            raise UsageError(f"the engine has no variable {name!r} there any more")
+        return values.opened(
+            {name: found.locals[name]}, [0, *path], first=first, order=(order[0], bool(order[1])) if order else None
+        )
 
 
 def branches(feed: Feed) -> list[Data]:
@@ -218,5 +233,5 @@ def _total(line: list[Entry]) -> Data | None:
 
 
 QUERIES = {
-    function.__name__: function for function in (page, text, original, request, source, value, branches, compare)
+    function.__name__: function for function in (page, text, original, request, source, at, value, branches, compare)
 }

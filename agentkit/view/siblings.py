@@ -15,6 +15,7 @@ class Siblings:
         self.size = 0
         self._by_position: dict[_Position, list[int]] = {}
         self.roles: set[str] = set()
+        self._forks: set[_Position] = set()
 
     def update(self) -> dict[int, list[int]]:
         """Add the new entries; return, by entry, the siblings of each entry that has new ones."""
@@ -27,9 +28,16 @@ class Siblings:
                 self.roles.add(entry.step.role)
             siblings = self._by_position.setdefault((entry.parent, entry.path, entry.index), [])
             siblings.append(entry.id)
+            if len(siblings) > 1 and not entry.original:
+                self._forks.add((entry.parent, entry.path, entry.index))
             if len(siblings) > 1:
                 changed.update(dict.fromkeys(siblings, siblings))
         return changed
+
+    def forks(self, line: list[Entry]) -> list[int]:
+        """Return the positions of a line at which a step was performed more than once: other branches begin there."""
+        forks = self._forks
+        return [n for n, entry in enumerate(line) if (entry.parent, entry.path, entry.index) in forks] if forks else []
 
     def of(self, entry: Entry) -> list[int]:
         """Return the entries at the position of this one, oldest first, itself included."""

@@ -131,6 +131,35 @@ SCROLL = """async () => {
   return frames.slice(1);
 }"""
 
+MOMENTS = """async ([positions, steps]) => {
+  const view = document.querySelector('.ak-root');
+  const slider = view.querySelector('input[type=range]');
+  const frame = () => new Promise(requestAnimationFrame);
+  const move = (to) => {
+    slider.value = String(to);
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  const shown = (n) => view.querySelector('.ak-side-panel').textContent.includes(`As it was at step ${n},`);
+  const times = [];
+  for (const n of positions) {
+    const begun = performance.now();
+    move(n);
+    const end = begun + 10_000;
+    while (!shown(n) && performance.now() < end) await new Promise((wake) => setTimeout(wake, 1));
+    times.push(performance.now() - begun);
+    await frame();
+  }
+  const begun = performance.now();
+  for (let n = 1; n <= steps; n += 5) {
+    move(n);
+    await frame();
+  }
+  const last = 1 + 5 * Math.floor((steps - 1) / 5);
+  const dragged = performance.now();
+  while (!shown(last) && performance.now() < dragged + 10_000) await new Promise((wake) => setTimeout(wake, 1));
+  return [times, dragged - begun, performance.now() - dragged];
+}"""
+
 LOAD = """async (text) => {
   const times = [];
   for (let i = 0; i < 10; i++) {
@@ -287,6 +316,26 @@ run
 """
 
 
+def moments(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
+    """Measure how long the time slider takes to a moment, in a trace of 1,000 steps."""
+    steps = 1_000
+    cell = f"run = start(Turns({steps}, 'nap', seconds=0))\nfor _ in range({steps}): next(run)\nwatch(run)\nrun"
+    with lab(browser, server, "moments", cell) as notebook:
+        notebook.run(1)
+        notebook.done(1)
+        notebook.page.locator(".ak-root .ak-strip").wait_for()
+        near, far = list(range(steps, steps - 40, -1)), [1 + 137 * n % steps for n in range(40)]
+        for what, positions in (("back step by step from the end", near), ("to anywhere", far)):
+            times, dragging, late = notebook.page.evaluate(MOMENTS, [positions, steps])
+            middle, slow = statistics.median(times), sorted(times)[int(0.95 * len(times))]
+            yield f"time slider over {steps:,} steps, {what}", f"{middle:.0f} ms, 95th percentile {slow:.0f} ms"
+        asked = notebook.ask("sum(command == 'at' for command, _ in handled)") - len(near) - len(far)
+        yield (
+            "  dragged over 200 positions",
+            f"{dragging:.0f} ms; {asked / 2:.0f} were asked for, the last {late:.0f} ms later",
+        )
+
+
 def streaming(browser: Browser, server: Jupyter) -> Iterator[tuple[str, str]]:
     """Measure a model that streams."""
     with lab(browser, server, "stream", STREAM) as notebook:
@@ -437,11 +486,8 @@ def pauses(notebook: Notebook) -> str:
 def module(browser: Browser, _: Jupyter) -> Iterator[tuple[str, str]]:
     """Measure the module that is sent to the page."""
     static = Path(os.environ["PYTHONPATH"]) / "agentkit" / "static"
-    code, style = (static / "widget.js").read_bytes(), (static / "widget.css").read_bytes()
-    yield (
-        "module / style sheet",
-        f"{len(code):,} / {len(style):,} bytes ({len(gzip.compress(code)):,} / {len(gzip.compress(style)):,} gzipped)",
-    )
+    code = (static / "widget.js").read_bytes()
+    yield "module with its style sheet", f"{len(code):,} bytes ({len(gzip.compress(code)):,} gzipped)"
     page = browser.new_page()
     yield (
         "module loaded, from text to exports: median",
@@ -450,7 +496,7 @@ def module(browser: Browser, _: Jupyter) -> Iterator[tuple[str, str]]:
 
 
 GROUPS: dict[str, Callable[[Browser, Jupyter], Iterator[tuple[str, str]]]] = {
-    group.__name__: group for group in (module, clicks, fast_play, many_steps, many_runs, streaming)
+    group.__name__: group for group in (module, clicks, fast_play, many_steps, many_runs, moments, streaming)
 }
 
 

@@ -232,10 +232,41 @@ def test_a_reader_who_goes_to_the_start_of_the_trace_stays_there(lab: Notebook) 
     many = "replies = [Reply('I look.', (Call('price', {'item': 'tea'}, '1'),)) for _ in range(30)]"
     start = "run = Agent(Scripted(replies, abilities=Abilities(tools=True)), [price], engine=Loop('react', max_iterations=30)).start('x', paused=True)"
     shop = View(lab.open(SHOP, f"{many}\n{start}\n[next(run) for _ in range(50)]\nrun"), 1)
-    minimap = shop.root.get_by_role("slider", name="Minimap of the trace")
-    expect(minimap).not_to_have_attribute("aria-valuetext", "entry 0 of 50, task")  # it is at the end
-    minimap.click(position={"x": 2, "y": 4})
-    expect(minimap).to_have_attribute("aria-valuetext", "entry 0 of 50, task")
+    slider = shop.root.get_by_role("slider", name="Time")
+    expect(slider).to_have_attribute("aria-valuetext", "now, after step 50 of 50")
+    slider.click(position={"x": 2, "y": 4})
+    expect(slider).to_have_attribute("aria-valuetext", "step 0 of 50: Task")
+    expect(shop.card(0)).to_be_in_viewport()
+    shop.do("next(run)")
+    expect(shop.root).to_contain_text("You are looking at the task; the run is at step 51.")
+    expect(shop.card(0)).to_be_in_viewport()
+    shop.root.get_by_role("button", name="Back to now").click()
+    expect(shop.root.locator(".ak-at-end")).to_have_count(1)
+
+
+def test_the_slider_shows_the_line_and_the_variables_of_each_step_and_performs_nothing(shop: View) -> None:
+    shop.do("next(run); next(run); next(run)")
+    expect(shop.card(3)).to_be_visible()
+    performed = "[model.calls, len(run.rows()), run.usage.calls, str(run.status)]"
+    before = shop.ask(performed)
+    lines = shop.ask("[([frame.line for frame in run.at(n).where()] or [0])[0] for n in range(len(run))]")
+    source = shop.root.get_by_role("tabpanel", name="Source")
+    slider = shop.root.get_by_role("slider", name="Time")
+    slider.focus()
+    for step in (3, 2, 1):
+        shop.page.keyboard.press("ArrowLeft")
+        expect(slider).to_have_attribute("aria-valuetext", re.compile(f"step {step} of 3"))
+        expect(source).to_contain_text(f"As it was at step {step}, before its result.")
+        expect(source.locator("[aria-current=step] button")).to_have_text(str(lines[step]))
+    expect(source.get_by_label("Local variables")).to_contain_text("iterations: 0")
+    shop.card(2).click()
+    expect(source.get_by_label("Local variables")).to_contain_text("iterations: 1was 0")
+    shop.root.get_by_role("tab", name="Request").click()
+    expect(shop.root).to_contain_text("Request of entry 1, the last before entry 2")
+    slider.focus()
+    shop.page.keyboard.press("End")
+    expect(shop.root).not_to_contain_text("You are looking at")
+    assert shop.ask(performed) == before
 
 
 def test_any_of_several_pending_calls_can_be_edited_and_the_focus_stays(lab: Notebook) -> None:

@@ -11,8 +11,9 @@ import { RequestPanel } from "../src/panels/request";
 import { SourcePanel } from "../src/panels/source";
 import type { Pictures } from "../src/protocol";
 import type { Store } from "../src/state/store";
+import { ViewState } from "../src/state/viewState";
 import { ExportMenu } from "../src/view/exportMenu";
-import { Minimap } from "../src/view/minimap";
+import { Slider } from "../src/view/slider";
 import { fakeKernel, type Recording } from "../test/support/fakeKernel";
 import edited from "./recorded/edited.json";
 import samples from "./samples";
@@ -52,9 +53,10 @@ function Sample({ name, children }: { name: string; children: ComponentChildren 
   );
 }
 
-function MovableMinimap({ store, span }: { store: Store; span: number }) {
-  const [first, setFirst] = useState(Math.floor(store.total / 3));
-  return <Minimap store={store} first={first} last={first + span} goTo={setFirst} />;
+function MovableSlider({ store, span }: { store: Store; span: number }) {
+  const [view] = useState(() => new ViewState(store));
+  const first = Math.floor(store.total / 3);
+  return <Slider store={store} view={view} first={first} last={first + span} />;
 }
 
 const maps = [4, 80, 10_000].map((length) => withMap(samples.map(length)));
@@ -90,10 +92,10 @@ function Gallery() {
       <Sample name="comparison">
         <Compare store={usual} branch={1} onClose={ignore} />
       </Sample>
-      <Sample name="minimaps: 4, 80, 10,000">
+      <Sample name="time sliders: 4, 80, 10,000">
         {maps.map((store) => (
           <p key={store.total}>
-            <MovableMinimap store={store} span={Math.ceil(store.total / 12)} />
+            <MovableSlider store={store} span={Math.ceil(store.total / 12)} />
           </p>
         ))}
       </Sample>

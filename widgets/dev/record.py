@@ -109,6 +109,9 @@ def questions(viewed: Viewed) -> dict[str, Any]:
     for card in viewed.screen.cards:
         if card["original"]:
             answers["original"] = viewed.execute("original", entry=card["id"])
+    actions = [card["id"] for card in viewed.screen.cards if card["kind"] == "act"]
+    if actions:
+        answers["at"] = viewed.execute("at", entry=actions[-1])
     return answers
 
 

@@ -23,7 +23,7 @@ interface Connected {
 const GIVE_UP = { never: 1_000, soon: 1_000, later: 60_000 };
 
 /** Make the store of a model, and connect it to the kernel and to the notebook. */
-function connect(model: Model, css: string): Connected {
+function connect(model: Model): Connected {
   const notebook = new Notebook(model as HostModel, () => String(model.get("uid")));
   const newest = (): number => Number(model.get("moment"));
   let isVisible = false;
@@ -43,7 +43,7 @@ function connect(model: Model, css: string): Connected {
   });
   const draw = (el: HTMLElement): (() => void) => {
     render(<View store={store} save={notebook.save} />, el);
-    requestAnimationFrame(() => addStyle(css, el));
+    requestAnimationFrame(() => addStyle(el));
     return () => render(null, el);
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -91,7 +91,7 @@ function connect(model: Model, css: string): Connected {
     places.close();
     store.close();
   };
-  addStyle(css, document.body);
+  addStyle(document.body);
   onMoment();
   giveUp();
   return { store, notebook, places, close };
@@ -111,16 +111,16 @@ escapeAllTexts();
 /**
  * Called once per model. Hosts may pass a different object for the same model at each call, so it cannot be the key.
  */
-export default (css = "") => {
+export default () => {
   let connected: Connected | undefined;
   return {
     initialize({ model }: { model: Model }): () => void {
-      connected = connect(model, css);
+      connected = connect(model);
       connected.store.hello();
       return connected.close;
     },
     render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-      connected ??= connect(model, css);
+      connected ??= connect(model);
       const { store, notebook, places } = connected;
       // an output that has just become static is drawn by the page; a view that is part of a layout is not in it
       if (countOrZero(() => notebook.settle())) return () => undefined;

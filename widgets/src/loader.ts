@@ -17,9 +17,8 @@ interface Widget {
 
 /** The widget of one version, as soon as it has arrived. */
 interface Shared {
-  ready: Promise<(css: string) => Widget>;
-  css: string;
-  receive?: (code: string, css: string) => void;
+  ready: Promise<Widget>;
+  receive?: (code: string) => void;
   /** The time of the latest request, and the milliseconds to wait before the next one. */
   asked: number;
   wait: number;
@@ -35,11 +34,10 @@ function shared(version: string): Shared {
   const all = page[KEY] as Map<string, Shared>;
   const existing = all.get(version);
   if (existing) return existing;
-  const made: Shared = { asked: 0, wait: FIRST_WAIT, css: "", ready: Promise.resolve() as never };
+  const made: Shared = { asked: 0, wait: FIRST_WAIT, ready: Promise.resolve() as never };
   made.ready = new Promise((resolve) => {
-    made.receive = (code, css) => {
+    made.receive = (code) => {
       delete made.receive; // the answers to later requests are the same
-      made.css = css;
       resolve(load(code));
     };
   });
@@ -47,18 +45,18 @@ function shared(version: string): Shared {
   return made;
 }
 
-async function load(code: string): Promise<(css: string) => Widget> {
+async function load(code: string): Promise<Widget> {
   const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   const { default: widget } = await import(url);
   URL.revokeObjectURL(url);
-  return widget;
+  return widget();
 }
 
 /** Return the widget of this model's version. Any model may ask for it, since the one that asked first may be gone. */
 async function widgetOf(model: Model, isClosed: () => boolean): Promise<Widget> {
   const module = shared(String(model.get("module")));
   const onMessage = (message: FromKernel): void => {
-    if (message?.t === "module") module.receive?.(message.code, message.css);
+    if (message?.t === "module") module.receive?.(message.code);
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const ask = (): void => {
@@ -76,7 +74,7 @@ async function widgetOf(model: Model, isClosed: () => boolean): Promise<Widget> 
   const widget = await module.ready;
   clearTimeout(timer);
   model.off("msg:custom", onMessage);
-  return widget(module.css);
+  return widget;
 }
 
 export default (): object => {

@@ -204,6 +204,16 @@ export interface EngineFrame {
   locals: [name: string, value: ValuePreview, mark: string][];
 }
 
+/** A step of the past: the frames that led to it, or why they are not known. Parallel lanes are left out. */
+export interface Moment {
+  entry: number;
+  where: (EngineFrame & {
+    /** What the variables that the step before has changed were before; "" for a new one. */
+    before: { [name: string]: string };
+  })[];
+  problem: string;
+}
+
 /** A value in one line. */
 export interface ValuePreview {
   text: string;
@@ -280,6 +290,8 @@ export interface Head {
   roles: string[];
   /** How many branches the tree has. */
   branches: number;
+  /** The positions at which a step was performed more than once: other branches begin there. */
+  forks: number[];
   /**
    * What a run that has not begun will do, and which calls were made on lines that it has left; or the answer of a
    * finished run, if its last entry does not contain it.
@@ -348,8 +360,8 @@ export type FromKernel =
       cards: Card[];
       pictures: Pictures;
       /**
-       * One letter per entry, for the minimap: b begin, t think, a act, x failed act, q ask, c conclude; capital if
-       * edited.
+       * One letter per entry, for the time slider: b begin, t think, h think that heard an injected message, a act,
+       * x failed act, q ask, c conclude; capital if edited.
        */
       map: string;
       streaming: { path: string; index: number; text: string; reasoning: string }[];
@@ -370,7 +382,7 @@ export type FromKernel =
   /** Some page has said `gone`. Answered by `shown` by every page that shows the run. */
   | { t: "shown?"; v: number }
   /** The answer to `module`: what draws the views, and its style sheet. */
-  | { t: "module"; v: number; code: string; css: string };
+  | { t: "module"; v: number; code: string };
 
 export interface NotebookCell {
   cell_type: "markdown" | "code";
@@ -448,7 +460,11 @@ export type Command =
       path: number[];
       first: number;
       order?: [column: number, descending: 0 | 1] | null;
+      /** The entry at whose step the variable is looked at; 0 for now. */
+      at?: number;
     }
+  /** Where the engine was at the step of an entry. Nothing is performed. */
+  | { cmd: "at"; entry: number }
   | { cmd: "branches" }
   /** What going back to an entry would do; 0 stands for the last one. */
   | { cmd: "forecast"; entry: number }
@@ -492,6 +508,7 @@ interface Results {
   request: ModelRequest;
   source: SourceFile;
   value: OpenedValue;
+  at: Moment;
   branches: Branch[];
   forecast: Forecast;
   compare: Comparison;

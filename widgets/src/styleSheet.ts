@@ -1,11 +1,13 @@
 /** The style sheet, once in each document or shadow tree that contains a view. */
 
+import css from "./style.css?inline";
+
 const sheets = new WeakMap<Document, CSSStyleSheet>();
 
 /** Apply the style sheet to the tree that an element is in. */
-export function addStyle(css: string, el: Element): void {
+export function addStyle(el: Element): void {
   const root = el.getRootNode() as Document | ShadowRoot;
-  if (!css || !root.adoptedStyleSheets) return;
+  if (!root.adoptedStyleSheets) return;
   const { ownerDocument } = el;
   let sheet = sheets.get(ownerDocument);
   if (!sheet) {

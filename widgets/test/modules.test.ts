@@ -17,7 +17,7 @@ const FOLDERS = [
   "loader",
 ];
 
-const SOURCES: { [path: string]: string } = import.meta.glob("../src/**/*.{ts,tsx}", {
+const SOURCES: { [path: string]: string } = import.meta.glob(["../src/**/*.{ts,tsx}", "!../src/**/*.d.ts"], {
   query: "?raw",
   import: "default",
   eager: true,
@@ -27,7 +27,7 @@ const SOURCES: { [path: string]: string } = import.meta.glob("../src/**/*.{ts,ts
 const imports = new Map(
   Object.entries(SOURCES).map(([path, text]) => {
     const module = path.replace("../src/", "").replace(/\.tsx?$/, "");
-    const found = [...text.matchAll(/ from "(\.[^"]+)"/g)].map(([, name]) =>
+    const found = [...text.matchAll(/ from "(\.[^"?]+)"/g)].map(([, name]) =>
       new URL(name as string, `file:///${module}`).pathname.slice(1),
     );
     return [module, found];

@@ -53,13 +53,12 @@ function Preview({ value: { text, kind } }: { value: ValuePreview }): JSX.Elemen
   return kind === "text" || kind === "scalar" ? <span>{text}</span> : <Muted>{text}</Muted>;
 }
 
-/** A mark on what the last step changed: from what to what, in the tooltip and for a screen reader. */
+/** A mark on what the last step changed: what it was before, whole in the tooltip. */
 function Changed({ before, now }: { before: string; now: string }): JSX.Element {
-  const change = before === "" ? "new" : before === now ? "changed inside" : `${before} → ${now}`;
+  const change = before === "" ? "new" : before === now ? "changed inside" : `was ${before}`;
   return (
-    <mark class="ak-changed" title={before === "" ? "New since the last step" : `The last step changed it: ${change}`}>
-      {before === "" ? "new" : "changed"}
-      <span class="ak-sr-only"> ({change})</span>
+    <mark class="ak-changed" title={`Since the step before: ${change}`}>
+      {change}
     </mark>
   );
 }

@@ -10,7 +10,7 @@ import { count } from "../elements/format";
 import { indexAfterKey } from "../elements/tabs";
 import { ErrorMessage, Muted, Note } from "../elements/text";
 import { ValueTree } from "../elements/valueTree";
-import type { Breakpoint, EngineFrame, SourceFile } from "../protocol";
+import type { Breakpoint, EngineFrame, Moment, SourceFile } from "../protocol";
 import type { Store } from "../state/store";
 import { useCommand, useHead, useQuery, useStore } from "../state/useStore";
 import { useKeptInSight } from "./inSight";
@@ -20,10 +20,18 @@ import { type Token, tokenizeLines } from "./python";
 /** How many lines to draw before and after the current one; a file may have thousands. */
 const CONTEXT = 250;
 
-export function SourcePanel({ store }: { store: Store }): JSX.Element {
-  const { where, breakpoints } = useHead(store);
+interface SourceProps {
+  store: Store;
+  /** The step of the past that is shown instead of now. */
+  moment?: Moment | undefined;
+}
+
+export function SourcePanel({ store, moment }: SourceProps): JSX.Element {
+  const { where: live, breakpoints } = useHead(store);
+  const where: EngineFrame[] = moment?.where ?? live;
   const [selected, setSelected] = useState("");
-  const frame = where.find((each, index) => frameKey(each, index) === selected) ?? innermost(where);
+  const frame =
+    where.find((each, index) => frameKey(each, index) === selected) ?? (moment ? stepFrame(where) : innermost(where));
   // an engine that is not running has no frame: the empty name stands for its source as recorded
   const file = frame?.file ?? "";
   const loaded = useRef(new Map<string, SourceFile>()).current;
@@ -32,26 +40,41 @@ export function SourcePanel({ store }: { store: Store }): JSX.Element {
   const source = loaded.get(file);
   return (
     <Panel name="source" label="Engine source">
+      {moment && <Then store={store} moment={moment} />}
       <Frames frames={where} current={frame} onSelect={setSelected} />
       <ErrorMessage text={source ? "" : error} />
       {source?.text ? (
-        <Lines store={store} source={source} frame={frame} breakpoints={breakpoints} />
+        <Lines store={store} source={source} frame={frame} breakpoints={breakpoints} isPast={!!moment} />
       ) : (
         !error && <Note>{source ? "No source was recorded." : "Loading the source…"}</Note>
       )}
       {frame ? (
-        <Locals store={store} frame={frame} position={where.indexOf(frame)} />
+        <Variables store={store} frame={frame} position={where.indexOf(frame)} at={moment?.entry ?? 0} />
       ) : (
-        <Note>The engine is not running. This is its source as recorded.</Note>
+        !moment && <Note>The engine is not running. This is its source as recorded.</Note>
       )}
     </Panel>
   );
+}
+
+/** Which step of the past is shown, or why it cannot be. */
+function Then({ store, moment: { entry, where, problem } }: { store: Store; moment: Moment }): JSX.Element {
+  const card = useStore(store, (s) => s.trace.find(entry));
+  const step = card?.n ? `step ${card.n}` : "the task";
+  if (problem) return <Note>{`The variables at ${step} cannot be shown: ${problem}.`}</Note>;
+  if (where.length) return <Note>{`As it was at ${step}, before its result.`}</Note>;
+  return <Note>{card?.kind === "begin" ? "The engine had not begun." : `The engine had returned at ${step}.`}</Note>;
 }
 
 /** Return the last frame of the first lane that belongs to an engine and not to an around. */
 function innermost(frames: EngineFrame[]): EngineFrame | undefined {
   const lane = frames[0]?.lane;
   return frames.filter((frame) => frame.lane === lane && !frame.around).pop() ?? frames[frames.length - 1];
+}
+
+/** Return the frame that yielded the step of a moment: the last one, if it is not an around. */
+function stepFrame(frames: EngineFrame[]): EngineFrame | undefined {
+  return frames.filter((frame) => !frame.around).pop() ?? frames[frames.length - 1];
 }
 
 function frameKey(frame: EngineFrame, index: number): string {
@@ -99,10 +122,12 @@ interface LinesProps {
   store: Store;
   source: SourceFile;
   frame: EngineFrame | undefined;
+  /** Whether the current line is that of a step of the past. */
+  isPast: boolean;
   breakpoints: Breakpoint[];
 }
 
-function Lines({ store, source, frame, breakpoints }: LinesProps): JSX.Element {
+function Lines({ store, source, frame, isPast, breakpoints }: LinesProps): JSX.Element {
   const [execute, error] = useCommand(store);
   const [focused, setFocused] = useState(0);
   const box = useRef<HTMLDivElement>(null);
@@ -137,7 +162,7 @@ function Lines({ store, source, frame, breakpoints }: LinesProps): JSX.Element {
     <>
       <ErrorMessage text={error} />
       <div
-        class="ak-lines"
+        class={isPast ? "ak-lines ak-past" : "ak-lines"}
         {...SUPPRESS_SHORTCUTS}
         role="group"
         aria-label={source.file || "Source"}
@@ -236,10 +261,25 @@ interface LocalsProps {
   frame: EngineFrame;
   /** Its position in `where`. */
   position: number;
+  /** The entry at whose step it is looked at; 0 for now. */
+  at: number;
+  /** Return what a variable was before the last step; undefined if it has not changed. */
+  changed: (name: string, mark: string) => string | undefined;
 }
 
-function Locals({ store, frame, position }: LocalsProps): JSX.Element {
-  const before = useBefore(store, frame);
+/** The variables of a frame now, or of one at a moment of the past, which brings what they were before. */
+function Variables(props: Omit<LocalsProps, "changed">): JSX.Element {
+  const frame: EngineFrame & { before?: { [name: string]: string } } = props.frame;
+  const { before } = frame;
+  return before ? <Locals {...props} changed={(name) => before[name]} /> : <LiveLocals {...props} />;
+}
+
+function LiveLocals(props: Omit<LocalsProps, "changed">): JSX.Element {
+  const before = useBefore(props.store, props.frame);
+  return <Locals {...props} changed={(name, mark) => changeOf(before, name, mark)} />;
+}
+
+function Locals({ store, frame, position, at, changed }: LocalsProps): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard
     <div class="ak-locals ak-json" tabIndex={0} role="region" aria-label="Local variables" {...SUPPRESS_SHORTCUTS}>
@@ -251,8 +291,8 @@ function Locals({ store, frame, position }: LocalsProps): JSX.Element {
           key={`${frame.file} ${frame.function} ${name}`}
           name={name}
           value={value}
-          version={mark}
-          before={changeOf(before, name, mark)}
+          version={`${at} ${mark}`}
+          before={changed(name, mark)}
           open={(path, first, order) =>
             store.execute({
               cmd: "value",
@@ -262,6 +302,7 @@ function Locals({ store, frame, position }: LocalsProps): JSX.Element {
               path,
               first,
               order: order ?? null,
+              ...(at ? { at } : {}),
             })
           }
         />

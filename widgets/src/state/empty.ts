@@ -29,6 +29,7 @@ export const EMPTY_HEAD: Head = {
   tools: [],
   roles: [],
   branches: 1,
+  forks: [],
   forecast: "",
 };
 

@@ -19,8 +19,13 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { action: "undo", keys: ["z"], label: "z", help: "Undo the last step, edit or move" },
   { action: "redo", keys: ["Z"], label: "Shift+Z", help: "Redo" },
   { action: "inject", keys: ["i"], label: "i", help: "Inject a message for the model" },
-  { action: "next", keys: ["j", "ArrowDown"], label: "j", help: "Go to the next entry (also ↓)" },
-  { action: "previous", keys: ["k", "ArrowUp"], label: "k", help: "Go to the previous entry (also ↑)" },
+  { action: "next", keys: ["j", "ArrowDown", "ArrowRight"], label: "j", help: "Go to the next entry (also ↓ or →)" },
+  {
+    action: "previous",
+    keys: ["k", "ArrowUp", "ArrowLeft"],
+    label: "k",
+    help: "Go to the previous entry (also ↑ or ←)",
+  },
   { action: "first", keys: ["Home"], label: "Home", help: "Go to the first entry shown" },
   { action: "last", keys: ["End"], label: "End", help: "Go to the last entry shown" },
   { action: "edit", keys: ["e"], label: "e", help: "Edit the selected entry, or the next step" },
@@ -40,12 +45,15 @@ export function shortcutLabel(action: Action): string {
   return SHORTCUTS.find((shortcut) => shortcut.action === action)?.label ?? "";
 }
 
-const TEXT_FIELDS = "input:not([type=checkbox],[type=radio],[type=button]),textarea,select,[contenteditable='true']";
+const TEXT_FIELDS =
+  "input:not([type=checkbox],[type=radio],[type=button],[type=range]),textarea,select,[contenteditable='true']";
 /** Elements that handle Enter and Space themselves. */
-const PRESSABLE = "button,summary,a,[role=tab],[role=slider],[role=menuitem],[role=treeitem],[role=option],input";
+const PRESSABLE = "button,summary,a,[role=tab],[role=menuitem],[role=treeitem],[role=option],input";
 /** Elements that handle the arrow keys, Home and End themselves. */
 const NAVIGABLE =
-  "[role=slider],[role=tab],[role=menuitem],[role=tree],[role=treeitem],[role=grid],[role=menu],[role=dialog]";
+  "input[type=range],[role=tab],[role=menuitem],[role=tree],[role=treeitem],[role=grid],[role=menu],[role=dialog]";
+/** Elements that scroll sideways by the arrow keys. */
+const SCROLLABLE = "[role=region][tabindex='0'],.ak-lines";
 
 /** With Ctrl or Command: select all, copy, paste, cut, redo and undo. */
 const EDITING_KEYS = ["a", "c", "v", "x", "y", "z"];
@@ -65,6 +73,7 @@ export function actionFor(event: KeyboardEvent): Action | undefined {
   const presses = key === "Enter" || key === " ";
   if (presses && (shiftKey || event.repeat || target.closest(PRESSABLE))) return undefined;
   if (/^(Arrow|Home|End)/.test(key) && target.closest(NAVIGABLE)) return undefined;
+  if (/Left|Right/.test(key) && target.closest(SCROLLABLE)) return undefined;
   // only Shift makes a capital: with Caps Lock on, the keys work as usual
   const pressed = key.length > 1 ? key : shiftKey ? key.toUpperCase() : key.toLowerCase();
   return SHORTCUTS.find(({ keys }) => keys.includes(pressed))?.action;

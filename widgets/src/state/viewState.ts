@@ -36,8 +36,6 @@ interface State {
   /** Whether the side panel is open; null leaves that to the width of the view. */
   sidePanel: boolean | null;
   tab: Tab;
-  /** The entry whose request is shown; 0 for the latest. */
-  request: number;
   /** The branch that is compared with the current one; 0 for none. */
   comparison: number;
   /** The last refusal or confirmation. */
@@ -61,7 +59,6 @@ export class ViewState implements State {
   isHelpOpen = false;
   sidePanel: boolean | null = null;
   tab: Tab = "source";
-  request = 0;
   comparison = 0;
   notice = "";
   windowEnd: number | null = null;
@@ -108,8 +105,8 @@ export class ViewState implements State {
     setTimeout(() => this.notice === notice && this.set({ notice: "" }), 6_000);
   }
 
-  openTab(tab: Tab, request = this.request): void {
-    this.set({ tab, request, sidePanel: true });
+  openTab(tab: Tab): void {
+    this.set({ tab, sidePanel: true });
   }
 
   // -- going to an entry ----------------------------------------------------------------------------------------------
@@ -117,8 +114,11 @@ export class ViewState implements State {
   /** Select the entry at a position, and scroll to it. */
   async goToPosition(n: number): Promise<void> {
     const { store } = this;
-    const windowEnd = n >= store.total - WINDOW_SIZE ? null : Math.min(store.total, n + WINDOW_SIZE / 2);
-    await this.moveWindow(windowEnd);
+    const drawnTo = this.windowEnd ?? store.total;
+    if (n < drawnTo - WINDOW_SIZE || n >= drawnTo) {
+      const isNearEnd = n >= store.total - WINDOW_SIZE;
+      await this.moveWindow(isNearEnd ? null : Math.min(store.total, n + WINDOW_SIZE / 2));
+    } else await store.load(Math.max(0, drawnTo - WINDOW_SIZE), drawnTo);
     const card = store.cards[n];
     if (card) this.set({ selected: card.id, scrollRequests: this.scrollRequests + 1 });
   }
@@ -128,6 +128,11 @@ export class ViewState implements State {
     const end = windowEnd ?? this.store.total;
     await this.store.load(Math.max(0, end - WINDOW_SIZE), end);
     change(() => this.set({ windowEnd }));
+  }
+
+  /** Look at the run as it is now, at the end of the trace. */
+  backToNow(): void {
+    this.set({ selected: 0, windowEnd: null, scrollRequests: this.scrollRequests + 1 });
   }
 
   /** Select an entry by its id, wherever in the trace it is, and scroll to it. */
@@ -146,8 +151,10 @@ export class ViewState implements State {
   perform(action: Action, card?: Card): void {
     const command = runCommand(action);
     if (command) {
-      if (PAGE.isPresenting) this.set({ selected: 0 }); // what happens now is presented
-      if (isEnabled(this.store, action)) void this.execute(command);
+      if (!isEnabled(this.store, action)) return;
+      const goesOn = ["step", "play", "over"].includes(action);
+      if (this.selected && (goesOn || PAGE.isPresenting)) this.backToNow(); // what happens now is shown
+      void this.execute(command);
     } else if (action === "present") PAGE.present(!PAGE.isPresenting);
     else if (action === "goBack") {
       if (!PAGE.isPresenting) this.set({ goBackRequests: this.goBackRequests + 1 });
@@ -192,8 +199,10 @@ export class ViewState implements State {
   private performOn(action: Action, card: Card): void {
     if (action === "copy") void this.copy(card);
     else if (!appliesTo(action, card)) return;
-    else if (action === "request") this.openTab("request", card.id);
-    else if (!isEnabled(this.store, action)) return;
+    else if (action === "request") {
+      this.set({ selected: card.id });
+      this.openTab("request");
+    } else if (!isEnabled(this.store, action)) return;
     else if (action === "edit") void this.editEntry(card);
     else if (action === "break") void this.execute(toggleBreakpoint(this.store, card));
     else if (action === "fork") void this.fork(card);

@@ -14,6 +14,8 @@ const END_TOLERANCE = 32;
 interface ScrollState {
   atEnd: boolean;
   visible: VisibleEntries;
+  /** Scroll to the end, and stay there while the content grows. */
+  goToEnd: () => void;
 }
 
 /**
@@ -27,24 +29,24 @@ export function useFollowEnd(box: ScrollBox, follow: boolean): ScrollState {
   const visible = useMemo(() => new VisibleEntries(), []);
   const latestFollow = useRef(follow);
   latestFollow.current = follow;
+  const isAtEnd = useRef(true);
   useLayoutEffect(() => {
     const scroller = box.current;
     if (!scroller) return;
-    let isAtEnd = true;
     let lastTop = 0;
     const onScroll = (): void => {
       const { scrollTop, scrollHeight, clientHeight } = scroller;
       // the content may have grown: a reader has left the end only by scrolling up
       const isNear = scrollHeight - scrollTop - clientHeight < END_TOLERANCE;
-      isAtEnd = isNear || (isAtEnd && scrollTop >= lastTop);
+      isAtEnd.current = isNear || (isAtEnd.current && scrollTop >= lastTop);
       lastTop = scrollTop;
       visible.measure(scroller);
-      setAtEnd(isAtEnd);
+      setAtEnd(isAtEnd.current);
     };
     const observer = new ResizeObserver(() => {
       const { scrollTop } = scroller;
       // the scroll event of a reader who has just scrolled up arrives only after this
-      if (isAtEnd && latestFollow.current && scrollTop >= lastTop) scroller.scrollTop = scroller.scrollHeight;
+      if (isAtEnd.current && latestFollow.current && scrollTop >= lastTop) scroller.scrollTop = scroller.scrollHeight;
       if (scroller.scrollTop === scrollTop) visible.measure(scroller); // or else a scroll event follows
     });
     observer.observe(scroller);
@@ -55,10 +57,14 @@ export function useFollowEnd(box: ScrollBox, follow: boolean): ScrollState {
       scroller.removeEventListener("scroll", onScroll);
     };
   }, []);
-  return { atEnd, visible };
+  const goToEnd = (): void => {
+    isAtEnd.current = true;
+    scrollToEnd(box);
+  };
+  return { atEnd, visible, goToEnd };
 }
 
-export function scrollToEnd(box: ScrollBox): void {
+function scrollToEnd(box: ScrollBox): void {
   box.current?.scrollTo({ top: box.current.scrollHeight });
 }
 
@@ -75,13 +81,15 @@ export function keepScrollPosition(scroller: HTMLElement | null, change: () => v
   });
 }
 
-/** Scroll to the selected entry whenever that is requested. The focus stays where it is. */
-export function useScrollToSelected(view: ViewState, box: ScrollBox): void {
+/** Scroll to the selected entry, or else to the end, whenever that is requested. The focus stays where it is. */
+export function useScrollToSelected(view: ViewState, box: ScrollBox, goToEnd: () => void): void {
   const requests = useStore(view, (v) => v.scrollRequests);
   useLayoutEffect(() => {
     if (!requests) return;
     const frame = requestAnimationFrame(() => {
-      box.current?.querySelector(`[data-entry="${view.selected}"]`)?.scrollIntoView({ block: "nearest" });
+      if (view.selected)
+        box.current?.querySelector(`[data-entry="${view.selected}"]`)?.scrollIntoView({ block: "nearest" });
+      else goToEnd();
     });
     return () => cancelAnimationFrame(frame);
   }, [requests, view]);

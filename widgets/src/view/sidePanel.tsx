@@ -9,6 +9,7 @@ import { Breakpoints } from "../panels/breakpoints";
 import { hasProgress, ProgressPanel } from "../panels/progress";
 import { RequestPanel } from "../panels/request";
 import { SourcePanel } from "../panels/source";
+import { useMoment, useSelectedCard } from "../state/moment";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
 import type { Tab, ViewState } from "../state/viewState";
@@ -76,27 +77,33 @@ function TabPanel({ store, view, tab }: { store: Store; view: ViewState; tab: Ta
   if (tab === "breakpoints") return <Breakpoints store={store} />;
   if (tab === "branches") return <BranchList store={store} onCompare={(comparison) => view.set({ comparison })} />;
   if (tab === "progress") return <ProgressPanel store={store} goTo={(entry) => void view.goToEntry(entry)} />;
-  return <SourcePanel store={store} />;
+  return <SelectedSource store={store} view={view} />;
 }
 
-/** The request that was asked for, or else the latest one. */
+/** The source at the step of the selected entry, or else where the engine is now. */
+function SelectedSource({ store, view }: { store: Store; view: ViewState }): JSX.Element {
+  const selected = useSelectedCard(store, view);
+  return <SourcePanel store={store} moment={useMoment(store, selected?.id ?? 0)} />;
+}
+
+/** The request of the selected model call or of the last one before, or else the latest one. */
 function SelectedRequest({ store, view }: { store: Store; view: ViewState }): JSX.Element {
-  const chosen = useStore(view, (v) => v.request);
-  const entry = useStore(store, (s) => (chosen && s.trace.find(chosen) ? chosen : lastThought(s)));
+  const selected = useSelectedCard(store, view);
+  const entry = useStore(store, (s) => lastThought(s, selected?.n ?? s.total - 1));
   if (!entry) return <p class="ak-empty">No model calls yet.</p>;
   return (
     <>
       <p class="ak-muted ak-request-title">
         Request of entry {store.trace.find(entry)?.n}
-        {entry !== chosen && " (latest)"}
+        {!selected ? " (latest)" : selected.id !== entry && `, the last before entry ${selected.n}`}
       </p>
       <RequestPanel store={store} entry={entry} />
     </>
   );
 }
 
-/** Return the id of the last thought that is loaded, or 0. */
-function lastThought({ cards }: Store): number {
-  for (let n = cards.length - 1; n >= 0; n--) if (cards[n]?.kind === "think") return cards[n]?.id ?? 0;
+/** Return the id of the last loaded thought up to a position, or 0. */
+function lastThought({ cards }: Store, last: number): number {
+  for (let n = last; n >= 0; n--) if (cards[n]?.kind === "think") return cards[n]?.id ?? 0;
   return 0;
 }

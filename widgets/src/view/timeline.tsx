@@ -8,19 +8,18 @@ import { LostEdit } from "../cards/lostEdit";
 import { PendingSteps } from "../cards/pendingSteps";
 import { Button } from "../elements/controls";
 import { formatNumber } from "../elements/format";
+import { useDrawnTo } from "../state/moment";
 import type { Store } from "../state/store";
 import { firstEdit, groupIterations } from "../state/trace";
 import { useStore } from "../state/useStore";
 import { type ViewState, WINDOW_SIZE } from "../state/viewState";
-import { Minimap } from "./minimap";
 import { useDrawnSize } from "./rush";
-import { keepScrollPosition, scrollToEnd, useFollowEnd, useScrollToSelected } from "./scrolling";
+import { keepScrollPosition, useFollowEnd, useScrollToSelected } from "./scrolling";
+import { Slider } from "./slider";
 import type { VisibleEntries } from "./visibleEntries";
 
 /** How many entries "Show earlier" and "Show later" move the drawn part. */
 const WINDOW_STEP = 200;
-/** A shorter trace than this needs no minimap. */
-const MIN_MINIMAP = 9;
 
 export function Timeline({ store, view }: { store: Store; view: ViewState }): JSX.Element {
   const version = useStore(store, (s) => s.version);
@@ -28,25 +27,21 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
   const windowEnd = useStore(view, (v) => v.windowEnd);
   const box = useRef<HTMLDivElement>(null);
   const { total } = store;
-  const { atEnd, visible } = useFollowEnd(box, windowEnd === null);
+  const isLooking = useStore(view, (v) => v.selected > 0);
+  const { atEnd, visible, goToEnd } = useFollowEnd(box, windowEnd === null && !isLooking);
+  const drawnTo = useDrawnTo(store, view);
   const drawnSize = useDrawnSize(total);
-  const last = Math.min(windowEnd ?? total, total);
-  const first = Math.max(0, last - (windowEnd === null && atEnd ? drawnSize : WINDOW_SIZE));
+  const last = Math.min(windowEnd ?? drawnTo, total);
+  const first = Math.max(0, last - (windowEnd === null && atEnd && !isLooking ? drawnSize : WINDOW_SIZE));
   const iterations = useMemo(() => groupIterations(store.cards.slice(first, last)), [store, version, first, last]);
   const edit = useMemo(() => firstEdit(store.trace), [store, version]);
   useEffect(() => void store.load(first, last), [store, version, first, last]);
-  useScrollToSelected(view, box);
+  useScrollToSelected(view, box, goToEnd);
   const moveWindow = (windowEnd: number | null): void =>
     void view.moveWindow(windowEnd, (draw) => keepScrollPosition(box.current, draw));
-  const goToEnd = (): void => {
-    view.set({ windowEnd: null });
-    requestAnimationFrame(() => scrollToEnd(box));
-  };
   return (
     <div class="ak-trace">
-      {total >= MIN_MINIMAP && (
-        <VisibleMinimap store={store} visible={visible} goTo={(n) => void view.goToPosition(n)} />
-      )}
+      <VisibleSlider store={store} view={view} visible={visible} />
       <div
         class={atEnd ? "ak-scroll ak-at-end" : "ak-scroll"}
         ref={box}
@@ -81,7 +76,7 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
         </div>
       </div>
       {(!atEnd || last < total) && total > 0 && (
-        <Button class="ak-latest" onClick={goToEnd}>
+        <Button class="ak-latest" onClick={() => view.backToNow()}>
           ↓ Latest
         </Button>
       )}
@@ -89,14 +84,14 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
   );
 }
 
-interface VisibleMinimapProps {
+interface VisibleSliderProps {
   store: Store;
+  view: ViewState;
   visible: VisibleEntries;
-  goTo: (n: number) => void;
 }
 
-/** The minimap with the visible part, which changes far more often than the cards. */
-function VisibleMinimap({ store, visible, goTo }: VisibleMinimapProps): JSX.Element {
+/** The slider with the visible part, which changes far more often than the cards. */
+function VisibleSlider({ store, view, visible }: VisibleSliderProps): JSX.Element {
   const [first, last] = useStore(visible, ({ range }) => range);
-  return <Minimap store={store} first={first} last={Math.min(last, store.total - 1)} goTo={goTo} />;
+  return <Slider store={store} view={view} first={first} last={Math.min(last, store.total - 1)} />;
 }

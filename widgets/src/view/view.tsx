@@ -130,6 +130,12 @@ function moveSelection(action: MoveAction, view: ViewState, root: HTMLElement): 
   const entries = [...root.querySelectorAll<HTMLElement>("[data-entry]")];
   if (!entries.length) return;
   const last = entries.length - 1;
+  const isLast = view.selected === view.store.cards[view.store.total - 1]?.id;
+  if (action === "next" && isLast) {
+    view.backToNow();
+    root.focus({ preventScroll: true });
+    return;
+  }
   const selected = entries.findIndex((entry) => Number(entry.dataset.entry) === view.selected);
   // with nothing selected, both keys lead to the last entry
   const next = selected < 0 ? last : selected + 1;

@@ -174,11 +174,12 @@ test("an image of an unknown type is not shown", async () => {
 test("keys typed into a field are not shortcuts, and no key leaves the view", async () => {
   const shown = await show("paused");
   await shown.key("i");
-  const before = shown.commands.length;
+  const sent = (): string[] => shown.commands.map(({ cmd }) => cmd).filter((cmd) => cmd !== "at"); // a query
+  const before = sent();
   let leaked = 0;
   document.body.addEventListener("keydown", () => leaked++);
   const field = shown.root.querySelector("textarea") as HTMLTextAreaElement;
   for (const key of ["r", " ", "Enter", "x", "b"]) await shown.key(key, field);
   await shown.key("j");
-  expect([shown.commands.length, leaked]).toEqual([before, 0]);
+  expect([sent(), leaked]).toEqual([before, 0]);
 });
