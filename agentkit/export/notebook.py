@@ -30,7 +30,7 @@ _SETTINGS = '''\
 from agentkit.export.playback import playback
 
 live = False  # True really calls the tools, and asks before any call that cannot be undone
-tools = []  # the tools to call: functions, toolboxes, or names of built-in toolboxes such as "math"'''
+tools = []  # the tools to call: functions, toolboxes, or names of built-in ones such as "math"'''
 
 _EXPLANATION = """\
 Each action below is a cell that calls its tool by name. By default, it returns the recorded observation, without

@@ -21,7 +21,7 @@ _START = '''\
 from agentkit.export.playback import playback
 
 live = False  # True really calls the tools, and asks before any call that cannot be undone
-tools = []  # the tools to call: functions, toolboxes, or names of built-in toolboxes such as "math"'''
+tools = []  # the tools to call: functions, toolboxes, or names of built-in ones such as "math"'''
 
 _CALL = 'call = playback(live=live, tools=tools, recording=recording.replace("\\n", ""))'
 

@@ -119,10 +119,13 @@ def test_an_exported_notebook_as_a_script_executes_no_text_either(text: str) -> 
 
     script, _ = PythonExporter().from_notebook_node(to_notebook(hostile(text)))
     statements = [ast.unparse(statement).partition("(")[0].strip() for statement in ast.parse(script).body]
+    recording, packed = statements[3].split(" = ")
+    assert recording == "recording" and isinstance(ast.literal_eval(packed), str)
     assert statements == [
         "from agentkit.export.playback import playback",
         "live = False",
         "tools = []",
+        statements[3],
         "call = playback",
         *["call"] * 3,
     ]
@@ -136,6 +139,15 @@ TAGS = set(
     )
 )
 ATTRIBUTES = {"style", "open", "class", "lang", "charset", "http-equiv", "content", "name"}
+IN_PROSE = {
+    *("p", "ul", "ol", "li", "blockquote", "hr", "pre", "code", "table", "thead", "tbody", "tr", "th", "td"),
+    *("strong", "em", "s", "del", "a", "br", "div", "span"),
+}
+"""What Markdown of a model may become; with every extension of a viewer, and in the exports' own HTML."""
+OF_PROSE = {"href", "title", "target", "rel", "start", "style", "class"}
+VOID = {"meta", "br", "hr"}
+"""Tags that nothing closes."""
+LINK = re.compile(r"(https?:|mailto:|#)[^\s\"'<>]*")
 
 
 class ParsedPage(HTMLParser):
@@ -153,12 +165,16 @@ class ParsedPage(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
         self.attributes.update(name for name, _ in attrs)
-        assert not any("://" in (value or "") or "javascript" in (value or "") for _, value in attrs)
-        if tag != "meta":
+        for name, value in attrs:
+            if tag == "a" and name in ("href", "title"):  # a link shows where it leads
+                assert LINK.fullmatch(value or ""), value
+            else:
+                assert "://" not in (value or "") and "javascript" not in (value or "")
+        if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag, f"</{tag}> closes another tag"
+        assert tag in VOID or self.open.pop() == tag, f"</{tag}> closes another tag"
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -192,7 +208,8 @@ def test_html_contains_only_the_tags_and_attributes_of_the_export(text: str) -> 
     run = hostile(text)
     for page in (to_html(run), *fragments(html, run)):
         parsed = ParsedPage(page)
-        assert parsed.tags <= TAGS and parsed.attributes <= ATTRIBUTES and not parsed.open
+        assert parsed.tags <= TAGS | IN_PROSE | {"figure", "figcaption"}
+        assert parsed.attributes <= ATTRIBUTES | OF_PROSE and not parsed.open
         assert page.encode() and not set(page) & set("\x00\x07\x08\x1b\r\x0b\x0c\x85\u2028\u2029\u202e\u2066")
 
 
@@ -251,7 +268,7 @@ IN_MARKDOWN = {
 @pytest.fixture(scope="module", params=[commonmark, everything, notebook_viewer])
 def rendered(request: pytest.FixtureRequest) -> Callable[[str], ParsedPage]:
     """Return a function that renders Markdown and parses the page."""
-    return lambda source: ParsedPage(request.param(source).replace("<br>", "<br></br>").replace("<br />", "<br></br>"))
+    return lambda source: ParsedPage(request.param(source))
 
 
 @every_text
@@ -259,18 +276,16 @@ def test_markdown_contains_only_the_markup_of_the_export(text: str, rendered: Ca
     run = hostile(text)
     for source, expected in zip(fragments(markdown, run), fragments(markdown, hostile("word")), strict=True):
         actual, harmless = rendered(source), rendered(expected)
-        assert actual.tags <= {"br", *harmless.tags}, source
-        assert actual.attributes <= harmless.attributes, source
+        assert actual.tags <= IN_PROSE | harmless.tags, source
+        assert actual.attributes <= OF_PROSE | harmless.attributes, source
         assert "\r" not in source and source.encode()
     cells = [cell.source for cell in to_notebook(run).cells if cell.cell_type == "markdown"]
     for source in (to_markdown(run), *cells):
-        assert rendered(source).tags <= IN_MARKDOWN, source
+        assert rendered(source).tags <= IN_MARKDOWN | IN_PROSE, source
 
 
-@pytest.mark.parametrize(
-    "name", ["script", "handler", "attribute", "entities", "formula", "links", "markup", "braces", "fence", "a name"]
-)
-def test_markdown_reads_like_the_original_text(name: str, rendered: Callable[[str], ParsedPage]) -> None:
+@pytest.mark.parametrize("name", ["script", "handler", "attribute", "entities", "a name"])
+def test_a_text_without_markdown_reads_like_the_original(name: str, rendered: Callable[[str], ParsedPage]) -> None:
     text = HOSTILE[name]
     cell = next(cell for cell in to_notebook(hostile(text)).cells if cell.id == "entry-1-thought")
     words = " ".join(text.split())
