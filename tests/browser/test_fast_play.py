@@ -101,7 +101,7 @@ def test_the_notebook_does_not_move_while_the_run_goes_on(lab: Notebook) -> None
 @pytest.mark.parametrize("width", [400, 1280])
 def test_the_toolbar_is_one_row(lab: Notebook, width: int) -> None:
     view = View(lab.open(SHOP, "run"), 1)
-    view.root.evaluate("(root, width) => { root.parentElement.style.width = `${width}px`; }", width)
+    view.root.evaluate("(root, width) => { root.parentElement.style.maxWidth = `${width}px`; }", width)
     frame(lab.page)
     toolbar = view.root.get_by_role("toolbar")
     rows = toolbar.evaluate(
