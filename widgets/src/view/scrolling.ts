@@ -16,6 +16,8 @@ interface ScrollState {
   visible: VisibleEntries;
   /** Scroll to the end, and stay there while the content grows. */
   goToEnd: () => void;
+  /** Take note that other entries are drawn: the position may change, but not because a reader has scrolled. */
+  noteOtherEntries: () => void;
 }
 
 /**
@@ -30,11 +32,20 @@ export function useFollowEnd(box: ScrollBox, follow: boolean): ScrollState {
   const latestFollow = useRef(follow);
   latestFollow.current = follow;
   const isAtEnd = useRef(true);
+  const hasOtherEntries = useRef(false);
   useLayoutEffect(() => {
     const scroller = box.current;
     if (!scroller) return;
     let lastTop = 0;
+    // until other entries are laid out, they may be lower than the ones before: then the position has been cut back
+    const takeOtherEntries = (): boolean => {
+      const isCutBack = hasOtherEntries.current && isAtEnd.current && latestFollow.current;
+      hasOtherEntries.current = false;
+      if (isCutBack) lastTop = 0;
+      return isCutBack;
+    };
     const onScroll = (): void => {
+      if (takeOtherEntries()) scroller.scrollTop = scroller.scrollHeight;
       const { scrollTop, scrollHeight, clientHeight } = scroller;
       // the content may have grown: a reader has left the end only by scrolling up
       const isNear = scrollHeight - scrollTop - clientHeight < END_TOLERANCE;
@@ -44,6 +55,7 @@ export function useFollowEnd(box: ScrollBox, follow: boolean): ScrollState {
       setAtEnd(isAtEnd.current);
     };
     const observer = new ResizeObserver(() => {
+      takeOtherEntries();
       const { scrollTop } = scroller;
       // the scroll event of a reader who has just scrolled up arrives only after this
       if (isAtEnd.current && latestFollow.current && scrollTop >= lastTop) scroller.scrollTop = scroller.scrollHeight;
@@ -61,7 +73,10 @@ export function useFollowEnd(box: ScrollBox, follow: boolean): ScrollState {
     isAtEnd.current = true;
     scrollToEnd(box);
   };
-  return { atEnd, visible, goToEnd };
+  const noteOtherEntries = (): void => {
+    hasOtherEntries.current = true;
+  };
+  return { atEnd, visible, goToEnd, noteOtherEntries };
 }
 
 function scrollToEnd(box: ScrollBox): void {

@@ -1,7 +1,7 @@
 /** The trace: the cards of a part of it, in a box that follows the end while the reader is there. */
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Failure } from "../cards/failure";
 import { IterationCard } from "../cards/iterationCard";
 import { LostEdit } from "../cards/lostEdit";
@@ -28,13 +28,14 @@ export function Timeline({ store, view }: { store: Store; view: ViewState }): JS
   const box = useRef<HTMLDivElement>(null);
   const { total } = store;
   const isLooking = useStore(view, (v) => v.selected > 0);
-  const { atEnd, visible, goToEnd } = useFollowEnd(box, windowEnd === null && !isLooking);
+  const { atEnd, visible, goToEnd, noteOtherEntries } = useFollowEnd(box, windowEnd === null && !isLooking);
   const drawnTo = useDrawnTo(store, view);
   const drawnSize = useDrawnSize(total);
   const last = Math.min(windowEnd ?? drawnTo, total);
   const first = Math.max(0, last - (windowEnd === null && atEnd && !isLooking ? drawnSize : WINDOW_SIZE));
   const iterations = useMemo(() => groupIterations(store.cards.slice(first, last)), [store, version, first, last]);
   const edit = useMemo(() => firstEdit(store.trace), [store, version]);
+  useLayoutEffect(noteOtherEntries, [first]);
   useEffect(() => void store.load(first, last), [store, version, first, last]);
   useScrollToSelected(view, box, goToEnd);
   const moveWindow = (windowEnd: number | null): void =>
