@@ -64,12 +64,12 @@ def test_a_mistake_gets_one_sentence_that_says_what_to_type(mistake: Callable[[]
 
 FORGETFUL = Agent("echo", journal=None)
 PUBLIC = [
-    *(getattr(agentkit, name) for name in agentkit.__all__),
+    *(value for name in agentkit.__all__ if not isinstance(value := getattr(agentkit, name), Tool)),
     *(getattr(agentkit.models, name) for name in agentkit.models.__all__),
     *(FORGETFUL.run, FORGETFUL.start, FORGETFUL.resume, FORGETFUL.look, source),
 ]
-VALUES = (Act, All, Answer, Ask, Call, Chat, Conclude, Message, Reply, Think, Usage)
-"""Classes that a run makes often: their arguments are not checked, and Python names the wrong one."""
+VALUES = (Abilities, Act, All, Answer, Ask, Call, Chat, Conclude, Message, Reply, Think, Usage)
+"""Plain values, most of which a run makes often: their arguments are not checked, and Python names the wrong one."""
 OF_RUNS = (agentkit.Result, agentkit.Run, agentkit.Status, agentkit.Stepper)
 """Classes whose objects people are given, and do not make."""
 
