@@ -33,7 +33,7 @@ from agentkit import (
     tool,
 )
 from agentkit.errors import Unknown, UsageError
-from agentkit.models import Scripted
+from agentkit.models import Abilities, Scripted
 from agentkit.tools.sources import source
 
 
