@@ -132,6 +132,7 @@ def test_every_declared_kind_of_event_occurs() -> None:
     assert begun.wait(10)
     waiting.wait(0)
     over.set()
+    waiting.signal("shipped")
     assert {*kinds(heard), *kinds(run.events())} == set(KINDS)
 
 

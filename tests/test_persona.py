@@ -99,11 +99,11 @@ def test_a_memory_of_another_library_decides_what_a_session_is_told() -> None:
     memory, model = Memory(), Scripted(["one", "two"])
     agent = Agent(model, session_memory=memory, journal="memory")
     for question in ("What?", "And then?"):
-        agent.run(question, session="s")
+        agent.run(question, session="numbered")
     told = [(message["role"], message["content"]) for message in model.requests[-1]["messages"]]
     turn = [("user", "What?"), ("assistant", "one")]
     assert told == [("system", "Be brief."), *turn, ("user", "2. And then?")]
-    assert [turn.question for turn in agent.memory.turns("s")] == ["What?", "And then?"]
+    assert [turn.question for turn in agent.memory.turns("numbered")] == ["What?", "And then?"]
 
 
 def test_a_fork_and_a_run_without_a_session_leave_a_memory_alone() -> None:

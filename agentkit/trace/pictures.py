@@ -163,7 +163,8 @@ def _set_states(plan: list[Data], tags: Mapping[str, Any], entry: int) -> None:
 
 
 def _has_role(entry: Entry, role: str) -> bool:
-    return entry.step is not None and entry.step.role == role
+    """Return whether a step with this role was performed, so that its result is of this role."""
+    return entry.step is not None and entry.step.role == role and entry.kind != "end"
 
 
 def _result_text(entry: Entry) -> str:

@@ -57,8 +57,9 @@ class Progress:
         tags = row.step.tags
         try:
             events = [*self._of_plan(tags), *_of_chat(tags), *self._of_warning(tags)]
-            for of in (self._of_episode, self._of_tree, self._of_round):
-                events += of(row, tags)
+            if row.kind != "end":  # that step was not performed, and has no result of its own
+                for of in (self._of_episode, self._of_tree, self._of_round):
+                    events += of(row, tags)
         except (TypeError, ValueError, AttributeError):
             return
         for kind, data in events:
