@@ -138,7 +138,15 @@ class Notebook:
         self._client = BlockingKernelClient(connection_file=self.server.connection(self.kernel))
         self._client.load_connection_file()
         self._client.start_channels()
-        self._client.wait_for_ready(timeout=LONG_ENOUGH)
+        eventually(self._is_ready, "the kernel is ready")
+
+    def _is_ready(self) -> bool:
+        assert self._client is not None
+        try:
+            self._client.wait_for_ready(timeout=LONG_ENOUGH)
+        except RuntimeError:  # on a busy machine, a kernel that is still starting counts as dead
+            return False
+        return True
 
 
 def eventually(true: Callable[[], bool], what: str) -> None:
