@@ -230,7 +230,7 @@ def failed(base: str) -> Exception:
 
 @pytest.mark.parametrize("wrong", [None, 0, -1, True, "5", float("nan")])
 def test_an_unusable_time_limit_is_refused_at_once(wrong: Any) -> None:
-    with pytest.raises(UsageError, match="timeout must be a number of seconds above 0"):
+    with pytest.raises(UsageError, match=r"timeout (of Remote )?must be a number"):
         OpenAI("m", base_url="http://127.0.0.1:9", timeout=wrong)
 
 
