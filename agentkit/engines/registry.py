@@ -57,9 +57,7 @@ ROLES = (
 )
 """The roles of the thoughts of this package's engines and arounds; other engines may have others."""
 
-LOOP_LIMITS = (
-    *("max_iterations", "max_steps", "max_follow_ups", "max_critique_rounds", "max_refinements", "max_depth"),
-)
+LOOP_LIMITS = "max_iterations", "max_steps", "max_follow_ups", "max_critique_rounds", "max_refinements", "max_depth"
 """The options that limit the outermost loop of an engine; if it has several, the first one does."""
 
 Engine = Callable[..., Any]

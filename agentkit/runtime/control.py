@@ -110,17 +110,13 @@ class Control:
 
     def _let_go(self) -> None:
         """Release the lock; what was recorded while it was held is on the disk first."""
-        if self.trace.unsynced:
-            self.scheduler.sync()
+        self.scheduler.sync()
         self._owner = 0
         self._lock.release()
 
     def _release(self) -> None:
         """Release the lock, and carry out the commands that came in meanwhile."""
-        if self.trace.unsynced:
-            self.scheduler.sync()
-        self._owner = 0
-        self._lock.release()
+        self._let_go()
         if self._inbox:
             self.serve()
 
@@ -243,8 +239,7 @@ class Control:
         trace, state = self.trace, self.state
         self.was_playing = driver.may_start == self.scheduler.due and not self.stopping
         self._driver = None
-        if trace.unsynced:
-            self.scheduler.sync()
+        self.scheduler.sync()
         if self.stopping not in ("", "pause") and trace.stepper.answer is None:
             state.interrupted = self.stopping
         try:
@@ -398,8 +393,7 @@ class Control:
 
     def _wait(self, seconds: float = 0.5) -> None:
         """Wait for something to happen, without the lock."""
-        if self.trace.unsynced:
-            self.scheduler.sync()
+        self.scheduler.sync()
         self._owner = 0
         self._news.wait(seconds)
         self._owner = threading.get_ident()

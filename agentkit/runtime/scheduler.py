@@ -331,7 +331,7 @@ class Scheduler:
 
     def sync(self) -> None:
         """Bring what was recorded without `sync` to the disk; if the journal refuses, the run is held until it does."""
-        if not self.trace.unsaved.waiting:
+        if self.trace.unsynced and not self.trace.unsaved.waiting:
             self.trace.unsaved.attempt(self.trace.sync)
             self.look_for_unsaved()
 
