@@ -142,10 +142,10 @@ def _rows(path: Path) -> Iterator[Score]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
-            lines = list(reader)
+            columns, lines = reader.fieldnames, list(reader)
     except (csv.Error, UnicodeDecodeError, OSError) as error:
         raise wrong from error
-    if reader.fieldnames != _COLUMNS:
+    if columns != _COLUMNS:
         raise wrong
     judged = {text: right for right, text in _RIGHT.items()}
     for line in lines:
