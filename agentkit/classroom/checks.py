@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from types import TracebackType
 
+from agentkit.classroom.lines import write_lines
 from agentkit.core.secrets import mask
 from agentkit.core.text import error_line, error_text, one_line
 
@@ -32,7 +33,7 @@ class check:
     ) -> bool:
         self.solved = raised is None
         name = one_line(self.name)
-        print(f"{name}: solved." if raised is None else f"{name}: not yet. {_missing(raised, traceback)}")
+        write_lines(f"{name}: solved." if raised is None else f"{name}: not yet. {_missing(raised, traceback)}")
         return True
 
 

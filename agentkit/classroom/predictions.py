@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentkit.classroom import form
+from agentkit.classroom.lines import write_lines
 from agentkit.classroom.scores import Score, record
 from agentkit.core.secrets import mask
 from agentkit.core.text import one_line
@@ -36,9 +37,8 @@ class Prediction:
         """Show the question: as a form in a notebook that somebody watches, as lines elsewhere."""
         self._form = form.show(self.question, self.choices, self.commit)
         if self._form is None:
-            print(f"Predict: {one_line(self.question, _WIDTH)}")
-            if self.choices:
-                print(f"   Choose: {' | '.join(one_line(choice, _WIDTH) for choice in self.choices)}")
+            choices = " | ".join(one_line(choice, _WIDTH) for choice in self.choices)
+            write_lines(f"Predict: {one_line(self.question, _WIDTH)}", *([f"Choose:  {choices}"] if choices else []))
 
     def commit(self, guess: Any) -> None:
         """Commit to a guess, which can't be changed afterwards.
@@ -71,9 +71,8 @@ class Prediction:
             right = None
         elif right is None:
             right = same(self.guess, self.actual) or (False if self.choices else None)
-        print(one_line(self.question, _WIDTH))
-        print(f"  Your guess: {'You made no guess.' if self.guess is None else _shown(self.guess)}{_JUDGED[right]}")
-        print(f"  In fact:    {_shown(self.actual)}")
+        guess = "You made no guess." if self.guess is None else f"{_shown(self.guess)}{_JUDGED[right]}"
+        write_lines(one_line(self.question, _WIDTH), f"  Your guess: {guess}", f"  In fact:    {_shown(self.actual)}")
         record(Score(self.question, self.guess, self.actual, right))
 
 

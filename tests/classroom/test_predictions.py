@@ -21,7 +21,7 @@ def no_scores() -> Iterator[None]:
 
 def test_a_question_is_a_line_where_there_is_no_form(capsys: pytest.CaptureFixture[str]) -> None:
     predict("How many model calls?", choices=(1, 2, 3))
-    assert capsys.readouterr().out == "Predict: How many model calls?\n   Choose: 1 | 2 | 3\n"
+    assert capsys.readouterr().out == "Predict: How many model calls?\nChoose:  1 | 2 | 3\n"
 
 
 def test_a_guess_and_the_fact_are_shown_beside_each_other(capsys: pytest.CaptureFixture[str]) -> None:

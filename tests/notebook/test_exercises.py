@@ -102,7 +102,9 @@ def test_pictures_that_lessons_show_exist() -> None:
 def test_links_from_notebook_to_notebook_and_page_lead_somewhere() -> None:
     for path in sorted(FOLDER.glob("*.ipynb")):
         for cell in read(path).cells:
-            for name in re.findall(r"\]\(([\w./-]+\.(?:ipynb|md))", cell.source if cell.cell_type == "markdown" else ""):
+            for name in re.findall(
+                r"\]\(([\w./-]+\.(?:ipynb|md))", cell.source if cell.cell_type == "markdown" else ""
+            ):
                 assert (FOLDER / name).is_file(), f"{path.name} links to {name}"
 
 
