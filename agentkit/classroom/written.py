@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import cycle
 from textwrap import dedent
+from typing import Any
 
 from agentkit.core.messages import Reply, assistant, user
 from agentkit.core.text import one_line
@@ -54,6 +56,16 @@ class Written:
     @inert
     def __repr__(self) -> str:
         return f"<Written: {len(self._lines)} replies>"
+
+
+def action(thought: str, tool: str, **arguments: Any) -> str:
+    """Return the reply of a model that calls a tool, as ReAct asks for it."""
+    return f"Thought: {thought}\nAction: {tool}\nAction Input: {json.dumps(arguments, ensure_ascii=False)}"
+
+
+def finish(thought: str, answer: str) -> str:
+    """Return the reply of a model that gives its final answer, as ReAct asks for it."""
+    return f"Thought: {thought}\nFINAL_ANSWER: {answer}"
 
 
 def _replier(reply: str | list[str] | Callable[..., str]) -> Callable[..., str]:

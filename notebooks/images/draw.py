@@ -164,7 +164,7 @@ PICTURES = {
         ],
     ),
     "09_reflexion": draw(
-        "Reflexion: an attempt is judged; if it is not good enough, a lesson is written down and the next attempt reads it",
+        "Reflexion: an attempt is judged; if it is not good enough, the next attempt reads what was learned",
         {
             "q": Box(0, 0, "question", "text"),
             "a": Box(1, 0, "attempt\n(a ReAct loop)"),
@@ -227,7 +227,7 @@ PICTURES = {
         ],
     ),
     "13_self_refine": draw(
-        "Self-Refine: the model writes a draft, reads it as a critic, and rewrites it until it finds nothing to improve",
+        "Self-Refine: the model writes a draft, reads it as a critic, and rewrites it until nothing is left to improve",
         {
             "q": Box(0, 0, "task", "text"),
             "d": Box(1, 0, "draft"),
