@@ -1,4 +1,4 @@
-"""Draw the pictures of the lessons about loops: `python notebooks/images/draw.py` writes one SVG file for each.
+"""Draw the pictures of the lessons: `python notebooks/images/draw.py` writes one SVG file for each.
 
 A picture has a light background of its own, so that it is readable in light and in dark themes.
 """
@@ -126,6 +126,30 @@ def legend(kinds: list[tuple[str, str]], y: float) -> list[str]:
 
 
 PICTURES = {
+    "00_quickstart": draw(
+        "The loop of an agent: the model thinks, a tool acts, the model reads the observation and thinks again",
+        {
+            "q": Box(0, 0, "question", "text"),
+            "m": Box(1, 0, "think"),
+            "t": Box(2.4, 0, "act", "tool"),
+            "a": Box(1, 1.2, "answer", "text"),
+        },
+        [Arrow("q", "m"), Arrow("m", "t", "a call"), Arrow("t", "m", "observation", 34), Arrow("m", "a")],
+    ),
+    "04_find_the_bug": draw(
+        "Four suspects: the prompt, the model, the tool, and the loop that passes everything on",
+        {
+            "p": Box(0, 0, "prompt", "text"),
+            "m": Box(1.2, 0, "model"),
+            "l": Box(2.5, 0, "the loop", "text"),
+            "t": Box(3.8, 0, "tool", "tool"),
+            "a": Box(2.5, 1.3, "a plausible\nwrong answer", "text"),
+        },
+        [
+            *(Arrow("p", "m", ""), Arrow("m", "l", "a call"), Arrow("l", "t", "a call"), Arrow("l", "a")),
+            *(Arrow("t", "l", "observation", 30), Arrow("l", "m", "the chat", 30)),
+        ],
+    ),
     "06_chain_of_thought": draw(
         "Chain of thought: the question goes to the model once; its reply holds the steps and the answer",
         {
@@ -273,6 +297,30 @@ PICTURES = {
             *(Arrow("q", "n"), Arrow("q", "s"), Arrow("q", "p"), Arrow("q", "c")),
             *(Arrow("n", "n1"), Arrow("s", "s1"), Arrow("p", "p1"), Arrow("c", "c1")),
         ],
+    ),
+    "16_write_your_own": draw(
+        "Who does what: the engine yields a step, arounds change it, and only then a model or a tool performs it",
+        {
+            "e": Box(0, 0.6, "engine\n(your loop)", "text"),
+            "w": Box(1.3, 0.6, "around\n(five lines)", "text"),
+            "m": Box(2.7, 0, "model"),
+            "t": Box(2.7, 1.2, "tool", "tool"),
+        },
+        [
+            *(Arrow("e", "w", "step"), Arrow("w", "m", "Think"), Arrow("w", "t", "Act")),
+            Arrow("w", "e", "result", 56),
+        ],
+    ),
+    "17_the_world_does_not_go_back": draw(
+        "A run can be taken back to an earlier step, but the world cannot: the card stays charged",
+        {
+            "1": Box(0, 0.7, "thought"),
+            "2": Box(1.3, 0.7, "pay(50)", "tool"),
+            "3": Box(2.6, 0.7, "answer", "text"),
+            "w": Box(1.3, 1.9, "the card is\ncharged", "text"),
+            "b": Box(2.6, 1.9, "and stays\ncharged", "text"),
+        },
+        [Arrow("1", "2"), Arrow("2", "3"), Arrow("2", "w"), Arrow("w", "b"), Arrow("3", "1", "rewind", -24)],
     ),
 }
 
