@@ -23,11 +23,12 @@ class Form:
         self._commit = commit
         heading = ipywidgets.HTML(_html("Predict", question))
         self._field = (
-            ipywidgets.RadioButtons(options=list(choices), value=None, layout={"width": "auto"})
+            ipywidgets.RadioButtons(options=list(choices), value=None, tooltip="Your guess", layout={"width": "auto"})
             if choices
-            else ipywidgets.Text(placeholder="Your guess", layout={"width": "30em", "max_width": "100%"})
+            else ipywidgets.Text(
+                placeholder="Your guess", tooltip="Your guess", layout={"width": "30em", "max_width": "100%"}
+            )
         )
-        self._field.add_class("agentkit-guess")
         button = ipywidgets.Button(description="Commit the guess", button_style="primary", layout={"width": "auto"})
         button.on_click(lambda _: self._click())
         self._problem = ipywidgets.HTML()
