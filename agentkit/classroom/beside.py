@@ -9,9 +9,13 @@ from typing import Any
 
 from agentkit.core.display import Displayed
 from agentkit.export.escaping import escape_html
+from agentkit.export.html import fragment
 from agentkit.inert import inert_lines
 
-_COLUMN = "flex:1 1 24em;min-width:0;overflow-x:auto;margin:0;padding:.4em .6em;border:1px solid rgba(128,128,128,.5)"
+_COLUMN = (
+    "flex:1 1 24em;min-width:0;overflow-x:auto;margin:0;padding:.4em .6em;border:1px solid rgba(128,128,128,.5);"
+    "font-family:var(--jp-code-font-family,monospace);white-space:pre"
+)
 
 
 class Beside(Displayed):
@@ -27,7 +31,7 @@ class Beside(Displayed):
 
     def _repr_html_(self) -> str:
         columns = (f'<pre style="{_COLUMN}">{escape_html(text)}</pre>' for text in (self.pseudocode, self.source))
-        return f'<div style="display:flex;flex-wrap:wrap;gap:.6em">{"".join(columns)}</div>'
+        return fragment(f'<div style="display:flex;flex-wrap:wrap;gap:.6em">{"".join(columns)}</div>')
 
 
 def beside(pseudocode: str, engine: Callable[..., Any]) -> Beside:

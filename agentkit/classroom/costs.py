@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.core.display import Displayed
+from agentkit.export.html import fragment
 from agentkit.export.tables import Table, to_html, to_markdown, to_text
 from agentkit.inert import inert_lines
 from agentkit.run.run import Run
+
+NOTE = "A round is a time of waiting: calls that are made side by side are one round."
 
 
 class Costs(Displayed):
@@ -24,14 +27,14 @@ class Costs(Displayed):
         """Return a table with one row for each run."""
         header = ["", "answer", *next(iter(self._costs.values()))]
         rows = [[name, str(self.runs[name].answer), *map(str, row.values())] for name, row in self._costs.items()]
-        return Table(header, rows)
+        return Table(header, rows, NOTE)
 
     @inert_lines
     def __repr__(self) -> str:
-        return to_text(self.table())
+        return to_text(self.table(), cell_width=50)
 
     def _repr_html_(self) -> str:
-        return to_html(self.table())
+        return fragment(to_html(self.table()))
 
     def _repr_markdown_(self) -> str:
         return to_markdown(self.table())
