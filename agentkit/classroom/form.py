@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from agentkit.errors import UsageError
 from agentkit.export.escaping import escape_html
@@ -42,7 +43,7 @@ class Form:
             "text/html": fragment(_html("Predict", self._question), f"<p>{escape_html(sentence)}</p>"),
         }
         self._handle.update(data, raw=True)
-        self._box.close()
+        _close(self._box)
 
     def _click(self) -> None:
         try:
@@ -58,3 +59,12 @@ def show(question: str, choices: Sequence[str], commit: Callable[[str], None]) -
 
 def _html(label: str, text: str) -> str:
     return f"<p><b>{label}:</b> {escape_html(text)}</p>"
+
+
+def _close(widget: Any) -> None:
+    """Close a widget and all that it consists of, so that nothing of it stays in the page."""
+    for child in getattr(widget, "children", ()):
+        _close(child)
+    for model in (getattr(widget, "style", None), widget.layout, widget):
+        if model is not None:
+            model.close()
