@@ -9,7 +9,12 @@ from browser.conftest import SHOTS
 from browser.servers import dev_page
 from browser.test_looks import AXE, PROBLEMS
 from browser.test_states import FIND_PROBLEMS, NARROW
+from export.test_prose import HOSTILE
 from playwright.sync_api import Locator, Page, expect
+from skeleton import skeleton_of
+
+from agentkit.core.secrets import mask
+from agentkit.export.prose import to_html
 
 pytestmark = pytest.mark.slow
 
@@ -85,3 +90,13 @@ def test_a_link_is_opened_by_nothing_but_a_click(page: Page, states: str) -> Non
     assert len(page.context.pages) == 1
     assert link.get_attribute("rel") == "noopener noreferrer"
     expect(link.locator("xpath=..")).to_contain_text("(https://example.org/timetable?from=Bern&to=Chur)")
+
+
+def test_the_live_view_and_the_static_form_read_random_markdown_alike(page: Page, states: str) -> None:
+    page.goto(f"{states}markdown.html")
+    page.wait_for_function("!!window.skeletonsOf")
+    texts = [mask(source) for source in HOSTILE]
+    drawn = page.evaluate("texts => skeletonsOf(texts)", texts)
+    different = [text for text, live in zip(texts, drawn, strict=True) if skeleton_of(to_html(text)) != live]
+    assert different == []
+    assert page.evaluate("window.hostile") is None
