@@ -1,5 +1,6 @@
 /** Entries as plain text: for the clipboard, for comparisons, and for headings. */
 
+import { toJson } from "../elements/exactNumber";
 import type { Card, Json } from "../protocol";
 
 const KINDS = { begin: "task", think: "thought", act: "tool call", ask: "question", conclude: "conclusion" } as const;
@@ -22,7 +23,7 @@ export function entryText(card: Card): string {
 /** Return a call in Python's notation. */
 export function callText(call: { name: string; arguments: Json }): string {
   const { name, arguments: value } = call;
-  if (!value || typeof value !== "object" || Array.isArray(value)) return `${name}(${JSON.stringify(value)})`;
-  const fields = Object.entries(value).map(([key, field]) => `${key}=${JSON.stringify(field)}`);
+  if (!value || typeof value !== "object" || Array.isArray(value)) return `${name}(${toJson(value)})`;
+  const fields = Object.entries(value).map(([key, field]) => `${key}=${toJson(field)}`);
   return `${name}(${fields.join(", ")})`;
 }
