@@ -1,6 +1,7 @@
 /** JSON as values that open, in the same form in which the kernel describes Python values. */
 
 import type { Json, OpenedValue, ValuePreview } from "../protocol";
+import { isChat, readMessage } from "./chat";
 import { isNumber, toJson } from "./exactNumber";
 import { count, formatNumber } from "./format";
 import type { OpenValue, Order } from "./valueTree";
@@ -18,6 +19,7 @@ export function previewJson(value: Json): ValuePreview {
   if (value === null || typeof value !== "object") return { text: String(value), kind: "scalar", size: 0 };
   const members = membersOf(value);
   const isList = Array.isArray(value);
+  if (isChat(value)) return { text: count(members.length, "message"), kind: "chat", size: members.length };
   return { text: containerText(value, members), kind: isList ? "list" : "fields", size: members.length };
 }
 
@@ -27,13 +29,15 @@ export function openJson(root: Json): OpenValue {
     const value = path.reduce((at: Json, index) => membersOf(at)[index]?.[1] ?? null, root);
     if (typeof value === "string") return { total: value.length, first: 0, members: [], text: cut(value, MAX_TEXT) };
     const header = headerOf(value);
-    if (header) return table(value as { [name: string]: Json }[], header, first, order);
+    if (header && !isChat(value)) return table(value as { [name: string]: Json }[], header, first, order);
     const members = membersOf(value);
-    return {
+    const page = members.slice(first, first + PAGE);
+    const opened: OpenedValue = {
       total: members.length,
       first,
-      members: members.slice(first, first + PAGE).map(([name, member]) => [name, previewJson(member)]),
+      members: page.map(([name, member]) => [name, previewJson(member)]),
     };
+    return isChat(value) ? { ...opened, messages: page.map(([, message]) => readMessage(message)) } : opened;
   };
 }
 
