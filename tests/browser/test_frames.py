@@ -69,10 +69,11 @@ def moment() -> str:
     answer = f"{text}\n\n| a | b |\n|---|---|\n| 1 | 2 |"
     replies = [*(Reply("I look.", (call,)) for call in calls), answer]
     run = Agent(Scripted(replies, abilities=Abilities(tools=True)), [price]).start("What is the tea?", paused=True)
-    for _ in range(5):
+    for _ in range(4):
         next(run)
     run.edit(4, text="There is no coal.", reason="nobody needs it")
     run.play().wait()
+    assert run.answer
     return html.run(run).replace("<details>", "<details open>")
 
 
