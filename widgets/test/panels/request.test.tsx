@@ -84,7 +84,7 @@ test("the JSON tab shows the whole body, which can be copied", async () => {
   await click(button(page, "JSON"));
   expect(JSON.parse(one(page, "pre").textContent ?? "")).toEqual(samples.request.body);
   await click(button(page, "Copy JSON"));
-  expect(["Copied", "The browser blocked copying"]).toContain(one(page, ".ak-copy [role=status]").textContent);
+  expect(one(page, ".ak-copy [role=status]").textContent).toMatch(/^Copied$|^The browser blocked copying\. /);
 });
 
 test("tokens are shown as a bar and as a table", async () => {
