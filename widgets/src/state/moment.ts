@@ -32,7 +32,7 @@ export class Moments {
   private readonly asked = new Map<number, Promise<Moment>>();
   private version = 0;
   /** The position of the last moment that somebody looked at. */
-  private last = -1;
+  private last = Number.NaN;
 
   constructor(private readonly store: Store) {}
 
