@@ -28,7 +28,7 @@ from agentkit.view.words import branch_name
 Data = dict[str, Any]
 
 TAIL = 30
-"""How many of the last cards are sent unasked: more than are in sight. A view asks for earlier ones when it needs them."""
+"""How many of the last cards are sent unasked: more than are in sight. A view asks for others when it needs them."""
 
 PAGE = 300
 """The most cards sent at a time to a view that asks for them: what it draws."""

@@ -310,6 +310,8 @@ export interface Pictures {
     entry: number;
     /** The numbers, from 1, of the steps that it needs. */
     needs?: number[];
+    /** Where it is drawn, if the plan is a graph: to the right of the steps that it needs. */
+    place?: [column: number, row: number];
   }[];
   episodes: {
     number: number;

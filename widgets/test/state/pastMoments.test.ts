@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Card, Command, Json } from "../../src/protocol";
-import { Moments } from "../../src/state/moment";
+import { PastMoments } from "../../src/state/pastMoments";
 import { fakeKernel } from "../support/fakeKernel";
 import { recording } from "../support/render";
 
@@ -11,7 +11,7 @@ function shown() {
   const cards = Array.from({ length: 10 }, (_, n) => ({ ...(kernel.store.cards[1] as Card), id: 10 * n, n }));
   kernel.store.trace.reset(0, cards.length, cards, "t".repeat(cards.length));
   const asked = () => kernel.commands.flatMap((command) => (command.cmd === "at" ? [command.entry] : []));
-  return { ...kernel, moments: new Moments(kernel.store), asked };
+  return { ...kernel, moments: new PastMoments(kernel.store), asked };
 }
 
 test("of one step after the other, the next moments are there before somebody gets to them", async () => {
@@ -46,7 +46,7 @@ test("a moment that the kernel refused says why, and is asked for again", async 
       throw new Error("the engine is busy");
     },
   });
-  const at = new Moments(kernel.store);
+  const at = new PastMoments(kernel.store);
   expect((await at.at(2)).problem).toBe("the engine is busy");
   await at.at(2);
   expect(kernel.commands.length).toBe(2);
