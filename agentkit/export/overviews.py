@@ -120,7 +120,8 @@ def _graph(plan: list[dict[str, Any]]) -> list[Box]:
         label = f"{_SIGNS.get(step['state'], '·')} {_short(step['text'], 20)}"
         text = f"{step['text']} ({_STATES.get(step['state'], step['state'])})"
         faint, strong = step["state"] in ("todo", "skipped"), step["state"] == "doing"
-        boxes.append(Box(*step["place"], label, text, [need - 1 for need in step["needs"]], strong, faint))
+        column, row = step["place"]
+        boxes.append(Box(column, row, label, text, [need - 1 for need in step["needs"]], strong, faint))
     return boxes
 
 
