@@ -54,10 +54,11 @@ def test_markdown_and_values_are_accessible_and_fit(page: Page, states: str, the
     check(page, root, f"writing-{theme}-{width}")
     root = shown(page, states, "values", theme, width)
     if width == NARROW:
+        root.get_by_role("button", name="More").click()
         root.get_by_role("button", name="Side panel").click()
     root.get_by_role("tab", name="Source").click()
     root.locator(".ak-locals summary").first.click()
-    expect(root.locator(".ak-locals")).to_contain_text("assistant: I will look")
+    expect(root.locator(".ak-locals")).to_contain_text("assistant: I should look at the weather")
     check(page, root, f"values-{theme}-{width}")
 
 
