@@ -322,6 +322,7 @@ export interface Pictures {
     entry: number;
     entries: number;
   }[];
+  /** In reading order: each thought is followed by those below it. */
   tree: {
     node: string;
     parent: string;
@@ -351,7 +352,7 @@ export type ViewEvent =
   | { k: "undelta"; path: string; index: number };
 
 export type FromKernel =
-  /** At most 25 a second, of 1 MB each; `seq` increases by one. */
+  /** At most 25 a second and one with each answer, of 1 MB each; `seq` increases by one. */
   | { t: "events"; v: number; run: string; seq: number; ev: ViewEvent[] }
   /** The answer to `hello`: the whole state, with the last cards. `first` is the position of the first of them. */
   | {
