@@ -127,7 +127,7 @@ export class ViewState implements State {
     await store.load(Math.max(0, end - WINDOW_SIZE), end);
     const card = store.cards[n];
     if (!card) return this.set({ windowEnd });
-    void this.moments.at(card.id); // the kernel finds it while the page draws
+    if (!isDrawn) void this.moments.at(card.id); // the kernel finds it while the page draws
     this.set({ windowEnd, selected: card.id, scrollRequests: this.scrollRequests + 1 });
   }
 
