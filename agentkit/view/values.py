@@ -26,6 +26,8 @@ PAGE = 50
 MAX_VARIABLES = 40
 MAX_TEXT = 100_000
 """The most characters of a text that is opened."""
+_MAX_MESSAGE = 4_000
+"""The most characters of a message in a chat."""
 _MAX_SORTED = 20_000
 _WIDTH = 100
 _MAX_COLUMNS = 30
@@ -104,8 +106,23 @@ def opened(value: Any, path: list[int], *, first: int = 0, order: tuple[int, boo
     if header:
         return _rows(value, header, first, order)
     page = islice(members.all(), first, first + PAGE)
-    shown = [[_name_text(key), preview(member, _name_text(key))] for key, member in page]
-    return {"total": len(members), "first": first, "members": shown}
+    read = list(page)
+    shown = [[_name_text(key), preview(member, _name_text(key))] for key, member in read]
+    messages = [value] if _is(value, Message) else [member for _, member in read] if _is(value, Chat) else []
+    as_chat = {"messages": [_message(message) for message in messages]} if messages else {}
+    return {"total": len(members), "first": first, "members": shown, **as_chat}
+
+
+def _message(message: Message) -> Data:
+    """Return what a reader sees of a message; a long text is shortened, and opened at the path of its text."""
+    text = mask(message.text)
+    data: Data = {
+        "role": " ".join(filter(None, (message.role, message.name))),
+        "text": text[:_MAX_MESSAGE],
+        "calls": [call_line(call) for call in message.calls],
+        "more": bool(message.reasoning) or message.value is not None,
+    }
+    return {**data, "length": len(text)} if len(text) > _MAX_MESSAGE else data
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

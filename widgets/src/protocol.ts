@@ -230,6 +230,19 @@ export interface OpenedValue {
   text?: string;
   header?: string[];
   rows?: [number: number, cells: string[]][];
+  /** The members of a chat, or the message itself, as messages. */
+  messages?: ChatMessage[];
+}
+
+export interface ChatMessage {
+  role: string;
+  text: string;
+  /** The tool calls, as one would type them. */
+  calls: string[];
+  /** The length of a text that was shortened. */
+  length?: number;
+  /** Whether the message holds more than this. */
+  more?: boolean;
 }
 
 export interface Breakpoint {
