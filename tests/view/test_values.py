@@ -189,6 +189,11 @@ def test_the_mark_changes_with_the_value_also_deep_inside_it() -> None:
     assert values.mark(first) == values.mark({"plan": [{"done": False}]}) != values.mark(second)
 
 
+def test_the_mark_of_a_long_chat_changes_with_its_last_message() -> None:
+    chat = Chat.of([Message("user", "again")] * 1_000)
+    assert values.mark(chat + "yes") == values.mark(chat + "yes") != values.mark(chat + "no")
+
+
 def test_a_path_that_leads_nowhere_is_refused() -> None:
     for path in ([1], [0, 0], [-1], [0, 0, 0]):
         with pytest.raises(UsageError, match="has changed since it was opened"):
