@@ -1,13 +1,14 @@
 """How Sphinx builds the site: `make docs`.
 
-The sources begin at the root of the repository, so that a link such as `../notebooks/00_quickstart.ipynb` is the same on
-the site and on a code host. Neither the build nor the site loads anything from the network.
+The sources begin at the root of the repository, so that a link such as `../notebooks/00_quickstart.ipynb` is the same
+on the site and on a code host. Neither the build nor the site loads anything from the network.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ sys.path.insert(0, str(ROOT))  # the reference is that of these sources, also if
 project = "agentkit"
 author = "The agentkit authors"
 project_copyright = author
+release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_external_toc"]
 external_toc_path = "docs/_toc.yml"
@@ -44,7 +46,7 @@ html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_theme_options = {
-    "logo": {"text": "agentkit"},
+    "logo": {"text": f"agentkit {release}"},
     "header_links_before_dropdown": 5,
     "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],

@@ -63,6 +63,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the docs site, built once, with every warning as an error."""
     root, folder = Path(__file__).parents[1], tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", "docs"]
-    done = subprocess.run([*command, "-d", folder / "read", ".", folder / "html"], cwd=root, capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, "-d", folder / "read", ".", folder / "html"], cwd=root, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return folder / "html"

@@ -76,9 +76,7 @@ def test_the_theme_can_be_chosen(reader: Page, address: str) -> None:
 
 
 @pytest.mark.parametrize(("words", "found"), [("breakpoints", "Step through a run"), ("rewind", "agentkit.Run.rewind")])
-def test_the_search_finds_pages_and_names_of_the_reference(
-    reader: Page, address: str, words: str, found: str
-) -> None:
+def test_the_search_finds_pages_and_names_of_the_reference(reader: Page, address: str, words: str, found: str) -> None:
     reader.goto(f"{address}/docs/index.html")
     reader.get_by_role("button", name="Search").first.click()
     reader.keyboard.type(words)
