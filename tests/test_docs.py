@@ -45,7 +45,7 @@ def places(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
 def test_a_link_to_another_file_leads_there_on_a_code_host(page: Path) -> None:
     broken = []
     for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
