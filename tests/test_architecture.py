@@ -26,7 +26,20 @@ ROOMS = (
         "stepper",
         "trace",
     ),
-    *("gates", "runtime", "export", "run", "agent", "view", "notebook", "integrations", "cli", "__init__", "__main__"),
+    *(
+        "gates",
+        "runtime",
+        "export",
+        "run",
+        "agent",
+        "view",
+        "notebook",
+        "classroom",
+        "integrations",
+        "cli",
+        "__init__",
+        "__main__",
+    ),
 )
 
 # Rooms that decide and never perform: no I/O, no clock, no threads, no randomness. Finding engines by name is the

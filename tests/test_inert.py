@@ -344,7 +344,7 @@ def test_nothing_crosses_a_border_beside_its_function() -> None:
     assert {path for path, _ in calls_of("html.escape")} - {searched} == {"export/escaping.py"}
     assert {path for path, _ in calls_of("logging.getLogger")} == {"core/log.py"}
     assert {path for path, _ in calls_of("print")} == set()
-    assert {path for path, _ in calls_of("sys.stdout.write")} == {"notebook/display.py"}
+    assert {path for path, _ in calls_of("sys.stdout.write")} == {"notebook/display.py", "classroom/lines.py"}
     assert {path for path, _ in calls_of("typer.echo")} == {"cli.py"}  # whose streams are inert
     for path, call in calls_of("warnings.warn"):
         assert ast.unparse(call.args[0]).startswith("for_terminal("), f"{path}:{call.lineno}"

@@ -7,7 +7,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -949,6 +949,22 @@ class Run(NearMisses, Displayed):
         from agentkit import export
 
         return export.to_notebook(self, path, overwrite=overwrite)
+
+    def to_exercise(
+        self,
+        path: Path | None = None,
+        hide: Iterable[int] | None = None,
+        *,
+        solution: bool = False,
+        overwrite: bool = False,
+    ) -> Any:
+        """Return the trace as a notebook that hides the entries `hide`, by default every observation, and asks the
+        reader to predict each; with `path`, also write it to a new file. With `solution`, everything is solved and
+        shown.
+        """
+        from agentkit import export
+
+        return export.to_exercise(self, path, hide, solution=solution, overwrite=overwrite)
 
     def to_markdown(self, path: Path | None = None, *, overwrite: bool = False) -> str:
         """Return the trace as Markdown; with `path`, also write it to a new file."""

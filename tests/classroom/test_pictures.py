@@ -1,0 +1,27 @@
+"""The pictures of the lessons are those that their script draws, and readable in any theme."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "notebooks" / "images"
+PICTURES = runpy.run_path(str(FOLDER / "draw.py"))["PICTURES"]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_stored_picture_is_what_the_script_draws(name: str) -> None:
+    assert (FOLDER / f"{name}.svg").read_text(encoding="utf-8") == PICTURES[name], "run notebooks/images/draw.py"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_has_a_title_and_a_background_of_its_own_and_nothing_that_runs_or_loads(name: str) -> None:
+    root = ElementTree.fromstring(PICTURES[name])
+    tags = [element.tag.rpartition("}")[2] for element in root.iter()]
+    background = next(element for element in root if element.tag.endswith("rect"))
+    assert len(root[0].text or "") > 20 and tags[1] == "title"
+    assert (background.get("width"), background.get("height")) == (root.get("width"), root.get("height"))
+    assert {"script", "style", "image", "foreignObject"}.isdisjoint(tags)
