@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from agentkit.errors import UsageError
 from agentkit.export.escaping import escape_html
@@ -23,11 +24,12 @@ class Form:
         self._commit = commit
         heading = ipywidgets.HTML(_html("Predict", question))
         self._field = (
-            ipywidgets.RadioButtons(options=list(choices), value=None, layout={"width": "auto"})
+            ipywidgets.RadioButtons(options=list(choices), value=None, tooltip="Your guess", layout={"width": "auto"})
             if choices
-            else ipywidgets.Text(placeholder="Your guess", layout={"width": "30em", "max_width": "100%"})
+            else ipywidgets.Text(
+                placeholder="Your guess", tooltip="Your guess", layout={"width": "30em", "max_width": "100%"}
+            )
         )
-        self._field.add_class("agentkit-guess")
         button = ipywidgets.Button(description="Commit the guess", button_style="primary", layout={"width": "auto"})
         button.on_click(lambda _: self._click())
         self._problem = ipywidgets.HTML()
@@ -41,7 +43,7 @@ class Form:
             "text/html": fragment(_html("Predict", self._question), f"<p>{escape_html(sentence)}</p>"),
         }
         self._handle.update(data, raw=True)
-        self._box.close()
+        _close(self._box)
 
     def _click(self) -> None:
         try:
@@ -57,3 +59,12 @@ def show(question: str, choices: Sequence[str], commit: Callable[[str], None]) -
 
 def _html(label: str, text: str) -> str:
     return f"<p><b>{label}:</b> {escape_html(text)}</p>"
+
+
+def _close(widget: Any) -> None:
+    """Close a widget and all that it consists of, so that nothing of it stays in the page."""
+    for child in getattr(widget, "children", ()):
+        _close(child)
+    for model in (getattr(widget, "style", None), widget.layout, widget):
+        if model is not None:
+            model.close()

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,15 +99,18 @@ class Scores:
             answers = [row for row in self.rows if row.question == question]
             guesses = Counter(row.guess for row in answers if row.guess is not None)
             listed = ", ".join(f"{guess} ({number})" for guess, number in guesses.most_common())
-            right = sum(row.right is True for row in answers)
-            rows.append([one_line(question), f"{right} of {sum(guesses.values())}", listed, answers[0].actual])
+            rows.append([one_line(question), _tally(answers), listed, answers[0].actual])
         return tables.Table(["Question", "Right", "Guesses", "In fact"], rows, self._summary())
 
     def _summary(self) -> str:
-        guessed = sum(row.guess is not None for row in self.rows)
-        right = sum(row.right is True for row in self.rows)
         students = f"{counted(len(self.students), 'student')}: " if self.students else ""
-        return f"{students}{right} of {guessed} right"
+        unjudged = sum(row.guess is not None and row.right is None for row in self.rows)
+        return f"{students}{_tally(self.rows)} right{f', {unjudged} to judge for yourself' if unjudged else ''}"
+
+
+def _tally(rows: Sequence[Score]) -> str:
+    judged = [row.right for row in rows if row.right is not None]
+    return f"{sum(judged)} of {len(judged)}"
 
 
 _of_this_kernel: dict[str, Score] = {}

@@ -136,6 +136,15 @@ PICTURES = {
         },
         [Arrow("q", "m"), Arrow("m", "t", "a call"), Arrow("t", "m", "observation", 34), Arrow("m", "a")],
     ),
+    "01_react_by_hand": draw(
+        "The engine yields a step, you perform it and send the result, until the engine returns an answer",
+        {
+            "e": Box(0, 0, "engine\n(a generator)", "text"),
+            "y": Box(1.6, 0, "you: model,\ntool or person", "text"),
+            "a": Box(0, 1.2, "answer", "text"),
+        },
+        [Arrow("e", "y", "yields"), Arrow("y", "e", "sends the result", 30), Arrow("e", "a")],
+    ),
     "04_find_the_bug": draw(
         "Four suspects: the prompt, the model, the tool, and the loop that passes everything on",
         {

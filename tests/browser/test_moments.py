@@ -93,18 +93,14 @@ def test_a_notebook_that_is_run_whole_and_reopened_without_its_kernel_shows_the_
     from nbclient import NotebookClient
 
     alone = tmp_path / "alone"
-    alone.mkdir()
-    if (tapes := path.parent / "tapes").exists():
-        shutil.copytree(tapes, alone / "tapes")
-        shutil.copytree(tapes, tmp_path / "tapes", dirs_exist_ok=True)
+    shutil.copytree(path.parent, alone, ignore=shutil.ignore_patterns("*.ipynb"))
     expected = nbformat.read(path, as_version=4)
     env = {"AGENTKIT_NONINTERACTIVE": "1", "AGENTKIT_HOME": str(tmp_path / "runs")}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
             patch.setenv(name, value)
         NotebookClient(expected, resources={"metadata": {"path": str(alone)}}).execute()
-    any_notebook.folder.mkdir(exist_ok=True)
-    shutil.copytree(path.parent / "tapes", any_notebook.folder / "tapes", dirs_exist_ok=True)
+    shutil.copytree(alone, any_notebook.folder, dirs_exist_ok=True)
     shutil.copy(path, any_notebook.folder / "a.ipynb")
     any_notebook.visit(any_notebook.folder / "a.ipynb")
     run_all(any_notebook)

@@ -67,3 +67,11 @@ def test_a_form_that_nobody_used_says_so_when_the_fact_is_revealed(kernel: Kerne
     forms = Forms(kernel)
     kernel.run("late = predict('Which engine?', choices=('react', 'dag'))\nlate.reveal('dag')")
     assert LIVE not in forms.last and "You made no guess." in forms.last["text/plain"]
+
+
+def test_a_form_that_is_closed_leaves_nothing_in_the_page(kernel: Kernel) -> None:
+    kernel.run("from comm import get_comm_manager\nbefore = set(get_comm_manager().comms)")
+    kernel.run("one = predict('How many?', choices=(1, 2))\ntwo = predict('Why?')")
+    assert int(kernel.run("print(len(get_comm_manager().comms) - len(before))")) > 10
+    kernel.run("click(one, '1')\ntwo.reveal('because')")
+    assert kernel.run("print(set(get_comm_manager().comms) - before)") == "set()"

@@ -28,7 +28,7 @@ def test_a_reader_sees_their_guesses_in_a_table() -> None:
         "Calls?    3           3        yes\n"
         "Text?     six         6.8\n"
         "Why?      none        stop\n"
-        "1 of 2 right"
+        "1 of 1 right, 1 to judge for yourself"
     )
     assert "<table" in Scores(ADA)._repr_html_() and "| Calls? | 3 | 3 | yes |" in Scores(ADA)._repr_markdown_()
 
@@ -41,9 +41,9 @@ def test_a_class_hands_in_files_and_the_teacher_sees_what_was_guessed(tmp_path: 
     assert repr(sheet) == (
         "Question  Right   Guesses           In fact\n"
         "Calls?    1 of 2  3 (1), 2 (1)      3\n"
-        "Text?     1 of 2  six (1), 6.8 (1)  6.8\n"
+        "Text?     1 of 1  six (1), 6.8 (1)  6.8\n"
         "Why?      0 of 0                    stop\n"
-        "2 students: 2 of 4 right"
+        "2 students: 2 of 3 right, 1 to judge for yourself"
     )
 
 

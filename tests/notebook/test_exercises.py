@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,11 @@ def test_pictures_that_lessons_show_exist() -> None:
         for cell in read(path).cells:
             for name in re.findall(r"\]\((images/[\w.-]+)\)", cell.source if cell.cell_type == "markdown" else ""):
                 assert (FOLDER / name).is_file(), f"{path.name} shows {name}"
+
+
+def test_the_pictures_are_those_that_their_script_draws() -> None:
+    for name, picture in runpy.run_path(str(FOLDER / "images" / "draw.py"))["PICTURES"].items():
+        assert (FOLDER / "images" / f"{name}.svg").read_text(encoding="utf-8") == picture, f"run draw.py: {name}"
 
 
 def test_links_from_notebook_to_notebook_and_page_lead_somewhere() -> None:
