@@ -42,7 +42,7 @@ endif
 PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME="$(CURDIR)/$(VENV)/home" AGENTKIT_LOCAL=none \
   AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest
 
-.PHONY: help lab check test ovos-test lint format bench build widget widget-watch widget-dev clean chromium firefox
+.PHONY: help lab check test ovos-test lint format docs docs-links bench build widget widget-watch widget-dev clean chromium firefox
 .DELETE_ON_ERROR: # so that an interrupted installation starts again
 .NOTPARALLEL: # pip and npm cannot install two things into one folder at the same time
 help: ## list the commands
@@ -87,11 +87,22 @@ lint: $(NODE_MODULES) $(VENV)/dev ## the linters and the type checkers
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
+	$(RUN) -m codespell_lib README.md CONTRIBUTING.md CHANGELOG.md docs notebooks agentkit
 
 format: $(NODE_MODULES) $(VENV)/dev ## fix what the linters can fix
 	$(RUN_NPM) run format
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
+
+# Every warning is an error. `make test` builds the site too, and looks at it in Chromium.
+SPHINX := $(RUN) -m sphinx -q -W --keep-going -c docs -d docs/_build/read
+
+docs: $(VENV)/dev ## the docs site, in docs/_build/html
+	$(SPHINX) -b html . docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+docs-links: $(VENV)/dev ## ask every link of the docs to another site, which needs the network
+	$(SPHINX) -b linkcheck . docs/_build/links
 
 bench: $(VENV)/dev widget ## print measurements
 	@for script in $(sort $(wildcard tests/benchmarks/*.py)); do $(RUN) $$script || exit 1; done
@@ -110,7 +121,7 @@ widget-dev: $(NODE_MODULES) ## open a page that runs the widget without Jupyter,
 	$(RUN_NPM) run dev
 
 clean: ## remove everything that these commands made
-	rm -rf $(VENV) widgets/node_modules tests/browser/node_modules tests/servers/node_modules widgets/dev/built agentkit/static tests/browser/shots dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) widgets/node_modules tests/browser/node_modules tests/servers/node_modules widgets/dev/built agentkit/static tests/browser/shots docs/_build dist .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

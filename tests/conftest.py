@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,3 +56,15 @@ def recorded() -> Callable[[str], list[dict[str, Any]]]:
     return lambda name: [
         json.loads(line) for line in (Path(folder) / name).read_text(encoding="utf-8").splitlines() if line
     ]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the docs site, built once, with every warning as an error."""
+    root, folder = Path(__file__).parents[1], tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-c", "docs"]
+    done = subprocess.run(
+        [*command, "-d", folder / "read", ".", folder / "html"], cwd=root, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "html"

@@ -1,6 +1,7 @@
 """What the README, CONTRIBUTING and docs/ show is true.
 
-Every block of Python runs and prints what it says (`#> ...`), the log is as shown, and the command lines are understood.
+Every block of Python runs and prints what it says (`#> ...`), links within the repository lead somewhere, the log is as
+shown, and the command lines are understood.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typer.testing import CliRunner
 from agentkit.cli import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = list(find_examples(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs"))
 
 
@@ -36,6 +37,23 @@ def test_an_example_runs_and_prints_what_it_shows(example: CodeExample, eval_exa
 
 def test_the_readme_has_an_example() -> None:
     assert any(example.path.name == "README.md" for example in EXAMPLES)
+
+
+def places(page: Path) -> set[str]:
+    """Return the anchors that a code host makes from the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_a_link_to_another_file_leads_there_on_a_code_host(page: Path) -> None:
+    broken = []
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
+        path, _, place = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (place and place not in places(target)):
+            broken.append(link)
+    assert broken == []
 
 
 def command_lines() -> list[str]:

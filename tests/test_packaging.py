@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -34,6 +35,12 @@ def build(kind: str, folder: Path) -> Path:
 def package_files() -> set[str]:
     files = (path.relative_to(ROOT) for path in (ROOT / "agentkit").rglob("*") if path.is_file())
     return {file.as_posix() for file in files if not any(part.startswith((".", "__pycache__")) for part in file.parts)}
+
+
+def test_the_citation_names_the_version_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {project['version']}\n" in citation and f"license: {project['license']}\n" in citation
 
 
 def test_the_wheel_contains_the_package_and_nothing_else(tmp_path: Path) -> None:

@@ -307,6 +307,17 @@ PICTURES = {
             *(Arrow("n", "n1"), Arrow("s", "s1"), Arrow("p", "p1"), Arrow("c", "c1")),
         ],
     ),
+    "auto": draw(
+        "Automatic choice: one call chooses ReAct for a simple task, and a plan as a graph for one with several parts",
+        {
+            "q": Box(0, 0.6, "question", "text"),
+            "c": Box(1.1, 0.6, "choose"),
+            "r": Box(2.4, 0, "ReAct"),
+            "d": Box(2.4, 1.2, "plan as\na graph"),
+            "a": Box(3.5, 0.6, "answer", "text"),
+        },
+        [Arrow("q", "c"), Arrow("c", "r", "simple"), Arrow("c", "d", "several"), Arrow("r", "a"), Arrow("d", "a")],
+    ),
     "16_write_your_own": draw(
         "Who does what: the engine yields a step, arounds change it, and only then a model or a tool performs it",
         {
