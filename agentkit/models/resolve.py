@@ -45,8 +45,8 @@ class Choice:
 def find(model: Any) -> Any:
     """Return the model with a name or a URL, or for an object; for None, the one that `choose` finds.
 
-    A name is "offline", "echo", "tiny", "openai:NAME", "anthropic:NAME" or "ollama:NAME"; a URL is that of a server with
-    OpenAI's API, with `#NAME` if it has several models. Raises `Unknown` and `UsageError`.
+    A name is "offline", "echo", "tiny", "openai:NAME", "anthropic:NAME" or "ollama:NAME"; a URL is that of a server
+    with OpenAI's API, with `#NAME` if it has several models. Raises `Unknown` and `UsageError`.
     """
     if model is None:
         choice = choose()

@@ -1,4 +1,8 @@
-"""Measure Tiny: `python -m agentkit.models.tiny.evaluate`. All figures of docs/tiny.md come from here."""
+"""Measure Tiny: `python -m agentkit.models.tiny.evaluate`. The figures of docs/tiny.md come from here.
+
+It is given transcripts that it was not trained on, each up to the beginning of a turn, and continues them at
+temperature 0. Those with held-out names and attributes contain words that are in no transcript of the training.
+"""
 
 from __future__ import annotations
 
@@ -6,109 +10,155 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agentkit.models.tiny.generation import Generator
+from agentkit.models.tiny.model import CHECKPOINTS, file_of
 from agentkit.models.tiny.prompt import header
 from agentkit.models.tiny.tokenizer import END
 from agentkit.models.tiny.transcripts import FAMILIES, ONE_HOP, Part, Transcript, Writer
 
 OBSERVATION = "\nObservation: "
+MAX_TURN = 200  # tokens
 
 
-def written(generator: Generator, prompt: str, temperature: float = 0.0, seed: int = 0) -> str:
-    """Return what the model writes next, up to an observation or its end."""
-    text = ""
-    for piece, token in generator.write(prompt, temperature, seed, limit=200):
+@dataclass(slots=True)
+class Score:
+    """Calls, and how many have the right tool and arguments; answers, and how many contain what was observed."""
+
+    calls: int = 0
+    calls_right: int = 0
+    answers: int = 0
+    answers_right: int = 0
+
+    def __add__(self, other: Score) -> Score:
+        return Score(
+            self.calls + other.calls,
+            self.calls_right + other.calls_right,
+            self.answers + other.answers,
+            self.answers_right + other.answers_right,
+        )
+
+    def __str__(self) -> str:
+        rate = f"{self.calls_right / self.calls:6.1%}" if self.calls else " " * 6
+        return f"calls {rate} ({self.calls_right} of {self.calls}), answers {self.answers_right} of {self.answers}"
+
+
+def score(generator: Generator, transcripts: Iterable[Transcript], mistakes: list[str] | None = None) -> Score:
+    """Return how well transcripts are continued; what was wrong is added to `mistakes`."""
+    total = Score()
+    for transcript in transcripts:
+        for before, expected in turns(transcript):
+            got = next_turn(generator, before)
+            if call := call_in(expected):
+                is_right = call_in(got) == call
+                total += Score(calls=1, calls_right=is_right)
+            elif transcript.value and before.endswith(transcript.parts[-3].text):
+                is_right = transcript.value in got.partition("\nFINAL_ANSWER: ")[2]
+                total += Score(answers=1, answers_right=is_right)
+            else:
+                continue
+            if not is_right and mistakes is not None:
+                mistakes.append(f"{before}\n>>> {got.strip()}\n=== {expected.strip()}\n")
+    return total
+
+
+def samples(family: str, size: int, *, held_out: bool) -> Iterator[Transcript]:
+    """Yield transcripts of a family, always the same ones."""
+    writer = Writer(random.Random(f"evaluation of {family}, {held_out}"), held_out=held_out)
+    return (writer.write(family) for _ in range(size))
+
+
+def turns(transcript: Transcript) -> Iterator[tuple[str, str]]:
+    """Yield the turns of the model that are to be learned, each after what comes before it."""
+    before, turn = header(tool.line for tool in transcript.tools), list[Part]()
+    for part in transcript.parts:
+        turn.append(part)
+        if part.kind in ("Action Input", "FINAL_ANSWER") and part.is_learned:
+            yield before, "".join(map(str, turn))
+        if part.kind not in ("Thought", "Action"):
+            before += "".join(map(str, turn)) + END * (part.kind == "FINAL_ANSWER")
+            turn.clear()
+
+
+def next_turn(generator: Generator, text: str) -> str:
+    """Return what is written next, up to an observation or to the end."""
+    written = ""
+    for piece, token in generator.write(text, 0, None, MAX_TURN):
         if token.text in (OBSERVATION, END):
             break
-        text += piece
-    return text
+        written += piece
+    return written
 
 
-def call_in(text: str) -> tuple[str, object] | None:
-    """Return the action in a text and its arguments; None if there is none, or if it is not valid JSON."""
-    _, action, rest = text.partition("\nAction: ")
-    name, _, arguments = rest.partition("\nAction Input: ")
+def call_in(text: str) -> tuple[str, Any] | None:
+    """Return the tool and the arguments of the action in a turn; None if there is none that is valid."""
+    _, _, action = text.partition("\nAction: ")
+    name, _, arguments = action.partition("\nAction Input: ")
     try:
-        return (name, json.loads(arguments)) if action else None
+        return name, json.loads(arguments)
     except ValueError:
         return None
 
 
-def turns(transcript: Transcript) -> Iterable[tuple[str, list[Part]]]:
-    """Yield for each turn of the model that is learned what comes before it, and its parts."""
-    before, turn = header(tool.line for tool in transcript.tools), list[Part]()
-    for part in transcript.parts:
-        turn = [*turn, part]
-        if part.kind in ("Question", "Observation"):
-            before, turn = before + _text(turn), []
-        elif part.kind in ("Action Input", "FINAL_ANSWER"):
-            if part.is_learned:
-                yield before, turn
-            before, turn = before + _text(turn), []
+def invented(generator: Generator, size: int, temperature: float) -> tuple[int, int]:
+    """Return in how many first turns without a stop an observation was made up, and out of how many with a call."""
+    made_up = called = 0
+    for number, transcript in enumerate(samples("lookup", size, held_out=True)):
+        before, _ = next(turns(transcript))
+        tokens = [token.text for _, token in generator.write(before, temperature, number, MAX_TURN)]
+        if "\nAction Input: " in tokens:
+            called += 1
+            made_up += OBSERVATION in tokens[tokens.index("\nAction Input: ") :]
+    return made_up, called
 
 
-def _text(parts: list[Part]) -> str:
-    ends = {"FINAL_ANSWER": END}
-    return "".join(f"\n{part.kind}: {part.text}{ends.get(part.kind, '')}" for part in parts)
-
-
-def calls_right(generator: Generator, transcript: Transcript) -> tuple[int, int, str]:
-    """Return how many turns with a call are right in tool and arguments, out of how many, and a wrong one."""
-    right = total = 0
-    wrong = ""
-    for before, turn in turns(transcript):
-        expected = call_in(_text(turn))
-        if expected:
-            total += 1
-            got = written(generator, before)
-            right += call_in(got) == expected
-            if call_in(got) != expected:
-                wrong = f"{before}\n--- wrote {got}\n--- instead of {_text(turn)}"
-    return right, total, wrong
-
-
-def answer_right(generator: Generator, transcript: Transcript) -> bool:
-    """Return whether the answer contains what it must, given the observations of the transcript."""
-    *_, (before, _) = turns(transcript)
-    _, is_final, answer = written(generator, before).partition("\nFINAL_ANSWER: ")
-    return bool(is_final) and transcript.value in answer
+def speed(path: Path) -> str:
+    """Return how long it takes to load, to read and to write, on one thread if numpy uses only one."""
+    start = time.perf_counter()
+    generator = Generator(path)
+    loaded = time.perf_counter()
+    text = "".join(map(str, next(samples("chain", 1, held_out=False)).parts)) * 3
+    next(generator.write(text, 0, None, 1))
+    read = time.perf_counter()
+    count = sum(1 for _ in generator.write("Tools:\nQuestion: Hello\nThought: I need", 2, 1, 200))
+    end = time.perf_counter()
+    reading, writing = generator.count(text) / (read - loaded), count / (end - read)
+    return f"loads in {loaded - start:.2f} s, reads {reading:,.0f} tokens/s, writes {writing:,.0f} tokens/s"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure Tiny.")
-    parser.add_argument("--weights", type=Path, help="a file of weights, instead of that of the package")
-    parser.add_argument("--size", type=int, default=100, help="transcripts of each family")
-    parser.add_argument("--show", type=int, default=0, help="wrong calls to print of each family")
+    parser.add_argument("--checkpoint", choices=CHECKPOINTS, default="final")
+    parser.add_argument("--weights", type=Path, help="a file of weights, instead of a checkpoint of the package")
+    parser.add_argument("--size", type=int, default=100, help="transcripts of each family, new and held out")
+    parser.add_argument("--show", type=int, default=0, help="mistakes of each family to print")
     arguments = parser.parse_args()
-    generator = Generator(arguments.weights)
-    table = {}
+    path = arguments.weights or file_of(arguments.checkpoint)
+    print(speed(path))
+    generator = Generator(path)
     for held_out in (False, True):
+        print("held-out names and attributes" if held_out else "new transcripts")
+        scores = {}
         for family in FAMILIES:
-            writer = Writer(random.Random(f"evaluation {family} {held_out}"), held_out=held_out)
-            right = total = answers = asked = shown = 0
-            for _ in range(arguments.size):
-                transcript = writer.write(family)
-                more, of, wrong = calls_right(generator, transcript)
-                right, total = right + more, total + of
-                if wrong and shown < arguments.show:
-                    shown += 1
-                    print(wrong, "\n", flush=True)
-                if transcript.value:
-                    asked += 1
-                    answers += answer_right(generator, transcript)
-            table[family, held_out] = (right, total, answers, asked)
-    for held_out in (False, True):
-        print("held-out names" if held_out else "new names")
-        for family in FAMILIES:
-            right, total, answers, asked = table[family, held_out]
-            print(f"  {family:16} calls {right:4} of {total:4}  answers {answers:4} of {asked:4}")
-        hop = [table[family, held_out] for family in ONE_HOP]
-        print(f"  one hop: {sum(row[0] for row in hop) / sum(row[1] for row in hop):.1%} of calls")
-        every = [table[family, held_out] for family in FAMILIES]
-        print(f"  all: {sum(r[0] for r in every) / sum(r[1] for r in every):.1%} of calls, answers {sum(r[2] for r in every)} of {sum(r[3] for r in every)}", flush=True)
+            mistakes: list[str] = []
+            scores[family] = score(generator, samples(family, arguments.size, held_out=held_out), mistakes)
+            print(
+                f"  {family:16} {scores[family]}",
+                *mistakes[: arguments.show],
+                sep="\n" * bool(arguments.show),
+                flush=True,
+            )
+        print(f"  {'one hop':16} {sum((scores[family] for family in ONE_HOP), Score())}")
+        print(f"  {'all':16} {sum(scores.values(), Score())}")
+    for temperature in (0.0, 1.0):
+        made_up, called = invented(generator, arguments.size, temperature)
+        print(
+            f"at temperature {temperature:g} without a stop: {made_up} of {called} calls have an invented observation"
+        )
 
 
 if __name__ == "__main__":

@@ -32,18 +32,20 @@ PACE = 15.0
 """Tokens a second that one can follow with the eye."""
 
 DIGESTS = {
-    "final": "",
-    "middle": "",
-    "early": "",
+    "final": "7684359acf3013521c769301e1e7bbc8d5b66329f92254c9c1f9d80025754a53",
+    "middle": "6fd92c42b5d4894b540ffeff7b982fd91536208f1a03378386ec94bf015b5174",
+    "early": "6fd92c42b5d4894b540ffeff7b982fd91536208f1a03378386ec94bf015b5174",
 }
 """The SHA-256 digests of the files of weights, by checkpoint."""
+
+CHECKPOINTS = tuple(DIGESTS)
 
 
 class Tiny:
     """A toy language model of a million parameters, trained on invented transcripts only: for lessons, not for work.
 
-    `checkpoint` is "final", or "early" or "middle": the same model after 10 % and 30 % of its training. At `temperature`
-    0 it writes the likeliest token; above, it draws one, and a `seed` makes the sequence of its replies repeatable. With
+    `checkpoint` is "final", or "early" or "middle" for the same model in the course of its training. At `temperature` 0
+    it writes the likeliest token; above, it draws one, and a `seed` makes the sequence of its replies repeatable. With
     `stop=False` it ignores stop sequences. `pace` is the number of tokens a second while somebody watches a notebook;
     None is full speed. The settings "temperature" and "max_tokens" of a request take precedence.
     """
@@ -127,6 +129,11 @@ def require_temperature(temperature: Any) -> float:
     return float(temperature)
 
 
+def file_of(checkpoint: str) -> Path:
+    """Return the file with the weights of a checkpoint."""
+    return Path(__file__).with_name(f"{checkpoint}.npz")
+
+
 @functools.cache
 def generator(checkpoint: str) -> Generator:
     """Return what writes with the weights of a checkpoint, which are loaded once.
@@ -139,7 +146,7 @@ def generator(checkpoint: str) -> Generator:
         if error.name != "numpy":
             raise
         raise UsageError('Tiny needs numpy: pip install "jupyter-agentkit[tiny]"') from error
-    path = Path(__file__).with_name(f"{checkpoint}.npz")
+    path = file_of(checkpoint)
     if hashlib.sha256(path.read_bytes()).hexdigest() != DIGESTS[checkpoint]:
         raise UsageError(f"{path} is not the file of this version of agentkit; install agentkit again")
     return Generator(path)

@@ -59,7 +59,8 @@ def _written(message: Message) -> str:
     if not message.calls:
         return f"\nFINAL_ANSWER: {one_line(message.text)}{end}"
     call = message.calls[0]
-    return f"\nThought: {one_line(message.text)}\nAction: {call.name}\nAction Input: {json.dumps(call.arguments, ensure_ascii=False)}"
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    return f"\nThought: {one_line(message.text)}\nAction: {call.name}\nAction Input: {arguments}"
 
 
 def _required(schema: Mapping[str, Any]) -> dict[str, str]:

@@ -8,6 +8,7 @@ the transcripts, which are written while they are read; none is read twice.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import random
 import re
 import time
@@ -20,9 +21,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from agentkit.models.tiny.generation import Generator
 from agentkit.models.tiny.tokenizer import Tokenizer
 from agentkit.models.tiny.transcripts import Transcript, Writer
-from agentkit.models.tiny.transformer import HEADS, SLOPES
+from agentkit.models.tiny.transformer import HEADS, SLOPES, Cache, Transformer
 from agentkit.models.tiny.weights import save
 from agentkit.models.tiny.words import NAMES
 
@@ -42,7 +44,12 @@ class Network(nn.Module):
     def __init__(self, vocabulary: int) -> None:
         super().__init__()
         self.embedding = nn.Parameter(torch.randn(vocabulary, WIDTH) / WIDTH**0.5)
-        shapes = {"attend": (3 * WIDTH, 2 * WIDTH), "gather": (WIDTH, WIDTH), "up": (4 * WIDTH, WIDTH), "down": (WIDTH, 4 * WIDTH)}
+        shapes = {
+            "attend": (3 * WIDTH, 2 * WIDTH),
+            "gather": (WIDTH, WIDTH),
+            "up": (4 * WIDTH, WIDTH),
+            "down": (WIDTH, 4 * WIDTH),
+        }
         for n in range(LAYERS):
             for name, (rows, columns) in shapes.items():
                 start = torch.randn(rows, columns) / columns**0.5 * (name in ("attend", "up"))
@@ -58,7 +65,10 @@ class Network(nn.Module):
             h = F.layer_norm(x, (WIDTH,))
             pair = torch.cat([h, F.pad(h, (0, 0, 1, 0))[:, :-1]], dim=-1)
             q, k, v = (pair @ attend.T).unflatten(-1, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
-            x = x + F.scaled_dot_product_attention(q, k, v, bias[None].to(q.dtype)).transpose(1, 2).flatten(2) @ gather.T
+            x = (
+                x
+                + F.scaled_dot_product_attention(q, k, v, bias[None].to(q.dtype)).transpose(1, 2).flatten(2) @ gather.T
+            )
             x = x + (F.layer_norm(x, (WIDTH,)) @ up.T).relu().square() @ down.T
         return F.layer_norm(x[wanted], (WIDTH,)) @ self.embedding.T
 
@@ -135,7 +145,7 @@ def train(folder: Path, steps: int, seed: int) -> None:
     print(f"{sum(map(torch.numel, network.parameters())):,} parameters, {len(tokenizer)} tokens in the vocabulary")
     saved = {round(share * steps): name for name, share in CHECKPOINTS.items()}
     seen, losses, start, cpu = 0, 0.0, time.monotonic(), time.process_time()
-    for step, (tokens, targets) in zip(range(1, steps + 1), batches(tokenizer, seed + 1)):
+    for step, (tokens, targets) in zip(range(1, steps + 1), batches(tokenizer, seed + 1), strict=False):
         rate = min(1.0, (steps - step + 1) / (DECAY * steps), step / 50)
         with torch.autocast("cpu", torch.bfloat16):
             logits = network(tokens, targets >= 0)
@@ -152,8 +162,18 @@ def train(folder: Path, steps: int, seed: int) -> None:
             losses = 0.0
         if name := saved.get(step):
             weights = {name: weight.detach().numpy().copy() for name, weight in network.named_parameters()}
-            np.savez(folder / f"{name}-float32.npz", **weights)
-            save(folder / f"{name}.npz", weights, words, LEVELS[name])
+            path = folder / f"{name}.npz"
+            save(path, weights, words, LEVELS[name])
+            difference = disagreement(network, Generator(path).transformer, tokens[:1])
+            print(f"{path}: {path.stat().st_size:,} bytes, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}")
+            print(f"the logits of its integers in numpy differ by {difference:.2f} from those of torch at most")
+
+
+@torch.no_grad()
+def disagreement(network: Network, transformer: Transformer, tokens: Tensor) -> float:
+    """Return the largest difference between the logits of the two networks for the last token of one transcript."""
+    there = network(tokens, torch.ones_like(tokens, dtype=torch.bool))[-1].numpy()
+    return float(np.abs(transformer.read(tokens[0].tolist(), Cache()) - there).max())
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Write the transcripts that Tiny is trained on: invented runs of an agent, in the text protocol.
 
 Rule 1: a value that a tool returns is random, so that only the observation can tell the answer.
-Rule 2: names are partly real and partly invented, and so are tools and their parameters: nothing can be learned by heart.
+Rule 2: names are partly real and partly invented, and so are tools and parameters: nothing can be learned by heart.
 Rule 3: a mistaken call is there to be read, not to be learned from.
 Rule 4: everything follows from one random number generator.
 """
@@ -55,6 +55,9 @@ class Part:
     text: str
     is_learned: bool = True
 
+    def __str__(self) -> str:
+        return f"\n{self.kind}: {self.text}"
+
 
 @dataclass(slots=True)
 class Transcript:
@@ -69,7 +72,7 @@ class Transcript:
         """Yield the text in pieces, and whether each is learned."""
         yield header(tool.line for tool in self.tools), False
         for part in self.parts:
-            yield f"\n{part.kind}: {part.text}", part.is_learned and part.kind != "Question"
+            yield str(part), part.is_learned and part.kind != "Question"
             if part.kind == "FINAL_ANSWER":
                 yield END, True
 
@@ -117,7 +120,17 @@ class Writer:
         """Ask a question, sometimes politely, sometimes without a capital or a question mark."""
         rng = self.rng
         first = question.split(" ")[0]
-        if rng.random() < 0.1 and first in ("What", "Which", "How", "Tell", "Find", "Look", "Send", "Calculate", "Convert"):
+        if rng.random() < 0.1 and first in (
+            "What",
+            "Which",
+            "How",
+            "Tell",
+            "Find",
+            "Look",
+            "Send",
+            "Calculate",
+            "Convert",
+        ):
             question = question[0].lower() + question[1:]
             if rng.random() < 0.6:
                 question = f"{rng.choice(('Please', 'Please,', 'Hello,', 'Hi,', 'Now', 'OK,', 'And', 'So'))} {question}"
@@ -193,12 +206,16 @@ class Writer:
         match kind:
             case "money":
                 amount = rng.choice((f"{self.number(3):.2f}", str(self.number(3)), str(rng.randint(1, 999))))
-                return rng.choice((amount, amount, f"{amount} {rng.choice(('euros', 'dollars', 'EUR', 'USD'))}", f"${amount}"))
+                return rng.choice(
+                    (amount, amount, f"{amount} {rng.choice(('euros', 'dollars', 'EUR', 'USD'))}", f"${amount}")
+                )
             case "count":
                 return rng.choice((str(rng.randint(0, 10 ** rng.randint(1, 8))), f"{rng.randint(1000, 99_999_999):,}"))
             case "weather":
                 sky = rng.choice(("sunny", "cloudy", "rain", "snow", "clear", "windy", "fog", self.invent()))
-                return rng.choice((sky, f"{sky}, {rng.randint(-20, 39)} °C", f"{rng.randint(-20, 39)} degrees and {sky}"))
+                return rng.choice(
+                    (sky, f"{sky}, {rng.randint(-20, 39)} °C", f"{rng.randint(-20, 39)} degrees and {sky}")
+                )
             case "date":
                 return rng.choice((self.date(), str(rng.randint(1000, 2099))))
             case "person" | "place" | "title" | "thing" | "id":
@@ -242,7 +259,9 @@ class Writer:
         if rng.random() < 0.55:
             name = slug
         else:
-            name = rng.choice(("get_{}", "find_{}", "{}_of", "look_up_{}", "fetch_{}", "{}_lookup", "show_{}")).format(slug)
+            name = rng.choice(("get_{}", "find_{}", "{}_of", "look_up_{}", "fetch_{}", "{}_lookup", "show_{}")).format(
+                slug
+            )
         parameter = rng.choice((*attribute.parameters, *attribute.parameters, *PARAMETERS[attribute.kind]))
         described = rng.choice(DESCRIPTIONS).format(a=attribute.name, p=parameter, article=_article(parameter))
         if rng.random() < 0.06:
@@ -262,11 +281,15 @@ class Writer:
         """Return some tool."""
         makers: tuple[Callable[[], Tool], ...] = (
             *[lambda: self.tool_of(self.attribute())] * 6,
-            self.calculator, self.converter, self.searcher, self.sender, self.facts,
+            self.calculator,
+            self.converter,
+            self.searcher,
+            self.sender,
+            self.facts,
             lambda: self.rng.choice((DAYS_BETWEEN, ADD_DAYS, WEEKDAY)),
             lambda: self.rng.choice((TODAY, NOW)),
             lambda: self.tool_for(self.rng.choice(DEEDS)),
-        )  # fmt: skip
+        )
         return self.rng.choice(makers)()
 
     def calculator(self, symbol: str = "") -> Tool:
@@ -284,9 +307,16 @@ class Writer:
         rng = self.rng
         if rng.random() < 0.6:
             return CONVERT
-        names = rng.choice((("amount", "source", "target"), ("value", "unit", "to"), ("number", "old_unit", "new_unit")))
+        names = rng.choice(
+            (("amount", "source", "target"), ("value", "unit", "to"), ("number", "old_unit", "new_unit"))
+        )
         name = rng.choice(("convert", "convert_units", "unit_converter"))
-        return Tool(name, dict(zip(names, ("number", "string", "string"), strict=True)), "Convert an amount to another unit.", CONVERT.purpose)
+        return Tool(
+            name,
+            dict(zip(names, ("number", "string", "string"), strict=True)),
+            "Convert an amount to another unit.",
+            CONVERT.purpose,
+        )
 
     def searcher(self) -> Tool:
         rng = self.rng
@@ -307,7 +337,9 @@ class Writer:
         if rng.random() < 0.7:
             return LOOKUP
         parameters = rng.choice((("entity", "property"), ("thing", "attribute"), ("subject", "field")))
-        return Tool(rng.choice(("lookup", "fact", "get_fact")), dict.fromkeys(parameters, "string"), "Look up a fact.", ANYTHING)
+        return Tool(
+            rng.choice(("lookup", "fact", "get_fact")), dict.fromkeys(parameters, "string"), "Look up a fact.", ANYTHING
+        )
 
     # -- questions
 
@@ -325,9 +357,7 @@ class Writer:
             written = f"{rng.choice(('the', 'a', 'a', 'an' if subject[0] in 'aeiou' else 'the'))} {subject}"
         elif rng.random() < 0.06:
             written = rng.choice(('"{}"', "'{}'")).format(subject)
-        return rng.choices(QUESTIONS, QUESTION_WEIGHTS)[0].format(
-            a=attribute.name, x=written, of=attribute.preposition
-        )
+        return rng.choices(QUESTIONS, QUESTION_WEIGHTS)[0].format(a=attribute.name, x=written, of=attribute.preposition)
 
     def look_up(self, attribute: Attribute, tool: Tool, subject: str) -> str:
         """Call the tool of an attribute and return what it says."""
@@ -348,7 +378,9 @@ def lookup(w: Writer) -> None:
     w.call(tool, {next(iter(tool.parameters)): subject}, f"the {phrase}")
     value = w.value(attribute.value)
     if w.rng.random() < 0.12:
-        sentence = w.rng.choice(("The {} is {}.", "The {} was {} yesterday.", "I found the {}: {}.")).format(phrase, value)
+        sentence = w.rng.choice(("The {} is {}.", "The {} was {} yesterday.", "I found the {}: {}.")).format(
+            phrase, value
+        )
         w.observe(sentence)
         w.answer(sentence, value)
     elif w.rng.random() < 0.08:
@@ -372,12 +404,18 @@ def fact(w: Writer) -> None:
     names, value = [*tool.parameters], w.value(attribute.value)
     w.call(tool, {names[0]: phrase} if searches else {names[0]: subject, names[1]: attribute.name}, f"the {phrase}")
     if searches:
-        sentence = w.rng.choice(("The {} is {}.", "The {} was {}.", "{}: {}", "Some say that the {} is {}.")).format(phrase, value)
+        sentence = w.rng.choice(("The {} is {}.", "The {} was {}.", "{}: {}", "Some say that the {} is {}.")).format(
+            phrase, value
+        )
         w.observe(sentence)
         w.answer(sentence, value)
         return
     number = value.lstrip("-").replace(".", "", 1).isdigit() and w.rng.random() < 0.8
-    data: dict[str, Any] = {"subject": subject, "attribute": attribute.name, "value": json.loads(value) if number else value}
+    data: dict[str, Any] = {
+        "subject": subject,
+        "attribute": attribute.name,
+        "value": json.loads(value) if number else value,
+    }
     if unit := w.rng.choice(("", "", "km", "kg", "m", "people", "°C", w.invent())):
         data["unit"] = unit
     if w.rng.random() < 0.5:
@@ -392,9 +430,15 @@ def search(w: Writer) -> None:
     """Search for the blue bird. Who was Ada?"""
     tool, subject = w.searcher(), w.name(w.rng.choice(("thing", "place", "person", "title")))
     w.offer(tool)
-    w.ask(w.rng.choice(("Search for {}.", "What do you know about {}?", "Look up {}.", "Who is {}?", "What is {}?", "Find {}.")).format(subject))
+    w.ask(
+        w.rng.choice(
+            ("Search for {}.", "What do you know about {}?", "Look up {}.", "Who is {}?", "What is {}?", "Find {}.")
+        ).format(subject)
+    )
     w.call(tool, {next(iter(tool.parameters)): subject}, f"something about {subject}")
-    found = w.rng.choice(("{} is {}.", "{} was {}.", "{}: {}", "About {}: {}")).format(subject, w.value(w.rng.choice(("title", "person", "count", "date"))))
+    found = w.rng.choice(("{} is {}.", "{} was {}.", "{}: {}", "About {}: {}")).format(
+        subject, w.value(w.rng.choice(("title", "person", "count", "date")))
+    )
     w.answer(w.observe(found), found)
 
 
@@ -411,7 +455,11 @@ def arithmetic(w: Writer) -> None:
         if rng.random() < 0.3:
             asked = expression = f"({one} {first} {two}) {second} {three}"
         arguments = {next(iter(tool.parameters)): expression}
-    w.ask(rng.choice(("What is {}?", "How much is {}?", "Calculate {}.", "Compute {}.", "{} = ?", "{}", "What's {}?")).format(asked))
+    w.ask(
+        rng.choice(
+            ("What is {}?", "How much is {}?", "Calculate {}.", "Compute {}.", "{} = ?", "{}", "What's {}?")
+        ).format(asked)
+    )
     w.call(tool, arguments, asked)
     value = w.observe(w.number_text())
     w.answer(f"{asked} is {value}.", value)
@@ -422,8 +470,17 @@ def units(w: Writer) -> None:
     rng, tool, number = w.rng, w.converter(), w.number_text()
     source, target = rng.sample([rng.choice(UNITS), rng.choice(UNITS), w.invent()], 2)
     w.offer(tool)
-    asked = rng.choice(("How many {t} are {n} {s}?", "Convert {n} {s} to {t}.", "What is {n} {s} in {t}?", "{n} {s} in {t}?",
-                        "How much is {n} {s} in {t}?", "How many {t} are there in {n} {s}?", "Convert {n} {s} into {t}"))  # fmt: skip
+    asked = rng.choice(
+        (
+            "How many {t} are {n} {s}?",
+            "Convert {n} {s} to {t}.",
+            "What is {n} {s} in {t}?",
+            "{n} {s} in {t}?",
+            "How much is {n} {s} in {t}?",
+            "How many {t} are there in {n} {s}?",
+            "Convert {n} {s} into {t}",
+        )
+    )
     w.ask(asked.format(n=number, s=source, t=target))
     arguments = dict(zip(tool.parameters, (json.loads(number), source, target), strict=True))
     w.call(tool, arguments, f"{number} {source} in {target}")
@@ -434,32 +491,63 @@ def units(w: Writer) -> None:
 def dates(w: Writer) -> None:
     """How many days are there between two dates? Which day of the week was it?"""
     rng, start, end, days = w.rng, w.date(), w.date(), w.rng.randint(1, 999)
+    arguments: dict[str, Any]
     match rng.choice(("between", "add", "weekday", "today", "now")):
         case "between":
             tool, arguments, value = DAYS_BETWEEN, {"start": start, "end": end}, str(rng.randint(-9999, 9999))
             purpose = f"the number of days from {start} to {end}"
-            question = rng.choice(("How many days are there between {} and {}?", "How many days is it from {} to {}?",
-                                   "How many days are between {} and {}?", "Count the days from {} to {}.")).format(start, end)  # fmt: skip
+            question = rng.choice(
+                (
+                    "How many days are there between {} and {}?",
+                    "How many days is it from {} to {}?",
+                    "How many days are between {} and {}?",
+                    "Count the days from {} to {}.",
+                )
+            ).format(start, end)
             answer = f"There are {value} days from {start} to {end}."
         case "add":
             tool, arguments, value = ADD_DAYS, {"date": start, "days": days}, w.date()
             purpose = f"the date {days} days after {start}"
-            question = rng.choice(("What date is {1} days after {0}?", "Add {1} days to {0}.", "Which date is {1} days after {0}?")).format(start, days)
+            question = rng.choice(
+                ("What date is {1} days after {0}?", "Add {1} days to {0}.", "Which date is {1} days after {0}?")
+            ).format(start, days)
             answer = f"{days} days after {start} is {value}."
         case "weekday":
             tool, arguments, value = WEEKDAY, {"date": start}, rng.choice((*WEEKDAYS, w.invent().capitalize()))
             purpose = f"the weekday of {start}"
-            question = rng.choice(("What weekday was {}?", "Which day of the week is {}?", "What day of the week was {}?", "Which weekday is {}?")).format(start)
+            question = rng.choice(
+                (
+                    "What weekday was {}?",
+                    "Which day of the week is {}?",
+                    "What day of the week was {}?",
+                    "Which weekday is {}?",
+                )
+            ).format(start)
             answer = f"{start} is a {value}."
         case "today":
             tool, arguments, value = TODAY, {}, rng.choice((w.date(), *WEEKDAYS))
-            purpose, question = "the date of today", rng.choice(("What day is it today?", "What is the date today?", "Which date is it?", "What is today's date?"))
+            purpose, question = (
+                "the date of today",
+                rng.choice(
+                    ("What day is it today?", "What is the date today?", "Which date is it?", "What is today's date?")
+                ),
+            )
             answer = f"Today is {value}."
         case _:
             clock = f"{rng.randint(0, 23):02}:{rng.randint(0, 59):02}"
             tool, arguments = NOW, {}
-            value = rng.choice((clock, json.dumps({"date": w.date(), "time": f"{clock}:{rng.randint(0, 59):02}", "weekday": rng.choice(WEEKDAYS)})))
-            purpose, question = "the time", rng.choice(("What time is it?", "What is the time?", "How late is it now?", "Tell me the time."))
+            value = rng.choice(
+                (
+                    clock,
+                    json.dumps(
+                        {"date": w.date(), "time": f"{clock}:{rng.randint(0, 59):02}", "weekday": rng.choice(WEEKDAYS)}
+                    ),
+                )
+            )
+            purpose, question = (
+                "the time",
+                rng.choice(("What time is it?", "What is the time?", "How late is it now?", "Tell me the time.")),
+            )
             answer = f"The time is {value}."
     w.offer(tool)
     w.ask(question)
@@ -471,19 +559,37 @@ def dates(w: Writer) -> None:
 def n_times(w: Writer) -> None:
     """What is 3 times the price of cake?"""
     rng, attribute = w.rng, _numeric(w)
-    subject, tool, calculator, number = w.name(attribute.kind), w.tool_of(attribute), w.calculator("*"), str(w.rng.randint(2, 99))
+    subject, tool, calculator, number = (
+        w.name(attribute.kind),
+        w.tool_of(attribute),
+        w.calculator("*"),
+        str(w.rng.randint(2, 99)),
+    )
     can_calculate = rng.random() < 0.9
     w.offer(tool, *((calculator,) if can_calculate else ()), distractors=-1 if can_calculate else 0)
     phrase = w.phrase(attribute, subject)
     number = rng.choice((number, number, str(w.number(2))))
     wanted = f"{number} times the {phrase}"
-    forms = [f"What is {wanted}?", f"How much is {wanted}?", f"Calculate {wanted}.", f"What is the {phrase} times {number}?"]
+    forms = [
+        f"What is {wanted}?",
+        f"How much is {wanted}?",
+        f"Calculate {wanted}.",
+        f"What is the {phrase} times {number}?",
+    ]
     if attribute.name == "price":
-        forms += [f"How much do {number} {subject} cost?", f"What do {number} {subject} cost?", f"What is the price of {number} {subject}?"]
+        forms += [
+            f"How much do {number} {subject} cost?",
+            f"What do {number} {subject} cost?",
+            f"What is the price of {number} {subject}?",
+        ]
     w.ask(rng.choice(forms))
     value = w.look_up(attribute, tool, subject)
     if not can_calculate:
-        return w.answer(f"The {phrase} is {value}, but no tool of mine can calculate {wanted}.", value, "I have no tool that calculates.")
+        return w.answer(
+            f"The {phrase} is {value}, but no tool of mine can calculate {wanted}.",
+            value,
+            "I have no tool that calculates.",
+        )
     w.call(calculator, calculation(calculator, number, "*", _plain(value)), f"{number} * {_plain(value)}")
     result = w.observe(w.number_text())
     w.answer(f"{wanted[0].upper()}{wanted[1:]} is {result}.", result)
@@ -498,13 +604,22 @@ def sums(w: Writer) -> None:
     w.offer(tool, calculator)
     if symbol == "+":
         wanted = f"the {attribute.name} {attribute.preposition} {first} and {second} together"
-        form = rng.choice((f"What is {wanted}?", f"What is the {w.phrase(attribute, first)} plus the {w.phrase(attribute, second)}?",
-                           f"Add the {w.phrase(attribute, first)} and the {w.phrase(attribute, second)}."))  # fmt: skip
+        form = rng.choice(
+            (
+                f"What is {wanted}?",
+                f"What is the {w.phrase(attribute, first)} plus the {w.phrase(attribute, second)}?",
+                f"Add the {w.phrase(attribute, first)} and the {w.phrase(attribute, second)}.",
+            )
+        )
         if attribute.name == "price" and rng.random() < 0.5:
-            form = rng.choice(("How much are {} and {} together?", "What do {} and {} cost together?", "How much do {} and {} cost?")).format(first, second)
+            form = rng.choice(
+                ("How much are {} and {} together?", "What do {} and {} cost together?", "How much do {} and {} cost?")
+            ).format(first, second)
     else:
         wanted = f"the difference between the {w.phrase(attribute, first)} and that of {second}"
-        form = rng.choice((f"What is {wanted}?", f"What is the {w.phrase(attribute, first)} minus the {w.phrase(attribute, second)}?"))
+        form = rng.choice(
+            (f"What is {wanted}?", f"What is the {w.phrase(attribute, first)} minus the {w.phrase(attribute, second)}?")
+        )
     w.ask(form)
     one, two = w.look_up(attribute, tool, first), w.look_up(attribute, tool, second)
     arguments = calculation(calculator, _plain(one), symbol, _plain(two))
@@ -540,17 +655,18 @@ def two_questions(w: Writer) -> None:
         return lookup(w)
     w.offer(tool, *((second,) if second is not tool else ()))
     subject, other_subject = w.name(attribute.kind), w.name(other.kind)
+    phrase, other_phrase = w.phrase(attribute, subject), w.phrase(other, other_subject)
     if w.rng.random() < 0.5:
-        w.ask(f"What is the {w.phrase(attribute, subject)}, and what is the {w.phrase(other, other_subject)}?")
+        w.ask(f"What is the {phrase}, and what is the {other_phrase}?")
         value = w.look_up(attribute, tool, subject)
         other_value = w.look_up(other, second, other_subject)
-        return w.answer(f"The {w.phrase(attribute, subject)} is {value}, and the {w.phrase(other, other_subject)} is {other_value}.", other_value)
+        return w.answer(f"The {phrase} is {value}, and the {other_phrase} is {other_value}.", other_value)
     w.ask(w.question(attribute, subject))
     value = w.look_up(attribute, tool, subject)
-    w.answer(f"The {w.phrase(attribute, subject)} is {value}.", value)
+    w.answer(f"The {phrase} is {value}.", value)
     w.ask(w.question(other, other_subject))
     value = w.look_up(other, second, other_subject)
-    w.answer(f"The {w.phrase(other, other_subject)} is {value}.", value)
+    w.answer(f"The {other_phrase} is {value}.", value)
 
 
 def errors(w: Writer) -> None:
@@ -565,26 +681,50 @@ def errors(w: Writer) -> None:
         case "argument":
             wrong = rng.choice(("name", "text", "query", w.invent()))
             w.call(tool, {wrong: subject}, f"the {phrase}", is_learned=False)
-            w.observe(f"Error: tool '{tool.name}' was not run. The arguments do not fit '{tool.name}': - {parameter}: is missing "
-                      f"- {wrong}: is not an argument of this tool Expected: {parameter} (string).")  # fmt: skip
+            w.observe(
+                f"Error: tool '{tool.name}' was not run. The arguments do not fit '{tool.name}': "
+                f"- {parameter}: is missing - {wrong}: is not an argument of this tool Expected: {parameter} (string)."
+            )
             thought = f"The argument must be called {parameter}."
         case "tool":
-            wrong = Tool(w.invent(), tool.parameters)
-            w.call(wrong, right, f"the {phrase}", is_learned=False)
-            w.observe(f"Error: tool '{wrong.name}' not found.")
+            other = Tool(w.invent(), tool.parameters)
+            w.call(other, right, f"the {phrase}", is_learned=False)
+            w.observe(f"Error: tool '{other.name}' not found.")
             thought = f"The tool is called {tool.name}."
         case "spelling":
             wrong = _misspelled(subject, rng)
             w.call(tool, {parameter: wrong}, f"the {phrase}", is_learned=False)
-            w.observe(f"Error: tool '{tool.name}' failed: " + rng.choice((f"KeyError: '{wrong}'", f"ValueError: unknown {parameter} '{wrong}'")))
+            w.observe(
+                f"Error: tool '{tool.name}' failed: "
+                + rng.choice((f"KeyError: '{wrong}'", f"ValueError: unknown {parameter} '{wrong}'"))
+            )
             thought = f"I must write {subject}."
         case "again":
             w.call(tool, right, f"the {phrase}")
-            w.observe(f"Error: tool '{tool.name}' failed: " + rng.choice(("tool timed out", "tool timed out after 5s", "ConnectionError: try again", "TimeoutError: the server is busy")))
+            w.observe(
+                f"Error: tool '{tool.name}' failed: "
+                + rng.choice(
+                    (
+                        "tool timed out",
+                        "tool timed out after 5s",
+                        "ConnectionError: try again",
+                        "TimeoutError: the server is busy",
+                    )
+                )
+            )
             thought = "I should try again."
         case _:
             w.call(tool, right, f"the {phrase}")
-            w.observe(f"Error: tool '{tool.name}' failed: " + rng.choice((f"KeyError: '{subject}'", f"ValueError: unknown {parameter} '{subject}'", f"ToolError: there is no '{subject}'")))
+            w.observe(
+                f"Error: tool '{tool.name}' failed: "
+                + rng.choice(
+                    (
+                        f"KeyError: '{subject}'",
+                        f"ValueError: unknown {parameter} '{subject}'",
+                        f"ToolError: there is no '{subject}'",
+                    )
+                )
+            )
             return w.answer(f"I could not find the {phrase}.", "", f"The tool {tool.name} does not know {subject}.")
     w.act(tool, right, thought)
     value = w.observe(w.value(attribute.value))
@@ -600,16 +740,46 @@ def sending(w: Writer) -> None:
         subject, source = w.name(attribute.kind), w.tool_of(attribute)
         phrase = w.phrase(attribute, subject)
         w.offer(source, tool)
-        w.ask(rng.choice(("Send {} the {}.", "Tell {} the {}.", "Send {} a message with the {}.", "Let {} know the {}.")).format(person, phrase))
+        w.ask(
+            rng.choice(
+                ("Send {} the {}.", "Tell {} the {}.", "Send {} a message with the {}.", "Let {} know the {}.")
+            ).format(person, phrase)
+        )
         value = w.look_up(attribute, source, subject)
         text = f"The {phrase} is {value}."
     else:
         text = " ".join(w.word(rng.choice(("thing", "thing", "place"))) for _ in range(rng.randint(1, 4)))
-        text = rng.choice(("{}", "{}", "the {} is ready", "I am in {}", "see you at {}", "buy {}", "{} is late")).format(text)
+        text = rng.choice(
+            ("{}", "{}", "the {} is ready", "I am in {}", "see you at {}", "buy {}", "{} is late")
+        ).format(text)
         w.offer(tool)
-        w.ask(rng.choice(("Tell {} that {}.", "Send {} the message '{}'.", 'Send "{1}" to {0}.', "Write to {}: {}", "Tell {}: {}", "Send {} this: {}")).format(person, text))
+        w.ask(
+            rng.choice(
+                (
+                    "Tell {} that {}.",
+                    "Send {} the message '{}'.",
+                    'Send "{1}" to {0}.',
+                    "Write to {}: {}",
+                    "Tell {}: {}",
+                    "Send {} this: {}",
+                )
+            ).format(person, text)
+        )
     w.act(tool, {to: person, body: text}, f"I should tell {person}.")
-    said = w.observe(rng.choice(("sent", "ok", "True", f"sent to {person}", "done", "queued", f"message {rng.randint(1, 999)} sent", "Error: tool '" + tool.name + "' failed: not allowed")))
+    said = w.observe(
+        rng.choice(
+            (
+                "sent",
+                "ok",
+                "True",
+                f"sent to {person}",
+                "done",
+                "queued",
+                f"message {rng.randint(1, 999)} sent",
+                "Error: tool '" + tool.name + "' failed: not allowed",
+            )
+        )
+    )
     if said.startswith("Error"):
         return w.answer(f"I could not tell {person}.", "", "That did not work.")
     w.answer(f"I told {person}: {text}", "", "That is done.")
@@ -630,12 +800,27 @@ def doing(w: Writer) -> None:
         else:
             values.append(w.name(kind))
     w.ask(rng.choice(deed.questions).format(*values))
-    typed = (json.loads(value) if kind == "number" else value for kind, value in zip(tool.parameters.values(), values, strict=True))
+    typed = (
+        json.loads(value) if kind == "number" else value
+        for kind, value in zip(tool.parameters.values(), values, strict=True)
+    )
     w.act(tool, dict(zip(tool.parameters, typed, strict=True)), deed.thought.format(*values))
     if deed.value:
         value = w.observe(w.value(deed.value))
         return w.answer(deed.answer.format(*values, v=value), value)
-    said = w.observe(rng.choice(("ok", "done", "True", "paid", f"number {rng.randint(1, 9999)}", w.word(), f"Error: tool '{tool.name}' failed: not allowed")))
+    said = w.observe(
+        rng.choice(
+            (
+                "ok",
+                "done",
+                "True",
+                "paid",
+                f"number {rng.randint(1, 9999)}",
+                w.word(),
+                f"Error: tool '{tool.name}' failed: not allowed",
+            )
+        )
+    )
     if said.startswith("Error"):
         return w.answer("I could not do that.", "", "That did not work.")
     w.answer(deed.answer.format(*values), "", "That is done.")
@@ -653,11 +838,22 @@ def no_fitting_tool(w: Writer) -> None:
     """What is the price of cake? — and no tool that knows prices."""
     attribute = w.attribute()
     subject = w.name(attribute.kind)
-    others = [other for other in ATTRIBUTES if other.name != attribute.name and not set(other.name.split()) & set(attribute.name.split())]
-    tools = [w.tool_of(w.rng.choice(others)), *w.rng.sample([CALCULATE, CONVERT, WEEKDAY, w.sender()], w.rng.randint(0, 2))]
+    others = [
+        other
+        for other in ATTRIBUTES
+        if other.name != attribute.name and not set(other.name.split()) & set(attribute.name.split())
+    ]
+    tools = [
+        w.tool_of(w.rng.choice(others)),
+        *w.rng.sample([CALCULATE, CONVERT, WEEKDAY, w.sender()], w.rng.randint(0, 2)),
+    ]
     w.offer(*tools, distractors=0)
     w.ask(w.question(attribute, subject))
-    w.answer(f"I can't find the {w.phrase(attribute, subject)}: I have no tool for it.", "", f"No tool can tell me the {attribute.name}.")
+    w.answer(
+        f"I can't find the {w.phrase(attribute, subject)}: I have no tool for it.",
+        "",
+        f"No tool can tell me the {attribute.name}.",
+    )
 
 
 def no_tools(w: Writer) -> None:
@@ -711,17 +907,33 @@ ONE_HOP = ("lookup", "fact", "search", "arithmetic", "units", "dates", "doing")
 ANYTHING = "anything"
 """The purpose of a tool that can look up anything."""
 
-CALCULATE = Tool("calculate", {"expression": "string"}, "Evaluate an arithmetic expression and return the number.",
-                 "calculate")  # fmt: skip
-CONVERT = Tool("convert", {"value": "number", "from_unit": "string", "to_unit": "string"},
-               "Convert a measured value from one unit to another and return the number in the new unit.", "convert")  # fmt: skip
-LOOKUP = Tool("lookup", {"subject": "string", "attribute": "string"},
-              "Look up one fact about a country, a chemical element, a planet or a mountain in a small bundled table.",
-              ANYTHING)  # fmt: skip
-DAYS_BETWEEN = Tool("days_between", {"start": "string", "end": "string"},
-                    "Count the days from one date to another; the number is negative if the second date comes first.",
-                    "days between")  # fmt: skip
-ADD_DAYS = Tool("add_days", {"date": "string", "days": "number"}, "Add a number of days to a date and return the new date as YYYY-MM-DD.", "add days")
+CALCULATE = Tool(
+    "calculate", {"expression": "string"}, "Evaluate an arithmetic expression and return the number.", "calculate"
+)
+CONVERT = Tool(
+    "convert",
+    {"value": "number", "from_unit": "string", "to_unit": "string"},
+    "Convert a measured value from one unit to another and return the number in the new unit.",
+    "convert",
+)
+LOOKUP = Tool(
+    "lookup",
+    {"subject": "string", "attribute": "string"},
+    "Look up one fact about a country, a chemical element, a planet or a mountain in a small bundled table.",
+    ANYTHING,
+)
+DAYS_BETWEEN = Tool(
+    "days_between",
+    {"start": "string", "end": "string"},
+    "Count the days from one date to another; the number is negative if the second date comes first.",
+    "days between",
+)
+ADD_DAYS = Tool(
+    "add_days",
+    {"date": "string", "days": "number"},
+    "Add a number of days to a date and return the new date as YYYY-MM-DD.",
+    "add days",
+)
 WEEKDAY = Tool("weekday", {"date": "string"}, 'Return the day of the week of a date, such as "Monday".', "weekday")
 NOW = Tool("now", {}, "Return the current date, time and weekday.", "now")
 TODAY = Tool("today", {}, "Return the date of today.", "now")
@@ -733,17 +945,38 @@ TWO_NUMBERS = {
 
 CALCULATIONS = ("Calculate something.", "Evaluate an expression.", "Do arithmetic.", "Work out a formula.", "")
 DESCRIPTIONS = (
-    "Return the {a} of {article} {p}.", "Return the {a}.", "Get the {a} of {article} {p}.", "Look up the {a} of {article} {p}.",
-    "Find the {a} of {article} {p}.", "The {a} of {article} {p}.", "Look up the {a} of {article} {p} on the menu.",
-    "Fetch the {a} for {article} {p} from the database.", "Find out the {a} of {article} {p}.", "Tell the {a} for the {p}.",
-    "Look up {a}.", "Return the current {a} of {article} {p}.", "Give the {a} by {p}.",
-)  # fmt: skip
+    "Return the {a} of {article} {p}.",
+    "Return the {a}.",
+    "Get the {a} of {article} {p}.",
+    "Look up the {a} of {article} {p}.",
+    "Find the {a} of {article} {p}.",
+    "The {a} of {article} {p}.",
+    "Look up the {a} of {article} {p} on the menu.",
+    "Fetch the {a} for {article} {p} from the database.",
+    "Find out the {a} of {article} {p}.",
+    "Tell the {a} for the {p}.",
+    "Look up {a}.",
+    "Return the current {a} of {article} {p}.",
+    "Give the {a} by {p}.",
+)
 QUESTIONS = (
-    "What is the {a} {of} {x}?", "Tell me the {a} {of} {x}.", "Find the {a} {of} {x}.", "What's the {a} {of} {x}?",
-    "I need the {a} {of} {x}.", "Look up the {a} {of} {x}.", "{x}: {a}?", "Which {a} does {x} have?", "Do you know the {a} {of} {x}?",
-    "What {a} does {x} have?", "Can you find the {a} {of} {x}?", "What was the {a} {of} {x}?", "Give me the {a} {of} {x}.",
-    "I would like to know the {a} {of} {x}.", "the {a} {of} {x}", "{a} {of} {x}?",
-)  # fmt: skip
+    "What is the {a} {of} {x}?",
+    "Tell me the {a} {of} {x}.",
+    "Find the {a} {of} {x}.",
+    "What's the {a} {of} {x}?",
+    "I need the {a} {of} {x}.",
+    "Look up the {a} {of} {x}.",
+    "{x}: {a}?",
+    "Which {a} does {x} have?",
+    "Do you know the {a} {of} {x}?",
+    "What {a} does {x} have?",
+    "Can you find the {a} {of} {x}?",
+    "What was the {a} {of} {x}?",
+    "Give me the {a} {of} {x}.",
+    "I would like to know the {a} {of} {x}.",
+    "the {a} {of} {x}",
+    "{a} {of} {x}?",
+)
 QUESTION_WEIGHTS = (8, 3, 2, 3, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 PARAMETERS = {
     "thing": ("item", "product", "name", "thing", "article", "object"),

@@ -1,4 +1,4 @@
-"""The files of weights: each row of a matrix is integers and one scale, and the words of the vocabulary are with them."""
+"""The files of weights: each row of a matrix as integers and a scale, and the words of the vocabulary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 def save(path: Path, weights: Mapping[str, Array], words: Sequence[str], levels: int) -> None:
     """Save matrices, each row as a scale and integers from -`levels` to `levels`; fewer levels make a smaller file."""
-    arrays: dict[str, Array] = {"words": np.array(list(words))}
+    arrays: dict[str, Any] = {"words": np.array(list(words))}
     for name, matrix in weights.items():
         scale = np.abs(matrix).max(axis=1, keepdims=True) / levels
         arrays[name] = np.round(matrix / scale).astype(np.int8)
