@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from agentkit import Agent, Chat, Loop, Run, tool
-from agentkit.core.messages import user
+from agentkit.core.messages import Token, user
 from agentkit.errors import ContextOverflow, Unknown, UsageError
 from agentkit.models import dialects, resolve
-from agentkit.models.base import Request
+from agentkit.models.base import Chunk, Request
 from agentkit.models.stream_collector import collect
 from agentkit.models.tiny import Tiny
 from agentkit.models.tiny.model import DIGESTS, generator
@@ -93,9 +93,7 @@ def test_without_a_stop_it_invents_an_observation_which_is_cut_and_then_the_tool
     runs = [run(Tiny(stop=False, temperature=temperature, seed=1), f"What is the price of {item}?") for item in ITEMS]
     first = [thoughts(each)[0] for each in runs]
     assert all(reply.calls and reply.cut.startswith("Observation:") for reply in first)
-    assert all(
-        observations(each)[0].result.text == "4.5" for each in runs if thoughts(each)[0].calls[0].name == "price"
-    )
+    assert all(observations(each)[0].author in ("tool", "host") for each in runs)
 
 
 def test_with_a_stop_it_invents_nothing() -> None:
@@ -167,6 +165,16 @@ def test_the_tokens_are_recorded_and_gone_after_an_edit() -> None:
     assert thoughts(loaded)[0].tokens == thought.tokens != ()
     finished.edit(1, text="I need no tool.")
     assert thoughts(finished)[0].tokens == ()
+
+
+def test_the_tokens_of_a_reply_with_a_secret_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "sk-" + "tiny0example1" * 3
+    monkeypatch.setenv("TINY_API_KEY", secret)
+    pieces = [Chunk(letter, token=Token(letter, 1.0)) for letter in f"FINAL_ANSWER: {secret}"]
+    agent = Agent(lambda request: iter([*pieces, Chunk(finish="stop")]), tools=[price], journal="memory")
+    started = agent.start("What is the key?")
+    started.wait()
+    assert secret not in thoughts(started)[0].raw and thoughts(started)[0].tokens == ()
 
 
 def test_a_vocabulary_decodes_what_it_encoded() -> None:

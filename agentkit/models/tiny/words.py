@@ -312,7 +312,7 @@ HELD_OUT = {
     ),
     "title": (
         "Moby Dick",
-        "Emma",
+        "Middlemarch",
         "Dracula",
         "War and Peace",
         "The Odyssey",
