@@ -6,6 +6,7 @@ What it writes is asserted as rates and as properties, never as texts: the last 
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 import time
@@ -276,3 +277,25 @@ def test_without_numpy_it_says_what_to_install() -> None:
 def test_the_end_of_a_transcript_is_not_part_of_the_text() -> None:
     reply = collect(Tiny()(request("Hello!")))
     assert END not in reply.text and reply.tokens[-1].text == END and reply.finish == "stop"
+
+
+PACED = """
+import time
+from ipykernel.inprocess.ipkernel import InProcessKernel
+from agentkit import Chat
+from agentkit.models import dialects
+from agentkit.models.base import Request
+from agentkit.models.tiny import Tiny
+kernel = InProcessKernel()
+request = Request(Chat.of("Hello!"), dialects.get("text"))
+begin = time.monotonic()
+count = len([*Tiny(pace=40)(request)])
+print((time.monotonic() - begin) * 40 > count - 3 > 10)
+"""
+
+
+@pytest.mark.slow
+def test_it_keeps_its_pace_while_somebody_watches_a_notebook() -> None:
+    watched = {name: value for name, value in os.environ.items() if name != "AGENTKIT_NONINTERACTIVE"}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", PACED], capture_output=True, text=True, env=watched)
+    assert done.stdout == "True\n", done.stderr

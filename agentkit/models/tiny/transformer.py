@@ -1,7 +1,9 @@
 """A whole transformer in numpy: it reads tokens, and says how likely each token is to come next.
 
 Four layers, each of them an attention, which gathers from earlier tokens, and two matrices, which work on each token.
-What was worked out for earlier tokens is kept (`Cache`), so that one more token costs one token.
+Queries, keys and values are made from a token and the one before it, so that one layer can look up what followed a
+token, which takes two layers otherwise. What was worked out for earlier tokens is kept (`Cache`), so that one more
+token costs one token.
 """
 
 from __future__ import annotations
@@ -57,10 +59,11 @@ def attention(queries: Array, keys: Array, values: Array) -> Array:
     Half of the heads prefer near tokens (ALiBi, Press et al. 2021); the others don't see distance at all.
     """
     q, k, v = (np.stack(np.split(x, HEADS, axis=1)) for x in (queries, keys, values))  # heads, tokens, width
-    distance = np.arange(len(keys) - len(queries), len(keys))[:, None] - np.arange(len(keys))
+    positions = np.arange(len(keys), dtype=np.float32)
+    distance = positions[len(keys) - len(queries) :, None] - positions
     scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1]) - SLOPES[:, None, None] * distance
     weights = softmax(np.where(distance < 0, -np.inf, scores))  # no token sees a later one
-    return np.concatenate(list(weights.astype(v.dtype) @ v), axis=1)
+    return np.concatenate(list(weights @ v), axis=1)
 
 
 SLOPES = np.array([2.0**-2, 2.0**-5, 0, 0], np.float32)
