@@ -110,8 +110,8 @@ class State:
     `gates` are those of `all_gates` that have something to check, by the kind of step. `elsewhere` are the ledgers of
     the other runs of a comparison, and `compared` is how many calls of other runs of the tree were compared with the
     last call. `counted` are the runs of the tree whose steps count as those of this run: itself, and the forks in which
-    its model was only asked again. `in_flight` are the steps that are being performed, `starting` those that are about to start. `pace` is
-    the time between two steps while the run plays, in seconds.
+    its model was only asked again. `in_flight` are the steps that are being performed, `starting` those that are about
+    to start. `pace` is the time between two steps while the run plays, in seconds.
     """
 
     def __init__(

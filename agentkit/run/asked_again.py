@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 
 from agentkit.core.messages import canonical, digest
+from agentkit.core.steps import Think
 from agentkit.errors import UsageError
 from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row
 from agentkit.models.base import name_of
@@ -47,7 +48,7 @@ def question_without_stop(performer: Performer, thought: Entry) -> Question:
     Raises `UsageError` if there are none.
     """
     step = thought.step
-    assert step is not None and step.kind == "think"
+    assert isinstance(step, Think)
     dialect = performer.dialect_for(performer.model_for(step), step.shape)
     if not (dialect.stop and step.tools):
         why = f"the {dialect.name} dialect has none" if step.tools else "a request without tools has none"
@@ -60,7 +61,7 @@ def question_without_stop(performer: Performer, thought: Entry) -> Question:
 
 def _question(performer: Performer, thought: Entry, dialect: Dialect | None) -> Question:
     step = thought.performed or thought.step
-    assert step is not None and step.kind == "think"
+    assert isinstance(step, Think)
     asking = copy(performer)
     asking.dialect = dialect or performer.dialect
     model = name_of(performer.model_for(step))

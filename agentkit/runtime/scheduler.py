@@ -405,8 +405,9 @@ class Scheduler:
                 spent.add(entry)
 
     def restore(self, rows: Iterable[Row]) -> None:
-        """Read from a journal what calls without a result have used: the last row about one contains the total. Find out
-        which forks have only asked this run's model again.
+        """Read from a journal what calls without a result have used: the last row about one contains the total.
+
+        Also read which forks have only asked the model of this run again, because their calls count, too.
 
         A tool call during which the process ended counts, too: its beginning is recorded, and no result.
         """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from agentkit.core.messages import Chat, Reply
@@ -11,22 +10,14 @@ from agentkit.models.dialects.base import Dialect
 from agentkit.models.dialects.rendering import Rendering
 
 
-@dataclass(frozen=True, slots=True)
 class WithoutStop:
     """A dialect that asks and reads as another one does, but sends no stop sequences."""
 
-    dialect: Dialect
     stop: tuple[str, ...] = ()
 
-    @property
-    def name(self) -> str:
-        """The name of the other dialect: replies are read in the same way."""
-        return self.dialect.name
-
-    @property
-    def json_mode(self) -> bool:
-        """Whether replies must be JSON."""
-        return self.dialect.json_mode
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.name, self.json_mode = dialect.name, dialect.json_mode
 
     def render(self, chat: Chat, tools: Tools) -> Rendering:
         """Return the chat as the other dialect writes it."""
