@@ -59,7 +59,7 @@ def overviews(run: RunLike) -> Iterator[Overview]:
     if episodes := data["episodes"]:
         yield Overview("Episodes", [Line(0, each["label"], _episode(each), _lesson(each)) for each in episodes])
     if tree := data["tree"]:
-        nodes = _in_order(tree)
+        nodes = _levels(tree)
         title = f"Tree of thoughts: {counted(len(nodes), 'thought')}"
         yield Overview(
             title, [Line(level, node["node"], _thought(node), node["text"]) for level, node in nodes], _boxes(nodes)
@@ -84,24 +84,12 @@ def _score(of: dict[str, Any]) -> str:
     return "" if of["score"] is None else f"score {of['score']:g}"
 
 
-def _in_order(tree: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
-    """Return the nodes with their levels, each one followed by those below it.
-
-    Nothing stops an engine from making a circle of nodes; the first of them is a root.
-    """
-    names, below = {node["node"] for node in tree}, dict[str, list[dict[str, Any]]]()
+def _levels(tree: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
+    """Return the nodes with their levels, from 0."""
+    levels: dict[str, int] = {}
     for node in tree:
-        below.setdefault(node["parent"] if node["parent"] in names else "", []).append(node)
-    ordered, seen = list[tuple[int, dict[str, Any]]](), set[str]()
-    for start in (*below.get("", ()), *tree):
-        stack = [(0, start)]
-        while stack:
-            level, node = stack.pop()
-            if node["node"] not in seen:
-                seen.add(node["node"])
-                ordered.append((level, node))
-                stack += [(level + 1, child) for child in reversed(below.get(node["node"], ()))]
-    return ordered
+        levels[node["node"]] = levels.get(node["parent"], -1) + 1
+    return [(levels[node["node"]], node) for node in tree]
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
@@ -124,42 +112,23 @@ def _boxes(nodes: list[tuple[int, dict[str, Any]]]) -> list[Box]:
 
 
 def _graph(plan: list[dict[str, Any]]) -> list[Box]:
-    """Return the boxes of a plan whose steps need each other, each to the right of those that it needs; else none."""
-    if not any(step["needs"] for step in plan) or len(plan) > _MAX_DRAWN:
-        return []
-    columns = _columns([[need - 1 for need in step["needs"]] for step in plan])
-    boxes, taken = dict[int, Box](), set[tuple[int, int]]()
-    for number in sorted(range(len(plan)), key=lambda number: (columns[number], number)):
-        step, column = plan[number], columns[number]
-        before = [need - 1 for need in step["needs"] if columns.get(need - 1, column) < column]
-        first = min((columns[need] + 1 for need in before), default=column)
-        places = range(first, column + 1)  # the lines to the box need the places before it
-        row = next(row for row in range(len(plan)) if not any((place, row) in taken for place in places))
-        taken.update((place, row) for place in places)
+    """Return the boxes of a plan whose steps need each other; else none."""
+    boxes = []
+    for step in plan:
+        if "place" not in step:
+            return []
         label = f"{_SIGNS.get(step['state'], '·')} {_short(step['text'], 20)}"
         text = f"{step['text']} ({_STATES.get(step['state'], step['state'])})"
         faint, strong = step["state"] in ("todo", "skipped"), step["state"] == "doing"
-        boxes[number] = Box(column, row, label, text, before, strong, faint)
-    return [boxes[number] for number in range(len(plan))]
+        column, row = step["place"]
+        boxes.append(Box(column, row, label, text, [need - 1 for need in step["needs"]], strong, faint))
+    return boxes
 
 
 def _short(text: str, limit: int) -> str:
     """Return the beginning of a text; the rest is in the list."""
     line = one_line(safe_text(text))
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def _columns(needs: list[list[int]]) -> dict[int, int]:
-    """Return the column of each step: one more than the largest of those that it needs.
-
-    Nothing stops an engine from making a circle of steps; they are in the first column.
-    """
-    columns: dict[int, int] = {}
-    left = set(range(len(needs)))
-    while free := [number for number in left if not left.intersection(needs[number])]:
-        columns.update({n: 1 + max((columns.get(need, -1) for need in needs[n]), default=-1) for n in free})
-        left.difference_update(free)
-    return columns | dict.fromkeys(left, 0)
 
 
 # -- formats -----------------------------------------------------------------------------------------------------------

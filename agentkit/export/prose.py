@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -282,11 +283,8 @@ def _text_of(node: Node) -> str:
 def safe_address(written: str) -> str:
     """Return the address of a link in its normal form; "" if it may not be opened, and the link stays text."""
     site = _SITE.fullmatch(written)
-    if site:
-        try:
-            host = site[2].encode("idna").decode().lower()
-        except UnicodeError:
-            return ""
+    host = _host(site[2]) if site else ""
+    if site and host:
         return f"{site[1].lower()}://{host}{site[3] or ''}{_encoded(site[4] or '/')}"
     mail = _MAIL.fullmatch(written)
     return f"mailto:{_encoded(mail[1])}" if mail else ""
@@ -295,6 +293,28 @@ def safe_address(written: str) -> str:
 # no names and passwords before the site, which would be read as the site
 _SITE = re.compile(r"(?i)(https?)://([^\s\\/?#@:%<>\[\]^|\"'`]+)(:\d{1,4})?([/?#][^\s\\]*)?")
 _MAIL = re.compile(r"(?i)mailto:([^\s\\]+)")
+# sites that not every reader understands: too long, or a number that is no complete address
+_UNCLEAR_SITE = re.compile(r"\u1e9e|[^.]{64}|^.{254}|(^|\.)([0-9]+|0[xX][0-9a-fA-F]*)\.?$")
+_IP_ADDRESS = re.compile(r"((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\.(?!$)|$)){4}")
+
+
+def _host(site: str) -> str:
+    """Return a site in its normal form, that of UTS 46; "" if a reader might take it for another one."""
+    import idna
+
+    if any(not character.isascii() and not _is_letter_or_digit(character) for character in site):
+        return ""
+    try:
+        host = site.lower() if site.isascii() else idna.encode(site, uts46=True).decode()
+    except UnicodeError:
+        return ""
+    is_unclear = _UNCLEAR_SITE.search(site) or _UNCLEAR_SITE.search(host)
+    return "" if is_unclear and not _IP_ADDRESS.fullmatch(site) else host
+
+
+def _is_letter_or_digit(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category[0] in "LM" or category == "Nd"
 
 
 def _encoded(rest: str) -> str:

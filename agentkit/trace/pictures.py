@@ -21,10 +21,12 @@ from typing import Any
 
 from agentkit.core.steps import Step
 from agentkit.journal.entries import Entry
+from agentkit.trace.layout import graph_places, in_reading_order
 from agentkit.trace.progress import judgement, scored
 
 Data = dict[str, Any]
 _MAX_TEXT = 500
+_MAX_DRAWN = 200  # steps of a plan that is drawn as a graph
 
 
 class Pictures:
@@ -69,9 +71,9 @@ class Pictures:
             if step["state"] == "doing" and (done or number not in in_progress):
                 step["state"] = "done"
         return {
-            "plan": plan,
+            "plan": _placed(plan),
             "episodes": [*map(dict, self._episodes.values())],
-            "tree": [*map(dict, self._nodes.values())],
+            "tree": [*map(dict, in_reading_order([*self._nodes.values()]))],
         }
 
     # -- the three overviews -----------------------------------------------------------------------------------------
@@ -150,6 +152,17 @@ def _updated_plan(plan: list[Data], tags: Mapping[str, Any]) -> list[Data]:
         {"state": "todo", "entry": 0, **before.get(text, {}), "text": text, "needs": needs.get(number, [])}
         for number, text in enumerate(texts, 1)
     ]
+
+
+def _placed(plan: list[Data]) -> list[Data]:
+    """Return a plan with the `place` of each step, if it is a graph; `needs` are then only steps further left."""
+    if not any(step["needs"] for step in plan) or len(plan) > _MAX_DRAWN:
+        return plan
+    places = graph_places([[need - 1 for need in step["needs"]] for step in plan])
+    for step, (column, row) in zip(plan, places, strict=True):
+        known = [need for need in step["needs"] if 1 <= need <= len(plan) and places[need - 1][0] < column]
+        step.update(place=[column, row], needs=known)
+    return plan
 
 
 def _set_states(plan: list[Data], tags: Mapping[str, Any], entry: int) -> None:

@@ -15,6 +15,7 @@ from agentkit.export.html import frame_document
 from agentkit.export.tables import Table
 from agentkit.journal.entries import Entry
 from agentkit.trace.line import lane_of
+from agentkit.view.numbers import marked
 from agentkit.view.words import lane_text, role_title, tag_texts
 
 MAX_TEXT = 20_000
@@ -57,8 +58,10 @@ def map_letter(entry: Entry) -> str:
 
 
 def call_data(call: Call) -> Data:
-    """Return a tool call; secrets in its arguments are masked, also those that only the name of an argument reveals."""
-    data: Data = {"name": call.name, "arguments": mask_json(call.arguments), "id": call.id}
+    """Return a tool call; secrets in its arguments are masked, also those that only the name of an argument reveals,
+    and numbers that JavaScript would change are marked.
+    """
+    data: Data = {"name": call.name, "arguments": marked(mask_json(call.arguments)), "id": call.id}
     if call.problem:
         data["problem"] = call.problem
     if call.coerced:
@@ -123,9 +126,17 @@ def _act(entry: Entry) -> Data:
     message = entry.result
     shown = [_ITEM_DATA[type(item)](item) for item in items.items(message)]
     if not shown and isinstance(message.value, dict | list):
-        encoded = json.dumps(message.value, default=str)
-        shown = [{"type": "json", "value": json.loads(encoded)}] if len(encoded) <= MAX_TEXT else []
+        shown = _json(message.value)
     return {"call": call_data(step.call), "ok": message.ok, "text": message.text, "items": shown}
+
+
+def _json(value: Any) -> list[Data]:
+    """Return a value as a tree; nothing if it is large, or contains an integer that Python does not write."""
+    try:
+        encoded = json.dumps(value, default=str)
+    except ValueError:
+        return []
+    return [{"type": "json", "value": json.loads(encoded)}] if len(encoded) <= MAX_TEXT else []
 
 
 def _ask(entry: Entry) -> Data:

@@ -25,6 +25,7 @@ from agentkit.trace.line import lane_of
 from agentkit.view import cards
 from agentkit.view.feed import Feed
 from agentkit.view.head import breakpoint_data, decision_id
+from agentkit.view.numbers import unmarked
 from agentkit.view.queries import find_entry
 from agentkit.view.wire import clean
 
@@ -120,10 +121,23 @@ def _restored_call(call: Call, edited: Data) -> Call:
 
 def _restored_arguments(call: Call, edited: Data) -> Data:
     """Return edited arguments with the values that the view could not show: masked secrets, and what is not JSON."""
-    shown = {name: json.dumps(value) for name, value in clean(cards.call_data(call))[0]["arguments"].items()}
-    return {
-        name: call.arguments[name] if json.dumps(value) == shown.get(name) else value for name, value in edited.items()
-    }
+    arguments: Data = _restored_value(call.arguments, clean(cards.call_data(call))[0]["arguments"], edited)
+    return arguments
+
+
+def _restored_value(real: Any, shown: Any, edited: Any) -> Any:
+    """Return an edited value with the real value of each part of it that came back as it was shown."""
+    if json.dumps(edited) == json.dumps(shown):
+        return real
+    if isinstance(real, dict) and isinstance(shown, dict) and isinstance(edited, dict):
+        return {
+            name: _restored_value(real[name], shown[name], value) if name in real and name in shown else unmarked(value)
+            for name, value in edited.items()
+        }
+    are_lists = isinstance(real, list) and isinstance(shown, list) and isinstance(edited, list)
+    if are_lists and len(real) == len(shown) == len(edited):
+        return [_restored_value(*values) for values in zip(real, shown, edited, strict=True)]
+    return unmarked(edited)
 
 
 def retry(feed: Feed, *, entry: int) -> None:

@@ -27,11 +27,11 @@ from agentkit.view.words import branch_name
 
 Data = dict[str, Any]
 
-TAIL = 50
-"""How many of the last cards a reset contains: what a view opens with. It asks for earlier ones when it needs them."""
+TAIL = 30
+"""How many of the last cards are sent unasked: more than are in sight. A view asks for others when it needs them."""
 
-PAGE = 200
-"""The most cards sent at a time; if there are more new ones than that, the whole state is sent again."""
+PAGE = 300
+"""The most cards sent at a time to a view that asks for them: what it draws."""
 
 
 class Page(Protocol):
@@ -98,7 +98,7 @@ class Feed:
     def hello(self) -> None:
         """Send the whole state: a view has opened, or has missed a message."""
         self._needs_reset = True
-        CLOCK.wake()
+        CLOCK.wake(at_once=True)
 
     def reply(self, message: Data) -> None:
         """Answer a command, after sending what has happened so far; a result that is a function is
@@ -106,7 +106,7 @@ class Feed:
         """
         with self._replies_lock:
             self._replies.append({"v": VERSION, **message})
-        CLOCK.wake()
+        CLOCK.wake(at_once=True)
 
     def cards_before(self, position: int, count: int) -> Data:
         """Return up to `count` cards before a position of the trace."""
@@ -218,9 +218,6 @@ class Feed:
         keep = self._first_drift_change(keep)
         if len(self._shown) == shown_before == keep:
             return []
-        if len(self._shown) - keep > PAGE:
-            self._needs_reset = True
-            return []
         return self._line_events(keep)
 
     def _first_drift_change(self, keep: int) -> int:
@@ -242,13 +239,15 @@ class Feed:
             self._streams.end(entry.path, entry.index)
 
     def _line_events(self, keep: int) -> list[Data]:
+        """Return an event for each new card, because `_batches` cannot split one; of many, only for the last ones."""
         total = len(self._shown)
-        if keep == total:
-            return [{"k": "line", "keep": keep, "cards": [], "total": total, "map": ""}]
-        return [
-            {"k": "line", "keep": n, "cards": self._cards(n, n + 1), "total": total, "map": "".join(self._map[n:])}
-            for n in range(keep, total)
+        first = max(keep, total - TAIL)
+        events = [
+            {"k": "line", "keep": n, "first": n, "cards": self._cards(n, n + 1), "total": total, "map": self._map[n]}
+            for n in range(first, total)
         ]
+        start = {"k": "line", "keep": keep, "first": first, "cards": [], "total": total}
+        return [{**start, "map": "".join(self._map[keep:first])}, *events]
 
     def _cards(self, first: int, last: int) -> list[Data]:
         result = []
@@ -309,6 +308,7 @@ def _batches(events: list[Data]) -> Iterator[list[Data]]:
         last = batch[-1] if batch else None
         if last and _continues(event, last):
             last["cards"] += event["cards"]
+            last["map"] += event["map"]
         else:
             batch.append(event)
         batch_size += size
@@ -318,6 +318,4 @@ def _batches(events: list[Data]) -> Iterator[list[Data]]:
 
 def _continues(event: Data, last: Data) -> bool:
     """Return whether the cards of an event follow those of the one before it."""
-    if not event["k"] == last["k"] == "line" or not last["cards"]:
-        return False
-    return bool(event["keep"] == last["keep"] + len(last["cards"]))
+    return event["k"] == last["k"] == "line" and event["keep"] == last["first"] + len(last["cards"])

@@ -17,6 +17,7 @@ from agentkit.stepper.stepper import Pending
 from agentkit.trace.asking_thought import is_engine_call
 from agentkit.trace.line import lane_of
 from agentkit.view import cards, values
+from agentkit.view.numbers import marked
 from agentkit.view.siblings import Siblings
 from agentkit.view.words import lane_text, role_title
 
@@ -158,7 +159,7 @@ def _pending_data(run: Run, pending: Pending, status: str) -> Data:
         tool = run.performer.tools.find(step.call.name)
         data["call"] = cards.call_data(step.call)
         data["effect"] = run.state.effect(pending)
-        data["schema"] = tool.parameters if tool else {}
+        data["schema"] = marked(tool.parameters) if tool else {}
         data["own"] = is_engine_call(run.trace, pending)
         data["busy"] = run.trace.uncertain(pending) is not None and is_running
     elif step.kind == "think":

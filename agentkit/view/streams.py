@@ -57,13 +57,14 @@ class Streams:
             self._discard((path, index))
 
     def _discard(self, position: Position) -> None:
-        if self._streams.pop(position, None) is not None:
+        stream = self._streams.pop(position, None)
+        if stream is not None and any(stream.sent.values()):
             self._discarded.add(position)
 
     def end(self, path: str, index: int) -> None:
-        """Remove a reply that has been recorded."""
+        """Remove a reply that has been recorded, also from the pages that show a part of it."""
         with self._lock:
-            self._streams.pop((path, index), None)
+            self._discard((path, index))
 
     def changes(self, running: bool) -> list[Data]:
         """Return what is new as events; if the run is not running, all unfinished replies are discarded."""

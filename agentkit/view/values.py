@@ -26,6 +26,8 @@ PAGE = 50
 MAX_VARIABLES = 40
 MAX_TEXT = 100_000
 """The most characters of a text that is opened."""
+_MAX_MESSAGE = 4_000
+"""The most characters of a message in a chat."""
 _MAX_SORTED = 20_000
 _WIDTH = 100
 _MAX_COLUMNS = 30
@@ -70,7 +72,7 @@ def mark(value: Any) -> str:
             parts.append(_exact(part)[:1000] + str(str.__len__(part)) if _is(part, str) else _line(part))
             return
         parts.append(f"{type(part).__name__}{len(members)}")
-        for key, member in members.first(20):
+        for key, member in members.sample(20):
             if left[0] <= 0:
                 return
             parts.append(_name_text(key))
@@ -104,8 +106,23 @@ def opened(value: Any, path: list[int], *, first: int = 0, order: tuple[int, boo
     if header:
         return _rows(value, header, first, order)
     page = islice(members.all(), first, first + PAGE)
-    shown = [[_name_text(key), preview(member, _name_text(key))] for key, member in page]
-    return {"total": len(members), "first": first, "members": shown}
+    read = list(page)
+    shown = [[_name_text(key), preview(member, _name_text(key))] for key, member in read]
+    messages = [value] if _is(value, Message) else [member for _, member in read] if _is(value, Chat) else []
+    as_chat = {"messages": [_message(message) for message in messages]} if messages else {}
+    return {"total": len(members), "first": first, "members": shown, **as_chat}
+
+
+def _message(message: Message) -> Data:
+    """Return what a reader sees of a message; a long text is shortened, and opened at the path of its text."""
+    text = mask(message.text)
+    data: Data = {
+        "role": " ".join(filter(None, (message.role, message.name))),
+        "text": text[:_MAX_MESSAGE],
+        "calls": [call_line(call) for call in message.calls],
+        "more": bool(message.reasoning) or message.value is not None,
+    }
+    return {**data, "length": len(text)} if len(text) > _MAX_MESSAGE else data
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -165,17 +182,29 @@ def _sort_key(cell: Any) -> tuple[int, Any]:
 
 
 class _Members:
-    """The members of a value: how many there are, and each with its name."""
+    """The members of a value: how many there are, and each with its name.
 
-    def __init__(self, length: int, all_of: Callable[[], Iterable[tuple[Any, Any]]]) -> None:
+    `sample_of` returns some of them by which a change is noticed, if there are better ones than the first.
+    """
+
+    def __init__(
+        self,
+        length: int,
+        all_of: Callable[[], Iterable[tuple[Any, Any]]],
+        sample_of: Callable[[], Iterable[tuple[Any, Any]]] | None = None,
+    ) -> None:
         self._length = length
         self.all = all_of
+        self._sample_of = sample_of or all_of
 
     def __len__(self) -> int:
         return self._length
 
     def first(self, count: int) -> Iterable[tuple[Any, Any]]:
         return islice(self.all(), count)
+
+    def sample(self, count: int) -> Iterable[tuple[Any, Any]]:
+        return islice(self._sample_of(), count)
 
 
 def _members(value: Any) -> _Members | None:
@@ -184,7 +213,9 @@ def _members(value: Any) -> _Members | None:
     Containers are read by the methods of the built-in types, which a class that inherits from them cannot replace.
     """
     if _is(value, Chat):
-        return _Members(value.length, lambda: enumerate(list(Chat.__iter__(value))))
+        # the newest messages, because a chat shares its past with the one before it
+        newest = lambda: ((node.length, node.last) for node in Chat.nodes(value))  # noqa: E731
+        return _Members(value.length, lambda: enumerate(list(Chat.__iter__(value))), newest)
     if _is(value, dict):
         return _Members(dict.__len__(value), lambda: list(dict.items(value)))
     if _is(value, list | tuple | set | frozenset):

@@ -15,8 +15,8 @@ VERSION = 1
 """The version of the protocol in widgets/src/protocol.ts."""
 
 SEND_INTERVAL = 0.04
-"""Minimum number of seconds between two batches: a page cannot show more, and servers drop more than 1,000 messages a
-second.
+"""Minimum number of seconds between two batches that no page has asked for: a page cannot show more, and servers drop
+more than 1,000 messages a second.
 """
 
 POLL_INTERVAL = 0.2
@@ -54,8 +54,9 @@ class Clock:
     it has members.
     """
 
-    def __init__(self, now: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._now, self._sleep = now, sleep
+    def __init__(self, now: Callable[[], float] = time.monotonic, sleep: Callable[[float], Any] | None = None) -> None:
+        self._at_once = threading.Event()
+        self._now, self._sleep = now, sleep or self._at_once.wait
         self._members: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -78,8 +79,10 @@ class Clock:
             if member in self._members:
                 self._members.remove(member)
 
-    def wake(self) -> None:
-        """Call all members soon. Cheap, and safe in any thread."""
+    def wake(self, *, at_once: bool = False) -> None:
+        """Call all members soon; or at once, because a page waits for an answer. Cheap, and safe in any thread."""
+        if at_once:
+            self._at_once.set()
         self._wake.set()
 
     def _tick(self) -> None:
@@ -88,6 +91,7 @@ class Clock:
             self._wake.wait(POLL_INTERVAL)
             self._sleep(max(0.0, last + SEND_INTERVAL - self._now()))
             self._wake.clear()
+            self._at_once.clear()
             last = self._now()
             for member in list(self._members):
                 try:

@@ -139,7 +139,8 @@ MOMENTS = """async ([positions, steps]) => {
     slider.value = String(to);
     slider.dispatchEvent(new Event('input', { bubbles: true }));
   };
-  const shown = (n) => view.querySelector('.ak-side-panel').textContent.includes(`As it was at step ${n},`);
+  const panel = view.querySelector('.ak-side-panel');
+  const shown = (n) => panel.textContent.includes(`As it was at step ${n},`);
   const times = [];
   for (const n of positions) {
     const begun = performance.now();

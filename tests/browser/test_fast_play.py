@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from browser.pages import Notebook, eventually
 from browser.views import SHOP, View
@@ -119,7 +121,8 @@ def test_the_toolbar_is_one_row(lab: Notebook, width: int) -> None:
 
 IN_SIGHT = """box => {
   const [outer, line] = [box, box.querySelector('.ak-current-line')].map((e) => e.getBoundingClientRect());
-  return line.top >= outer.top - 1 && line.bottom <= outer.bottom + 1;
+  const bottom = Math.min(line.bottom, line.top + box.clientHeight); // a line that is higher is seen from its top on
+  return line.top >= outer.top - 1 && bottom <= outer.bottom + 1;
 }"""
 
 
@@ -127,12 +130,14 @@ def test_the_lit_line_stays_in_sight_when_the_source_shrinks_and_long_lines_are_
     view = View(lab.open(SHOP, "run"), 1)
     lines = view.root.locator(".ak-lines")
     eventually(lambda: lines.evaluate(IN_SIGHT), "the lit line is in sight")
-    for height in (300, 150):
-        lines.evaluate(
-            "(box, height) => { box.style.cssText = `flex: none; min-height: 0; height: ${height}px`; }", height
-        )
+    for width, height in itertools.product(("auto", "120px"), (300, 90, 20, 150, 90, 400, 40)):
+        style = f"flex: none; min-height: 0; height: {height}px; width: {width}"
+        lines.evaluate("(box, style) => { box.style.cssText = style; }", style)
         eventually(lambda: lines.evaluate(IN_SIGHT), f"the lit line is in sight in {height} pixels")
-        frame(lab.page)  # the box is at rest before it shrinks again
+        frame(lab.page)  # the box is at rest before it changes again
+        assert lines.evaluate(IN_SIGHT)
+    view.do("next(run)")
+    eventually(lambda: view.card(1).is_visible() and lines.evaluate(IN_SIGHT), "the next lit line is in sight")
     assert lines.evaluate("box => box.scrollWidth <= box.clientWidth")
 
 

@@ -98,8 +98,12 @@ COVERED = """root => {
   const over = bar.getBoundingClientRect();
   const lines = (element) => {
     const range = document.createRange();
-    range.selectNodeContents(element);
-    return [...range.getClientRects()];
+    const all = [];
+    for (const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT); walker.nextNode(); ) {
+      range.selectNodeContents(walker.currentNode);
+      all.push(...range.getClientRects());
+    }
+    return all;
   };
   const meets = (line) => line.bottom - 2 > over.top && line.top + 2 < over.bottom && line.right > over.left;
   const texts = [...root.querySelectorAll('.ak-text, .ak-title, .ak-tag')];

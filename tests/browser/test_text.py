@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +10,12 @@ from browser.conftest import SHOTS
 from browser.servers import dev_page
 from browser.test_looks import AXE, PROBLEMS
 from browser.test_states import FIND_PROBLEMS, NARROW
+from export.test_prose import HOSTILE
 from playwright.sync_api import Locator, Page, expect
+from skeleton import skeleton_of
+
+from agentkit.core.secrets import mask
+from agentkit.export.prose import to_html
 
 pytestmark = pytest.mark.slow
 
@@ -54,10 +60,11 @@ def test_markdown_and_values_are_accessible_and_fit(page: Page, states: str, the
     check(page, root, f"writing-{theme}-{width}")
     root = shown(page, states, "values", theme, width)
     if width == NARROW:
+        root.get_by_role("button", name="More").click()
         root.get_by_role("button", name="Side panel").click()
     root.get_by_role("tab", name="Source").click()
     root.locator(".ak-locals summary").first.click()
-    expect(root.locator(".ak-locals")).to_contain_text("assistant: I will look")
+    expect(root.locator(".ak-locals")).to_contain_text("I should look at the weather")
     check(page, root, f"values-{theme}-{width}")
 
 
@@ -85,3 +92,18 @@ def test_a_link_is_opened_by_nothing_but_a_click(page: Page, states: str) -> Non
     assert len(page.context.pages) == 1
     assert link.get_attribute("rel") == "noopener noreferrer"
     expect(link.locator("xpath=..")).to_contain_text("(https://example.org/timetable?from=Bern&to=Chur)")
+
+
+def test_the_live_view_and_the_static_form_read_random_markdown_alike(page: Page, states: str) -> None:
+    page.goto(f"{states}markdown.html")
+    page.wait_for_function("!!window.skeletonsOf")
+    texts = [mask(source) for source in HOSTILE]
+    drawn = page.evaluate("texts => skeletonsOf(texts)", texts)
+    trimmed = re.compile(" +(?=br\\()")  # one of the parsers keeps a space between a backslash and the end of a line
+    different = [
+        text
+        for text, live in zip(texts, drawn, strict=True)
+        if trimmed.sub("", skeleton_of(to_html(text))) != trimmed.sub("", live)
+    ]
+    assert different == []
+    assert page.evaluate("window.hostile") is None

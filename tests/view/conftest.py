@@ -58,10 +58,11 @@ class Screen:
         if kind == "line":
             assert event["keep"] <= self.first + len(self.cards), "a card is missing"
             self.first = min(self.first, event["keep"])  # earlier cards have not been loaded
-            self.cards[event["keep"] - self.first :] = event["cards"]
+            del self.cards[event["keep"] - self.first :]
+            if event["first"] > event["keep"]:  # nor have those that were left out
+                self.first, self.cards = event["first"], []
+            self.cards += event["cards"]
             self.total, self.map = event["total"], self.map[: event["keep"]] + event["map"]
-            for card in event["cards"]:
-                self.streaming.pop((card["path"], card["index"]), None)
         elif kind == "siblings":
             for card in self.cards:
                 card["siblings"] = event["of"].get(str(card["id"]), card.get("siblings"))

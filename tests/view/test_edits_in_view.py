@@ -10,6 +10,7 @@ from view.conftest import Viewed, calling, paused
 
 from agentkit import Call, Reply, tool
 from agentkit.view import cards
+from agentkit.view.numbers import MARK
 
 View = Callable[..., Viewed]
 
@@ -76,7 +77,7 @@ def test_a_value_that_a_view_cannot_show_is_kept_when_another_one_is_edited(view
     viewed = view(run_with_password())
     viewed.settle("step")
     shown = viewed.screen.head["pending"][0]["call"]["arguments"]
-    assert "hunter2" not in str(shown) and shown["number"] == str(BIG)
+    assert "hunter2" not in str(shown) and shown["number"] == f"{MARK}{BIG}"
     viewed.execute("edit", entry=None, change={"arguments": {**shown, "user": "bob"}})
     viewed.settle("step")
     assert observations(viewed) == [f"bob is in, 16 letters, number {BIG}"]
@@ -89,6 +90,37 @@ def test_a_value_that_a_view_cannot_show_is_kept_when_the_call_is_approved(view:
     viewed.execute("approve", which=viewed.screen.head["pending"][0]["which"], arguments={**shown, "user": "bob"})
     viewed.settle("play")
     assert observations(viewed) == [f"bob is in, 16 letters, number {BIG}"]
+
+
+@tool
+def measure(data: dict[str, Any], ratio: float, note: str = "") -> str:
+    """Measure something."""
+    return repr([data, ratio, note])
+
+
+DATA = {"sizes": [1.0, 2**60, 0.1], "user": {"name": "ann", "password": "hunter2-and-more"}, "mark": MARK}
+
+
+def test_numbers_and_secrets_stay_exact_beside_an_edit(view: View) -> None:
+    viewed = view(paused(calling("measure", data=DATA, ratio=1.0), "done", tools=[measure]))
+    viewed.settle("step")
+    shown = viewed.screen.head["pending"][0]["call"]["arguments"]
+    assert shown["data"]["sizes"] == [f"{MARK}1.0", f"{MARK}{2**60}", 0.1]
+    user = {**shown["data"]["user"], "name": "bob"}
+    edited = {**shown["data"], "user": user, "sizes": [*shown["data"]["sizes"], f"{MARK}3.0", f"{MARK}{2**70}"]}
+    viewed.execute("edit", entry=None, change={"arguments": {**shown, "data": edited, "note": "more"}})
+    viewed.settle("step")
+    data = {**DATA, "user": {**DATA["user"], "name": "bob"}, "sizes": [*DATA["sizes"], 3.0, 2**70]}
+    (call,) = [entry.step.call for entry in viewed.run.entries if entry.kind == "act"]
+    assert repr(call.arguments) == repr({"data": data, "ratio": 1.0, "note": "more"})
+
+
+@pytest.mark.parametrize("number", ["1e400", "x", "", "01", "9" * 5_000])
+def test_what_is_marked_as_a_number_and_is_none_is_refused(view: View, number: str) -> None:
+    viewed = view(run_with_password())
+    viewed.settle("step")
+    with pytest.raises(LookupError, match="number"):
+        viewed.execute("edit", entry=None, change={"arguments": {"number": f"{MARK}{number}"}})
 
 
 def test_a_masked_argument_can_be_replaced(view: View) -> None:

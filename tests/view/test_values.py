@@ -74,7 +74,17 @@ def test_a_chat_opens_as_messages() -> None:
         "user: go",
         "assistant: I look. → search(query='tea')",
     ]
-    assert [name for name, _ in values.opened(chat, [1])["members"]] == ["role", "text", "calls"]
+    message = values.opened(chat, [1])
+    assert [name for name, _ in message["members"]] == ["role", "text", "calls"]
+    shown = {"role": "assistant", "text": "I look.", "calls": ["search(query='tea')"], "more": False}
+    assert message["messages"] == values.opened(chat, [])["messages"][1:] == [shown]
+
+
+def test_a_long_message_is_shortened_and_opens_in_full() -> None:
+    chat = Chat.of("x" * 10_000)
+    (message,) = values.opened(chat, [])["messages"]
+    assert len(message["text"]) < message["length"] == 10_000
+    assert values.opened(chat, [0, 1])["text"] == "x" * 10_000
 
 
 def test_records_are_a_table_that_is_sorted_as_a_whole_and_sent_in_pages() -> None:
@@ -177,6 +187,11 @@ def test_the_mark_changes_with_the_value_also_deep_inside_it() -> None:
     first, second = {"plan": [{"done": False}]}, {"plan": [{"done": True}]}
     assert values.preview(first) == values.preview(second)
     assert values.mark(first) == values.mark({"plan": [{"done": False}]}) != values.mark(second)
+
+
+def test_the_mark_of_a_long_chat_changes_with_its_last_message() -> None:
+    chat = Chat.of([Message("user", "again")] * 1_000)
+    assert values.mark(chat + "yes") == values.mark(chat + "yes") != values.mark(chat + "no")
 
 
 def test_a_path_that_leads_nowhere_is_refused() -> None:

@@ -70,6 +70,23 @@ def test_a_clock_that_is_woken_all_the_time_leaves_an_interval_between_two_calls
     assert pauses == [pytest.approx(SEND_INTERVAL)] * len(pauses)
 
 
+def test_an_answer_does_not_wait_for_the_interval() -> None:
+    times = iter([0.0, 100.0])  # the members are called at 100, and then it is 0 again: the interval takes 100 s
+    clock, calls, is_answered = Clock(lambda: next(times, 0.0)), list[bool](), threading.Event()
+
+    def member() -> None:
+        calls.append(True)
+        clock.wake(at_once=True)
+        if len(calls) == 2:
+            is_answered.set()
+
+    clock.add(member)
+    clock.wake()
+    assert is_answered.wait(5)
+    clock.remove(member)
+    wait_until_stopped(clock)
+
+
 def test_members_are_called_in_time_while_another_thread_computes_and_looks_at_files() -> None:
     """A round takes about a millisecond; with Python's default interval, there is a call in about 500 rounds."""
     clock, called = Clock(), []

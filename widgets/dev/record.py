@@ -104,6 +104,10 @@ def questions(viewed: Viewed) -> dict[str, Any]:
     if thoughts:
         answers["request"] = viewed.execute("request", entry=thoughts[-1])
     answers["source"] = viewed.execute("source", file=places[0]["file"] if places else "")
+    for place in places[:1]:
+        if any(name == "chat" for name, *_ in place["locals"]):
+            which = {"frame": 0, "function": place["function"], "name": "chat", "path": [], "first": 0}
+            answers["value"] = viewed.execute("value", **which, order=None)
     if len(answers["branches"]) > 1:
         answers["compare"] = viewed.execute("compare", branch=1)
     for card in viewed.screen.cards:

@@ -149,18 +149,10 @@ const pictures: Pictures = {
   tree: [
     { node: "0", parent: "", text: "4 9 10 13", score: null, pruned: false, chosen: true, entry: 1 },
     { node: "0.1", parent: "0", text: "10 − 4 = 6 (left: 6 9 13)", score: 8, pruned: false, chosen: true, entry: 2 },
-    { node: "0.2", parent: "0", text: "4 + 9 = 13 (left: 10 13 13)", score: 3, pruned: false, chosen: false, entry: 3 },
-    {
-      node: "0.3",
-      parent: "0",
-      text: "13 × 10 = 130 (left: 4 9 130)",
-      score: 0.4,
-      pruned: true,
-      chosen: false,
-      entry: 4,
-    },
     { node: "0.1.1", parent: "0.1", text: "13 − 9 = 4 (left: 4 6)", score: 9.5, pruned: false, chosen: true, entry: 5 },
+    { node: "0.1.1.1", parent: "0.1.1", text: "4 × 6 = 24", score: 10, pruned: false, chosen: true, entry: 8 },
     { node: "0.1.2", parent: "0.1", text: "6 + 9 = 15 (left: 13 15)", score: 1, pruned: true, chosen: false, entry: 6 },
+    { node: "0.2", parent: "0", text: "4 + 9 = 13 (left: 10 13 13)", score: 3, pruned: false, chosen: false, entry: 3 },
     {
       node: "0.2.1",
       parent: "0.2",
@@ -170,7 +162,15 @@ const pictures: Pictures = {
       chosen: false,
       entry: 7,
     },
-    { node: "0.1.1.1", parent: "0.1.1", text: "4 × 6 = 24", score: 10, pruned: false, chosen: true, entry: 8 },
+    {
+      node: "0.3",
+      parent: "0",
+      text: "13 × 10 = 130 (left: 4 9 130)",
+      score: 0.4,
+      pruned: true,
+      chosen: false,
+      entry: 4,
+    },
   ],
 };
 
@@ -191,7 +191,9 @@ function map(length: number): string {
 }
 
 function forest(size: number): Pictures["tree"] {
-  return Array.from({ length: size }, (_, n) => {
+  const below = (n: number): number[] =>
+    n < size ? [n, ...[1, 2, 3, 4, 5].flatMap((child) => below(5 * n + child))] : [];
+  return below(0).map((n) => {
     const parent = n ? Math.floor((n - 1) / 5) : -1;
     return {
       node: String(n),

@@ -230,6 +230,19 @@ export interface OpenedValue {
   text?: string;
   header?: string[];
   rows?: [number: number, cells: string[]][];
+  /** The members of a chat, or the message itself, as messages. */
+  messages?: ChatMessage[];
+}
+
+export interface ChatMessage {
+  role: string;
+  text: string;
+  /** The tool calls, as one would type them. */
+  calls: string[];
+  /** The length of a text that was shortened. */
+  length?: number;
+  /** Whether the message holds more than this. */
+  more?: boolean;
 }
 
 export interface Breakpoint {
@@ -310,6 +323,8 @@ export interface Pictures {
     entry: number;
     /** The numbers, from 1, of the steps that it needs. */
     needs?: number[];
+    /** Where it is drawn, if the plan is a graph: to the right of the steps that it needs. */
+    place?: [column: number, row: number];
   }[];
   episodes: {
     number: number;
@@ -320,6 +335,7 @@ export interface Pictures {
     entry: number;
     entries: number;
   }[];
+  /** In reading order: each thought is followed by those below it. */
   tree: {
     node: string;
     parent: string;
@@ -334,19 +350,22 @@ export interface Pictures {
 // -- kernel to view ---------------------------------------------------------------------------------------------------
 
 export type ViewEvent =
-  /** From position `keep` on, the trace now consists of `cards`. A step that was performed only appends. */
-  | { k: "line"; keep: number; cards: Card[]; total: number; map: string }
+  /**
+   * From position `keep` on, the trace is another one; a step that was performed only appends. `cards` are those from
+   * `first` on: of many new ones, only the last are sent, and a view asks for the others when it needs them.
+   */
+  | { k: "line"; keep: number; first: number; cards: Card[]; total: number; map: string }
   /** The siblings of some entries have changed. */
   | { k: "siblings"; of: { [id: string]: number[] }; beside?: { [id: string]: [before: string, after: string] } }
   | { k: "head"; head: Head }
   | { k: "pictures"; pictures: Pictures }
-  /** The next piece of a reply, for the pending step at this position; superseded by the entry. */
+  /** The next piece of a reply, for the pending step at this position. */
   | { k: "delta"; path: string; index: number; text: string; reasoning: string }
-  /** Discard what was streamed for this position: the call failed or was cancelled. */
+  /** Discard what was streamed for this position: the call has ended, failed or was cancelled. */
   | { k: "undelta"; path: string; index: number };
 
 export type FromKernel =
-  /** At most 25 a second, of 1 MB each; `seq` increases by one. */
+  /** At most 25 a second and one with each answer, of 1 MB each; `seq` increases by one. */
   | { t: "events"; v: number; run: string; seq: number; ev: ViewEvent[] }
   /** The answer to `hello`: the whole state, with the last cards. `first` is the position of the first of them. */
   | {

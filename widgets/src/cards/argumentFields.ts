@@ -1,5 +1,6 @@
 /** The fields of a form for the arguments of a call: which there are, and what was entered in them. */
 
+import { exactNumber, fromJson, isNumber, toJson } from "../elements/exactNumber";
 import { jsonProblem } from "../elements/jsonProblem";
 import type { Json, JsonObject } from "../protocol";
 
@@ -23,16 +24,16 @@ export const ALL_AS_JSON = "{}";
 
 /** Return a field for each property of the schema, for each given argument, and for each that was added as JSON. */
 export function argumentFields(schema: JsonObject | undefined, values: JsonObject, draft: Draft = {}): ArgumentField[] {
-  const properties = (schema?.properties ?? {}) as { [name: string]: JsonObject };
+  const properties = isObject(schema?.properties) ? schema.properties : {};
   const required = (schema?.required ?? []) as string[];
   const added = Object.keys(draft).filter((name) => name !== ALL_AS_JSON);
   const names = [...new Set([...Object.keys(properties), ...Object.keys(values), ...added])];
   return names.map((name) => {
-    const property = properties[name] ?? {};
+    const property = (own(properties, name) ?? {}) as JsonObject;
     const choices = Array.isArray(property.enum) ? property.enum : [];
     return {
       name,
-      type: fieldType(property, choices, values[name]),
+      type: fieldType(property, choices, own(values, name)),
       choices,
       required: required.includes(name),
       description: typeof property.description === "string" ? property.description : "",
@@ -41,12 +42,21 @@ export function argumentFields(schema: JsonObject | undefined, values: JsonObjec
   });
 }
 
+/** Return what an object has under a name; an argument may have the name of what every object inherits. */
+export function own<Value>(values: { [name: string]: Value }, name: string): Value | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
+function typeOf(value: Json): string {
+  return isNumber(value) ? "number" : typeof value;
+}
+
 function fieldType(property: JsonObject, choices: Json[], value: Json | undefined): FieldType {
   if (choices.length) return "choice";
   if (property.type === "array" && areLines(property, value)) return "lines";
   if (property.type === "object" && property.properties && isObject(value ?? {})) return "object";
-  const type = property.type ?? (value === undefined ? "json" : typeof value);
-  const fits = value === undefined || value === null || typeof value === (type === "integer" ? "number" : type);
+  const type = property.type ?? (value === undefined ? "json" : typeOf(value));
+  const fits = value === undefined || value === null || typeOf(value) === (type === "integer" ? "number" : type);
   if (!fits) return "json"; // the value contradicts the schema, and must be shown as it is
   if (type === "string") return "text";
   return type === "number" || type === "integer" || type === "boolean" ? type : "json";
@@ -58,7 +68,7 @@ function areLines({ items }: JsonObject, value: Json | undefined): boolean {
   if (type !== "string" && type !== "number" && type !== "integer") return false;
   if (value === undefined) return true;
   const fits = (item: Json): boolean =>
-    type === "string" ? typeof item === "string" && item !== "" && !item.includes("\n") : typeof item === "number";
+    type === "string" ? typeOf(item) === "string" && item !== "" && !String(item).includes("\n") : isNumber(item);
   return Array.isArray(value) && value.every(fits);
 }
 
@@ -70,14 +80,15 @@ function isObject(value: Json | undefined): value is JsonObject {
 export function fieldText(field: ArgumentField, value: Json | undefined): string {
   const { type } = field;
   if (value === undefined) return "";
-  if (type === "lines" && Array.isArray(value)) return value.join("\n");
+  if (type === "lines" && Array.isArray(value))
+    return value.map((item) => (typeOf(item) === "string" ? item : toJson(item))).join("\n");
   if (type === "object" && isObject(value)) return JSON.stringify(draftOf(argumentFields(field.schema, value), value));
-  return type === "text" && typeof value === "string" ? value : JSON.stringify(value, null, type === "json" ? 2 : 0);
+  return type === "text" && typeof value === "string" ? value : toJson(value, type === "json" ? 2 : 0);
 }
 
 /** Return the draft in which every field shows its value. */
 export function draftOf(fields: ArgumentField[], values: JsonObject): Draft {
-  return Object.fromEntries(fields.map((field) => [field.name, fieldText(field, values[field.name])]));
+  return Object.fromEntries(fields.map((field) => [field.name, fieldText(field, own(values, field.name))]));
 }
 
 /**
@@ -89,39 +100,49 @@ export function readDraft(
   values: JsonObject,
   draft: Draft,
 ): { value: JsonObject; problems: Draft } {
-  const problems: Draft = {};
   const json = draft[ALL_AS_JSON];
   if (json !== undefined) {
-    const value = parse(json, ALL_AS_JSON, problems);
-    if (!problems[ALL_AS_JSON] && (typeof value !== "object" || value === null || Array.isArray(value)))
-      problems[ALL_AS_JSON] = "Arguments must be a JSON object: {…}";
-    return { value: problems[ALL_AS_JSON] ? values : (value as JsonObject), problems };
+    const { value, problem } = parse(json);
+    const wrong = problem || (isObject(value) ? "" : "Arguments must be a JSON object: {…}");
+    return wrong ? { value: values, problems: { [ALL_AS_JSON]: wrong } } : { value: value as JsonObject, problems: {} };
   }
-  const value: JsonObject = {};
+  const read: [name: string, value: Json][] = [];
+  const problems: [name: string, problem: string][] = [];
   for (const field of argumentFields(schema, values, draft)) {
-    const text = draft[field.name];
-    const before = values[field.name];
+    const { name, type, required } = field;
+    const [text, before] = [own(draft, name), own(values, name)];
     if (text === undefined || text === fieldText(field, before)) {
-      if (before !== undefined) value[field.name] = before;
-    } else if (text !== "" || (field.type === "text" && (field.required || before !== undefined))) {
-      value[field.name] = fieldValue(field, before, text, problems);
+      if (before !== undefined) read.push([name, before]);
+    } else if (text !== "" || (type === "text" && (required || before !== undefined))) {
+      const { value, problem } = fieldValue(field, before, text);
+      read.push([name, value]);
+      if (problem) problems.push([name, problem]);
     }
   }
-  return { value, problems };
+  return { value: Object.fromEntries(read), problems: Object.fromEntries(problems) };
 }
 
-function fieldValue(field: ArgumentField, before: Json | undefined, text: string, problems: Draft): Json {
-  const { name, type, schema } = field;
-  if (type === "text") return text;
+/** A value that was entered, and what is wrong with it, if anything is. */
+interface Entered {
+  value: Json;
+  problem: string;
+}
+
+function fieldValue({ type, schema }: ArgumentField, before: Json | undefined, text: string): Entered {
+  if (type === "text") return { value: text, problem: "" };
   if (type === "object") {
-    const inside = readDraft(schema, isObject(before) ? before : {}, JSON.parse(text) as Draft);
-    if (Object.keys(inside.problems).length) problems[name] = "Some fields are not valid.";
-    return inside.value;
+    const { value, problems } = readDraft(schema, isObject(before) ? before : {}, JSON.parse(text) as Draft);
+    return { value, problem: Object.keys(problems).length ? "Some fields are not valid." : "" };
   }
-  if (type !== "lines") return parse(text, name, problems, type);
+  if (type !== "lines") return parse(text, type);
   const items = text.split("\n").filter((line) => line !== "");
   const itemType = isObject(schema.items) ? schema.items.type : "string";
-  return itemType === "string" ? items : items.map((line) => parse(line, name, problems, itemType as FieldType));
+  if (itemType === "string") return { value: items, problem: "" };
+  const entered = items.map((line) => parse(line, itemType as FieldType));
+  return {
+    value: entered.map(({ value }) => value),
+    problem: entered.find(({ problem }) => problem)?.problem ?? "",
+  };
 }
 
 /**
@@ -131,8 +152,8 @@ function fieldValue(field: ArgumentField, before: Json | undefined, text: string
 export function asJson(schema: JsonObject | undefined, values: JsonObject, draft: Draft): Draft {
   const { [ALL_AS_JSON]: _, ...fields } = draft;
   const { value, problems } = readDraft(schema, values, fields);
-  for (const name of Object.keys(problems)) value[name] = fields[name] ?? null; // as it was typed
-  return { ...fields, [ALL_AS_JSON]: JSON.stringify(value, null, 2) };
+  const asTyped = Object.fromEntries(Object.keys(problems).map((name) => [name, own(fields, name) ?? null]));
+  return { ...fields, [ALL_AS_JSON]: toJson({ ...value, ...asTyped }, 2) };
 }
 
 /** Return the draft in which the arguments are fields again; null while the JSON is not valid, so that none is lost. */
@@ -144,14 +165,18 @@ export function asForm(schema: JsonObject | undefined, values: JsonObject, draft
   return draftOf(argumentFields(schema, { ...values, ...value }), value);
 }
 
-function parse(text: string, name: string, problems: Draft, type: FieldType = "json"): Json {
+function parse(text: string, type: FieldType = "json"): Entered {
   try {
-    const value = JSON.parse(text) as Json;
-    if (type === "integer" && !Number.isInteger(value)) problems[name] = "Must be an integer.";
-    if (type === "number" && typeof value !== "number") problems[name] = "Must be a number.";
-    return value;
+    const value = fromJson(text);
+    const number = typeof value === "number" ? value : Number(exactNumber(value) || NaN);
+    if (type === "integer" && !Number.isInteger(number)) return { value, problem: "Must be an integer." };
+    if (type === "number" && !Number.isFinite(number)) return { value, problem: "Must be a number." };
+    return { value, problem: "" };
   } catch {
-    problems[name] = type === "integer" || type === "number" ? "Must be a number." : jsonProblem(text);
-    return null;
+    const isNumeric = type === "integer" || type === "number";
+    return {
+      value: null,
+      problem: isNumeric ? "Must be a number." : jsonProblem(text) || "This is nested too deeply.",
+    };
   }
 }

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "../elements/controls";
+import { isNumber, toJson } from "../elements/exactNumber";
 import type { Call, Json } from "../protocol";
 import { JsonTree } from "./jsonTree";
 
@@ -17,7 +18,7 @@ export function Arguments({ call }: { call: Call }): JSX.Element | null {
   return (
     <div class="ak-arguments">
       {asJson ? (
-        <pre class="ak-code">{JSON.stringify(call.arguments, null, 2)}</pre>
+        <pre class="ak-code">{toJson(call.arguments, 2)}</pre>
       ) : (
         <dl>
           {entries.map(([name, value]) => (
@@ -43,8 +44,8 @@ export function Arguments({ call }: { call: Call }): JSX.Element | null {
 }
 
 function Value({ value }: { value: Json }): JSX.Element {
-  if (typeof value === "string") return <span class="ak-text">{value || '""'}</span>;
-  if (value === null || typeof value !== "object") return <span>{String(value)}</span>;
-  const json = JSON.stringify(value);
+  if (typeof value === "string" && !isNumber(value)) return <span class="ak-text">{value || '""'}</span>;
+  if (value === null || typeof value !== "object") return <span>{toJson(value)}</span>;
+  const json = toJson(value);
   return json.length <= INLINE_LENGTH ? <span>{json}</span> : <JsonTree value={value} />;
 }

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { Button, Select, TextArea, TextField } from "../elements/controls";
+import { toJson } from "../elements/exactNumber";
 import { Muted } from "../elements/text";
 import type { Json, JsonObject } from "../protocol";
 import {
@@ -12,6 +13,7 @@ import {
   asJson,
   type Draft,
   fieldText,
+  own,
   readDraft,
 } from "./argumentFields";
 
@@ -46,14 +48,14 @@ export function ArgumentsForm({ schema, values, draft, id, onDraft }: ArgumentsF
             <FieldControl
               field={field}
               id={`${id}-${index}`}
-              text={draft[field.name] ?? fieldText(field, values[field.name])}
-              value={values[field.name]}
-              invalid={!!problems[field.name]}
+              text={own(draft, field.name) ?? fieldText(field, own(values, field.name))}
+              value={own(values, field.name)}
+              invalid={!!own(problems, field.name)}
               onText={(text) => set(field.name, text)}
             />
-            {problems[field.name] && (
+            {own(problems, field.name) && (
               <span class="ak-problem" role="status">
-                {problems[field.name]}
+                {own(problems, field.name)}
               </span>
             )}
           </div>
@@ -101,7 +103,7 @@ function FieldControl({ field, id, text, value, invalid, onText }: FieldControlP
   const onInput = (event: { currentTarget: HTMLInputElement | HTMLSelectElement }): void =>
     onText(event.currentTarget.value);
   if (type === "boolean" || type === "choice") {
-    const options = type === "boolean" ? ["true", "false"] : field.choices.map((choice) => JSON.stringify(choice));
+    const options = type === "boolean" ? ["true", "false"] : field.choices.map((choice) => toJson(choice));
     return (
       <Select id={id} title={description} value={text} aria-invalid={invalid} onChange={onInput}>
         {(!required || !options.includes(text)) && <option value="">(not set)</option>}

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { Disclosure } from "../elements/controls";
+import { MarkdownText } from "../elements/foldedText";
 import { formatCost, formatNumber, formatSeconds } from "../elements/format";
 import { Muted, Note } from "../elements/text";
 import type { ActEntry, AskEntry, Call, Card, ConcludeEntry, TaskEntry, ThinkEntry } from "../protocol";
@@ -12,7 +13,7 @@ import type { ViewState } from "../state/viewState";
 import { Arguments } from "./arguments";
 import { EntryFrame } from "./entryFrame";
 import { ItemView } from "./items";
-import { LongText, MarkdownText } from "./longText";
+import { LongText } from "./longText";
 
 interface EntryProps<C extends Card> {
   store: Store;

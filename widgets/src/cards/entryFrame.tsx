@@ -110,10 +110,12 @@ function Actions({ store, view, card }: { store: Store; view: ViewState; card: C
     </Button>
   );
   return (
-    <span class="ak-actions ak-floating" role="group" aria-label={`Entry ${card.n}`}>
-      {appliesTo("edit", card) && button(EDIT)}
-      <Verbs store={store} view={view} card={card} />
-      {ACTIONS.filter(([action]) => appliesTo(action, card)).map(button)}
+    <span class="ak-floating" role="group" aria-label={`Entry ${card.n}`}>
+      <span class="ak-fitting">
+        {appliesTo("edit", card) && button(EDIT)}
+        <Verbs store={store} view={view} card={card} />
+        {ACTIONS.filter(([action]) => appliesTo(action, card)).map(button)}
+      </span>
     </span>
   );
 }

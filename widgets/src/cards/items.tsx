@@ -3,13 +3,13 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Button, Disclosure, SUPPRESS_SHORTCUTS } from "../elements/controls";
+import { MarkdownText } from "../elements/foldedText";
 import { count, formatNumber } from "../elements/format";
 import { RecordTable, sortRows } from "../elements/recordTable";
 import { Note } from "../elements/text";
 import type { Order } from "../elements/valueTree";
 import type { Item } from "../protocol";
 import { JsonTree } from "./jsonTree";
-import { MarkdownText } from "./longText";
 
 const IMAGE_TYPES = /^image\/(png|jpeg|gif|webp|bmp|svg\+xml)$/;
 

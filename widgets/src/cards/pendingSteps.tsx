@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { Button, withShortcut } from "../elements/controls";
+import { MarkdownText } from "../elements/foldedText";
 import { formatNumber } from "../elements/format";
 import { Blocks, useBlocks } from "../elements/markdownView";
 import { Muted } from "../elements/text";
@@ -15,7 +16,6 @@ import { isSameStep, type ViewState } from "../state/viewState";
 import { Arguments } from "./arguments";
 import { Answer, Approval } from "./decisions";
 import { EditForm } from "./editForm";
-import { MarkdownText } from "./longText";
 
 interface StepProps {
   store: Store;

@@ -17,7 +17,7 @@ export function Verbs({ store, view, card }: { store: Store; view: ViewState; ca
   const version = useStore(store, (s) => (asked ? s.version : 0));
   const { value } = useQuery(store, `${asked && card.id} ${version}`, asked && { cmd: "forecast", entry: card.id });
   return (
-    <span class="ak-verbs">
+    <>
       {VERBS.filter(([action]) => appliesTo(action, card)).map(([action, label]) => (
         <Button
           key={action}
@@ -43,6 +43,6 @@ export function Verbs({ store, view, card }: { store: Store; view: ViewState; ca
           {value?.[asked] || VERBS.find(([action]) => action === asked)?.[2]} ({shortcutLabel(asked)})
         </span>
       )}
-    </span>
+    </>
   );
 }

@@ -4,17 +4,21 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Button, SUPPRESS_SHORTCUTS } from "./controls";
 
+/** What to do if a host, such as the frame of Colab, allows neither way of copying. */
+const BLOCKED =
+  "The browser blocked copying. Select the text and press Ctrl+C, or run print(run.to_markdown()) in a cell";
+
 /** Copy a text. Return what to tell the person who asked for it. */
 export async function copyText(text: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    if (!copyBySelection(text)) return "The browser blocked copying";
+    if (!copyBySelection(text)) return BLOCKED;
   }
   return "Copied";
 }
 
-/** Copy the old way, for pages that are not served securely and so have no clipboard object. */
+/** Copy the old way, for pages without a clipboard: those that are not served securely, and frames such as Colab's. */
 function copyBySelection(text: string): boolean {
   const focused = document.activeElement as HTMLElement | null;
   const area = document.createElement("textarea");

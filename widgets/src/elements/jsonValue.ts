@@ -1,6 +1,8 @@
 /** JSON as values that open, in the same form in which the kernel describes Python values. */
 
 import type { Json, OpenedValue, ValuePreview } from "../protocol";
+import { isChat, readMessage } from "./chat";
+import { isNumber, toJson } from "./exactNumber";
 import { count, formatNumber } from "./format";
 import type { OpenValue, Order } from "./valueTree";
 
@@ -11,11 +13,13 @@ const MAX_TEXT = 100_000;
 const MAX_COLUMNS = 30;
 
 export function previewJson(value: Json): ValuePreview {
+  if (isNumber(value)) return { text: toJson(value), kind: "scalar", size: 0 };
   if (typeof value === "string")
     return { text: `"${cut(value, WIDTH)}"`, kind: "text", size: value.length > WIDTH ? value.length : 0 };
   if (value === null || typeof value !== "object") return { text: String(value), kind: "scalar", size: 0 };
   const members = membersOf(value);
   const isList = Array.isArray(value);
+  if (isChat(value)) return { text: count(members.length, "message"), kind: "chat", size: members.length };
   return { text: containerText(value, members), kind: isList ? "list" : "fields", size: members.length };
 }
 
@@ -25,13 +29,15 @@ export function openJson(root: Json): OpenValue {
     const value = path.reduce((at: Json, index) => membersOf(at)[index]?.[1] ?? null, root);
     if (typeof value === "string") return { total: value.length, first: 0, members: [], text: cut(value, MAX_TEXT) };
     const header = headerOf(value);
-    if (header) return table(value as { [name: string]: Json }[], header, first, order);
+    if (header && !isChat(value)) return table(value as { [name: string]: Json }[], header, first, order);
     const members = membersOf(value);
-    return {
+    const page = members.slice(first, first + PAGE);
+    const opened: OpenedValue = {
       total: members.length,
       first,
-      members: members.slice(first, first + PAGE).map(([name, member]) => [name, previewJson(member)]),
+      members: page.map(([name, member]) => [name, previewJson(member)]),
     };
+    return isChat(value) ? { ...opened, messages: page.map(([, message]) => readMessage(message)) } : opened;
   };
 }
 
@@ -63,7 +69,11 @@ function table(records: { [name: string]: Json }[], header: string[], first: num
     numbered.sort((a, b) => compare(cell(a.record, name), cell(b.record, name)) * (order[1] ? -1 : 1));
   }
   const text = (value: Json | undefined): string =>
-    value === undefined ? "" : typeof value === "string" ? cut(value, WIDTH) : previewJson(value).text;
+    value === undefined
+      ? ""
+      : typeof value === "string" && !isNumber(value)
+        ? cut(value, WIDTH)
+        : previewJson(value).text;
   return {
     total: records.length,
     first,
@@ -77,9 +87,9 @@ function table(records: { [name: string]: Json }[], header: string[], first: num
 
 /** Compare numbers as numbers and everything else by its text; what is missing comes last. */
 function compare(a: Json | undefined, b: Json | undefined): number {
-  const rank = (value: Json | undefined): number => (typeof value === "number" ? 0 : value == null ? 2 : 1);
+  const rank = (value: Json | undefined): number => (isNumber(value) ? 0 : value == null ? 2 : 1);
   if (rank(a) !== rank(b)) return rank(a) - rank(b);
-  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (isNumber(a) && isNumber(b)) return Number(toJson(a)) - Number(toJson(b));
   const [one, other] = [a, b].map((value) => (typeof value === "string" ? value : JSON.stringify(value ?? "")));
   return (one ?? "") < (other ?? "") ? -1 : one === other ? 0 : 1;
 }
@@ -102,6 +112,7 @@ function containerText(value: Json, members: [string, Json][]): string {
 }
 
 function brief(value: Json): string {
+  if (isNumber(value)) return toJson(value);
   if (typeof value === "string") return `"${cut(value, 30)}"`;
   if (Array.isArray(value)) return value.length ? `[${count(value.length, "item")}]` : "[]";
   if (value === null || typeof value !== "object") return String(value);

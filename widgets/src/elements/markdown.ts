@@ -6,7 +6,7 @@
  * HTML, comments and definitions of references stay text. Lines break where they were broken, as in a chat.
  */
 
-import MarkdownIt, { type StateBlock, type StateInline, type Token } from "markdown-it";
+import MarkdownIt, { type StateBlock, type StateCore, type StateInline, type Token } from "markdown-it";
 
 /** A text, or an element by the name of its kind. */
 export type Node = string | { kind: string; children: Node[]; [attribute: string]: string | number | Node[] };
@@ -34,6 +34,7 @@ const parser = new MarkdownIt("zero", { maxNesting: MAX_NESTING }).enable(RULES)
 parser.normalizeLink = safeAddress;
 parser.normalizeLinkText = (address) => address;
 parser.validateLink = Boolean;
+parser.core.ruler.before("inline", "trim", trimInlines);
 parser.inline.ruler.at("newline", lineBreak);
 parser.inline.ruler.before("escape", "math", inlineMath);
 parser.block.ruler.before("fence", "math", blockMath, { alt: ["paragraph", "blockquote", "list"] });
@@ -41,12 +42,16 @@ parser.block.ruler.before("fence", "math", blockMath, { alt: ["paragraph", "bloc
 // no names and passwords before the site, which would be read as the site
 const SITE = /^(https?):\/\/([^\s\\/?#@:%<>[\]^|"'`]+)(:\d{1,4})?([/?#][^\s\\]*)?$/i;
 const MAIL = /^mailto:([^\s\\]+)$/i;
+/** Sites that not every reader understands: with symbols, too long, or a number that is no complete address. */
+const UNCLEAR_SITE = /\u1e9e|[^\0-\x7f\p{L}\p{M}\p{Nd}]|[^.]{64}|^.{254}|(^|\.)(\d+|0[xX][\da-fA-F]*)\.?$/u;
+const IP_ADDRESS = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
 /** Return the address of a link in its normal form; "" if it may not be opened, and the link stays text. */
 export function safeAddress(written: string): string {
   const [, scheme = "", site = "", port = "", rest = "/"] = SITE.exec(written) ?? [];
-  if (site && URL.canParse(`http://${site}`))
-    return `${scheme.toLowerCase()}://${new URL(`http://${site}`).hostname}${port}${encoded(rest)}`;
+  const host = site && URL.canParse(`http://${site}`) ? new URL(`http://${site}`).hostname : "";
+  if (host && (IP_ADDRESS.test(site) || ![site, host].some((each) => UNCLEAR_SITE.test(each))))
+    return `${scheme.toLowerCase()}://${host}${port}${encoded(rest)}`;
   const mail = MAIL.exec(written)?.[1];
   return mail ? `mailto:${encoded(mail)}` : "";
 }
@@ -179,6 +184,11 @@ function attributesOf(token: Token): { [name: string]: string } {
 }
 
 // -- rules -------------------------------------------------------------------------------------------------------------
+
+/** Paragraphs and cells without the spaces around them, of any width, as in Python. */
+function trimInlines({ tokens }: StateCore): void {
+  for (const token of tokens) if (token.type === "inline") token.content = token.content.trim();
+}
 
 /** A line break where the line was broken, and the spaces that the next line begins with. */
 function lineBreak(state: StateInline, silent: boolean): boolean {

@@ -5,6 +5,7 @@
 
 import type { JSX } from "preact";
 import { useMemo, useRef } from "preact/hooks";
+import { Code } from "./code";
 import { SUPPRESS_SHORTCUTS } from "./controls";
 import { escapeInvisible } from "./escape";
 import { type Block, blocksOf, type Node, shownAddress } from "./markdown";
@@ -54,7 +55,7 @@ function drawElement(node: Element, key: number): JSX.Element {
       <figure key={key}>
         {node.language ? <figcaption class="ak-language">{String(node.language)}</figcaption> : null}
         <pre class="ak-code" {...SUPPRESS_SHORTCUTS}>
-          <code>{inside}</code>
+          <Code text={children.join("")} language={String(node.language ?? "")} />
         </pre>
       </figure>
     );

@@ -3,6 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Button } from "./controls";
+import { Icon, type IconName } from "./icons";
 import { indexAfterKey } from "./tabs";
 
 export interface MenuItem {
@@ -17,6 +18,8 @@ export interface MenuItem {
 interface MenuProps {
   label: string;
   title?: string;
+  /** Takes the place of the label in a narrow toolbar. */
+  icon?: IconName;
   items: MenuItem[];
   /** Increases whenever the menu is to be opened from outside. */
   openRequests?: number;
@@ -24,7 +27,7 @@ interface MenuProps {
   children?: ComponentChildren;
 }
 
-export function Menu({ label, title, items, openRequests = 0, onOpen, children }: MenuProps): JSX.Element {
+export function Menu({ label, title, icon, items, openRequests = 0, onOpen, children }: MenuProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -73,12 +76,14 @@ export function Menu({ label, title, items, openRequests = 0, onOpen, children }
       <Button
         class="ak-tool-button"
         title={title}
+        aria-label={label}
         aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-controls={id}
         onClick={() => (isOpen ? close() : open())}
       >
-        {label} ▾
+        {icon && <Icon name={icon} />}
+        <span class="ak-menu-label">{label}</span> ▾
       </Button>
       {isOpen && (
         // some browsers do not focus a button that is clicked: the menu must not lose the focus before the click

@@ -8,8 +8,12 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { OpenedValue, ValuePreview } from "../protocol";
 import { Button, Summary } from "./controls";
 import { errorText, formatNumber } from "./format";
+import { MessageView } from "./messageView";
 import { RecordTable } from "./recordTable";
 import { ErrorMessage, Muted, Note } from "./text";
+
+/** What a message shows of itself. */
+const PARTS_OF_MESSAGE = ["role", "text", "calls", "name"];
 
 /** A column and whether it is sorted downwards. */
 export type Order = [column: number, descending: 0 | 1];
@@ -104,22 +108,32 @@ function Inside({ value, open, path, version }: InsideProps): JSX.Element {
   };
   const members = pages.flatMap((each) => each.members);
   const rows = pages.flatMap((each) => each.rows ?? []);
+  const messages = pages.flatMap((each) => each.messages ?? []);
   const drawn = page.header ? rows.length : members.length;
+  const whole = async (at: number[]): Promise<string> => (await open([...at, 1], 0)).text ?? "";
+  const drawMember = ([name, member]: [string, ValuePreview], index: number): JSX.Element | null => {
+    if (value.kind === "message" && PARTS_OF_MESSAGE.includes(name)) return null;
+    const at = [...path, index];
+    const message = value.kind === "chat" ? messages[index] : undefined;
+    const label = message ? "more" : value.kind === "list" ? null : name;
+    const tree = <ValueTree key={index} name={label} value={member} open={open} path={at} version={version} />;
+    if (!message) return tree;
+    return (
+      <div key={index}>
+        <MessageView message={message} load={() => whole(at)} />
+        {message.more && tree}
+      </div>
+    );
+  };
   return (
     <div class="ak-json-members">
       {page.header ? (
         <RecordTable header={page.header} rows={rows} order={order} onSort={sort} />
       ) : (
-        members.map(([name, member], index) => (
-          <ValueTree
-            key={index}
-            name={value.kind === "list" || value.kind === "chat" ? null : name}
-            value={member}
-            open={open}
-            path={[...path, index]}
-            version={version}
-          />
-        ))
+        <>
+          {value.kind === "message" && messages[0] && <MessageView message={messages[0]} load={() => whole(path)} />}
+          {members.map(drawMember)}
+        </>
       )}
       {drawn < page.total && (
         <Button class="ak-more" onClick={() => load(drawn)}>

@@ -1,10 +1,11 @@
 /** The current branch beside another one, from the entry on at which they diverge. */
 
 import type { JSX } from "preact";
+import { callText } from "../elements/chat";
 import { Button, ScrollArea } from "../elements/controls";
-import { count, formatUsage, truncate } from "../elements/format";
+import { ChangedText, FoldedText } from "../elements/foldedText";
+import { count, formatUsage } from "../elements/format";
 import { ErrorMessage, Note } from "../elements/text";
-import { WordDiff } from "../elements/wordDiff";
 import type { Card, Comparison, Usage } from "../protocol";
 import { entryText, entryTitle } from "../state/entryText";
 import type { Store } from "../state/store";
@@ -88,8 +89,8 @@ interface CellProps {
 function Cell({ card, other, side, column }: CellProps): JSX.Element {
   const label = <span class="ak-column-label">{column}: </span>;
   if (!card) return <div class="ak-cell ak-muted">{label}no entry</div>;
-  const text = truncate(entryText(card));
-  const otherText = other?.kind === card.kind ? truncate(entryText(other)) : undefined;
+  const text = entryText(card);
+  const otherText = other?.kind === card.kind ? entryText(other) : text;
   const [from, to] = side === "-" ? [text, otherText] : [otherText, text];
   return (
     <ScrollArea class="ak-cell">
@@ -98,10 +99,25 @@ function Cell({ card, other, side, column }: CellProps): JSX.Element {
         <b>{entryTitle(card)}</b>
         {card.original > 0 && <span class="ak-badge">edited</span>}
       </div>
-      <div class="ak-text">
-        {otherText === undefined ? text : <WordDiff from={from ?? ""} to={to ?? ""} side={side} highlight />}
-      </div>
+      {from === to ? (
+        <Content card={card} />
+      ) : (
+        <ChangedText from={from} to={to} side={side} highlight markdown={card.kind === "think"} />
+      )}
     </ScrollArea>
+  );
+}
+
+/** An entry that is the same in both branches, or only in one of them: as in the trace, in short. */
+function Content({ card }: { card: Card }): JSX.Element {
+  if (card.kind !== "think") return <FoldedText text={entryText(card)} markdown={card.kind === "conclude"} />;
+  return (
+    <>
+      <FoldedText text={card.text || (card.answer ?? "")} markdown />
+      {card.calls.map((call, index) => (
+        <FoldedText key={index} class="ak-mono" text={`→ ${callText(call)}`} />
+      ))}
+    </>
   );
 }
 

@@ -3,9 +3,12 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
+/** Positions are fractions of pixels, and scrolling is not as exact. */
+const TOLERANCE = 1;
+
 /**
- * Scroll the element that matches `selector` into sight whenever `key` changes, and when its box changes its size, unless
- * the reader has scrolled it away.
+ * Scroll the element that matches `selector` into sight whenever `key` changes, and when its box or the element changes
+ * its size, unless the reader has scrolled it away. An element that is higher than its box is seen from its top on.
  *
  * A resize observer is called first when it begins, and always right after a layout, so that reading forces none.
  * `scrollIntoView` would scroll the notebook too.
@@ -16,22 +19,25 @@ export function useKeptInSight(box: RefObject<HTMLElement | null>, selector: str
     const element = scroller?.querySelector(selector);
     if (!scroller || !element) return;
     let isKept = true;
-    let height = 0;
-    /** How far below the top of the box the element is; undefined if it is in sight. */
-    const distance = (): number | undefined => {
-      const [outer, inner] = [scroller.getBoundingClientRect(), element.getBoundingClientRect()];
-      return inner.top >= outer.top && inner.bottom <= outer.bottom ? undefined : inner.top - outer.top;
+    let size = "";
+    const currentSize = (): string =>
+      [scroller.clientWidth, scroller.clientHeight, element.clientHeight, scroller.scrollHeight].join(" ");
+    /** How far to scroll until the element is in the middle of the box; 0 if it is in sight. */
+    const distance = (): number => {
+      const top = element.getBoundingClientRect().top - scroller.getBoundingClientRect().top - scroller.clientTop;
+      const room = Math.max(0, scroller.clientHeight - element.clientHeight);
+      return top >= -TOLERANCE && top <= room + TOLERANCE ? 0 : top - room / 2;
     };
     const onScroll = (): void => {
-      // a box that has just changed its size is the observer's
-      if (scroller.clientHeight === height) isKept = distance() === undefined;
+      // what has just changed its size is the observer's
+      if (currentSize() === size) isKept = distance() === 0;
     };
     const observer = new ResizeObserver(() => {
-      height = scroller.clientHeight;
-      const below = distance();
-      if (isKept && below !== undefined) scroller.scrollTop += below - height / 2;
+      size = currentSize();
+      if (isKept) scroller.scrollTop += distance();
     });
     observer.observe(scroller);
+    observer.observe(element);
     scroller.addEventListener("scroll", onScroll, { passive: true });
     return () => {
       observer.disconnect();

@@ -1,8 +1,8 @@
 /** The messages of a request body, and which of them are new, changed or removed since the previous request. */
 
+import { messageText, readMessage } from "../elements/chat";
 import { diff, words } from "../elements/diff";
 import type { Json, JsonObject } from "../protocol";
-import { callText } from "../state/entryText";
 
 export type MessageState = "unchanged" | "new" | "changed" | "removed";
 
@@ -54,54 +54,7 @@ export function compareMessages(before: Json[], now: Json[], same: number): Mess
 function isVersionOf(a: Json, b: Json): boolean {
   const [before, now] = [readMessage(a), readMessage(b)];
   if (before.role !== now.role) return false;
-  const known = new Set(words(before.text));
-  const all = words(now.text).filter((word) => word.trim());
+  const known = new Set(words(messageText(before)));
+  const all = words(messageText(now)).filter((word) => word.trim());
   return all.filter((word) => known.has(word)).length * 2 > all.length;
-}
-
-/** Return the role and the text of a message in any of the usual formats; anything else becomes JSON. */
-export function readMessage(message: Json): { role: string; text: string } {
-  if (!isObject(message)) return { role: "", text: contentText(message) };
-  const { role, content, tool_calls: calls, name } = message;
-  const parts = [contentText(content ?? "")];
-  for (const call of Array.isArray(calls) ? calls : []) parts.push(toolCallText(call));
-  return {
-    role: [role, name].filter((word) => typeof word === "string" && word).join(" "),
-    text: parts.filter(Boolean).join("\n"),
-  };
-}
-
-function contentText(content: Json): string {
-  if (typeof content === "string") return content;
-  if (Array.isArray(content)) return content.map(contentText).join("\n");
-  if (!isObject(content)) return JSON.stringify(content);
-  if (typeof content.text === "string") return content.text;
-  if (content.type === "tool_use") return toolCallText(content);
-  if (content.type === "tool_result") return contentText(content.content ?? "");
-  return JSON.stringify(content);
-}
-
-function toolCallText(call: Json): string {
-  const inner = unwrapFunction(call);
-  if (!inner) return JSON.stringify(call);
-  return `→ ${callText({ name: inner.name, arguments: parseArguments(inner.arguments ?? inner.input ?? {}) })}`;
-}
-
-/** Return a tool or a call without the `function` wrapper of some formats; undefined if it has no name. */
-export function unwrapFunction(value: Json): (JsonObject & { name: string }) | undefined {
-  const inner = isObject(value) ? (value.function ?? value) : value;
-  return isObject(inner) && typeof inner.name === "string" ? (inner as JsonObject & { name: string }) : undefined;
-}
-
-/** Some formats send the arguments of a call as a string of JSON. */
-function parseArguments(value: Json): Json {
-  try {
-    return typeof value === "string" ? JSON.parse(value) : value;
-  } catch {
-    return value;
-  }
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

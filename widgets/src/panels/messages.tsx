@@ -2,12 +2,14 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { readMessage, unwrapFunction } from "../elements/chat";
 import { Button, ScrollArea, Summary } from "../elements/controls";
+import { FoldedText } from "../elements/foldedText";
 import { count, truncate } from "../elements/format";
+import { MessageView } from "../elements/messageView";
 import { Muted, Note } from "../elements/text";
-import { WordDiff } from "../elements/wordDiff";
 import type { Json, ModelRequest } from "../protocol";
-import { compareMessages, type MessageRow, messagesOf, readMessage, unwrapFunction } from "./messageDiff";
+import { compareMessages, type MessageRow, messagesOf } from "./messageDiff";
 
 /** The most messages that are drawn: the last ones, which are the new ones. */
 const MAX_MESSAGES = 200;
@@ -49,30 +51,25 @@ function Extra({ name, value }: { name: string; value: Json | undefined }): JSX.
           {name}
           {Array.isArray(value) && `: ${value.map((item) => unwrapFunction(item)?.name ?? "?").join(", ")}`}
         </Summary>
-        <ScrollArea class="ak-text">
-          {truncate(typeof value === "string" ? value : JSON.stringify(value, null, 2))}
-        </ScrollArea>
+        {typeof value === "string" ? (
+          <FoldedText text={value} markdown />
+        ) : (
+          <ScrollArea class="ak-text ak-scroll">{truncate(JSON.stringify(value, null, 2))}</ScrollArea>
+        )}
       </details>
     </li>
   );
 }
 
 function Message({ row, isFirstRequest }: { row: MessageRow; isFirstRequest: boolean }): JSX.Element {
-  const { role, text } = readMessage(row.message);
   const state = isFirstRequest ? "unchanged" : row.state;
+  const before = row.before === undefined ? undefined : readMessage(row.before);
   return (
-    <li class={`ak-message ak-message-${state}`}>
-      <div class="ak-message-head">
-        <b>{role}</b> <Muted>{row.number}</Muted>
+    <li>
+      <MessageView message={readMessage(row.message)} before={before} class={`ak-message-${state}`}>
+        <Muted>{row.number}</Muted>
         {state !== "unchanged" && <span class="ak-badge">{state}</span>}
-      </div>
-      <ScrollArea class="ak-text">
-        {row.before === undefined ? (
-          truncate(text)
-        ) : (
-          <WordDiff from={truncate(readMessage(row.before).text)} to={truncate(text)} />
-        )}
-      </ScrollArea>
+      </MessageView>
     </li>
   );
 }

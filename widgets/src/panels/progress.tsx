@@ -8,6 +8,8 @@ import type { Pictures } from "../protocol";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
 import { Panel } from "./panel";
+import { PlanGraph } from "./planGraph";
+import { STATE_LABELS, STATE_SIGNS } from "./planStates";
 import { Tree } from "./tree";
 
 type GoTo = (entry: number) => void;
@@ -29,9 +31,6 @@ export function ProgressPanel({ store, goTo }: { store: Store; goTo: GoTo }): JS
   );
 }
 
-const STATE_SIGNS = { todo: "○", doing: "◐", done: "✓", failed: "✗", skipped: "–" };
-const STATE_LABELS = { todo: "to do", doing: "in progress", done: "done", failed: "failed", skipped: "skipped" };
-
 function Plan({ plan, goTo }: { plan: Pictures["plan"]; goTo: GoTo }): JSX.Element {
   const done = plan.filter((step) => step.state === "done").length;
   return (
@@ -43,13 +42,19 @@ function Plan({ plan, goTo }: { plan: Pictures["plan"]; goTo: GoTo }): JSX.Eleme
         </Muted>
       </h3>
       <Meter value={done / plan.length} />
+      <PlanGraph plan={plan} />
       <ol class="ak-plan">
-        {plan.map(({ text, state, entry }, index) => (
+        {plan.map(({ text, state, entry, needs = [] }, index) => (
           <li key={index} class={`ak-${state}`} aria-current={state === "doing" ? "step" : undefined}>
             <i aria-hidden="true">{STATE_SIGNS[state]}</i>
             <EntryLink entry={entry} goTo={goTo}>
               {text}
             </EntryLink>
+            {needs.length > 0 && (
+              <Muted>
+                step {index + 1}, after {needs.join(", ")}
+              </Muted>
+            )}
             <span class="ak-badge">{STATE_LABELS[state] ?? state}</span>
           </li>
         ))}

@@ -5,6 +5,8 @@
 
 import { Component, type JSX } from "preact";
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Tokens } from "../elements/code";
+import { type Token, tokenizeLines } from "../elements/codeTokens";
 import { Button, SUPPRESS_SHORTCUTS } from "../elements/controls";
 import { count } from "../elements/format";
 import { indexAfterKey } from "../elements/tabs";
@@ -15,7 +17,6 @@ import type { Store } from "../state/store";
 import { useCommand, useHead, useQuery, useStore } from "../state/useStore";
 import { useKeptInSight } from "./inSight";
 import { Panel } from "./panel";
-import { type Token, tokenizeLines } from "./python";
 
 /** How many lines to draw before and after the current one; a file may have thousands. */
 const CONTEXT = 250;
@@ -229,15 +230,7 @@ class Line extends Component<LineProps> {
           {number}
         </Button>
         <code>
-          {tokens.map(([kind, text], index) =>
-            kind ? (
-              <span key={index} class={`ak-${kind}`}>
-                {text}
-              </span>
-            ) : (
-              text
-            ),
-          )}
+          <Tokens tokens={tokens} />
         </code>
       </div>
     );

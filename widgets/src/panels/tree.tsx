@@ -205,7 +205,6 @@ function Node({ node, geometry, bestScore, isTabStop, onClick }: NodeProps): JSX
       aria-posinset={siblings.indexOf(node) + 1}
       aria-setsize={siblings.length}
       aria-selected={thought.chosen}
-      aria-label={[text, score && `score ${score}`, state].filter(Boolean).join(", ")}
       title={text}
       tabIndex={isTabStop ? 0 : -1}
       style={`left:${left}px;top:${top}px;width:${width};height:${geometry.nodeHeight}px`}
@@ -213,8 +212,16 @@ function Node({ node, geometry, bestScore, isTabStop, onClick }: NodeProps): JSX
     >
       <span class="ak-node-text">{text}</span>
       <span class="ak-node-foot">
+        {score && <span class="ak-sr-only">, score </span>}
         {score && <Meter value={(thought.score ?? 0) / bestScore} />}
-        <b>{score}</b> {state && <em>{thought.chosen ? "✓ chosen" : "pruned"}</em>}
+        <b>{score}</b>
+        {state && <span class="ak-sr-only">, </span>}
+        {state && (
+          <em>
+            {thought.chosen && <span aria-hidden="true">✓ </span>}
+            {state}
+          </em>
+        )}
       </span>
     </Button>
   );

@@ -14,31 +14,17 @@ export interface TreeNode {
   children: TreeNode[];
 }
 
-/** Return the nodes in reading order, each before its children. Duplicate names and cycles are drawn once. */
+/** Lay out thoughts, which the kernel has put in reading order: a parent that does not come before is ignored. */
 export function layout(tree: Thought[]): { nodes: TreeNode[]; rows: number; columns: number } {
   const byName = new Map<string, TreeNode>();
-  for (const thought of tree) {
-    if (!byName.has(thought.node))
-      byName.set(thought.node, { thought, depth: 0, row: 0, parent: undefined, children: [] });
-  }
-  const roots: TreeNode[] = [];
-  for (const node of byName.values()) {
-    const parent = byName.get(node.thought.parent);
-    if (!parent || isAncestor(node, parent)) roots.push(node);
-    else {
-      node.parent = parent;
-      parent.children.push(node);
-    }
-  }
-  const nodes: TreeNode[] = [];
-  // a stack instead of recursion: a chain of thoughts may be deeper than the call stack
-  const stack = roots.reverse();
-  for (let node = stack.pop(); node; node = stack.pop()) {
-    node.depth = node.parent ? node.parent.depth + 1 : 0;
-    nodes.push(node);
-    for (const child of [...node.children].reverse()) stack.push(child);
-  }
   let rows = 0;
+  for (const thought of tree) {
+    const parent = byName.get(thought.parent);
+    const node: TreeNode = { thought, depth: parent ? parent.depth + 1 : 0, row: 0, parent, children: [] };
+    parent?.children.push(node);
+    byName.set(thought.node, node);
+  }
+  const nodes = [...byName.values()];
   for (const node of nodes) if (!node.children.length) node.row = rows++;
   for (const node of [...nodes].reverse()) {
     const { children } = node;
@@ -46,10 +32,4 @@ export function layout(tree: Thought[]): { nodes: TreeNode[]; rows: number; colu
     node.row = ((children[0] as TreeNode).row + (children[children.length - 1] as TreeNode).row) / 2;
   }
   return { nodes, rows, columns: nodes.reduce((max, node) => Math.max(max, node.depth + 1), 0) };
-}
-
-/** Whether a node is another one, or above it. */
-function isAncestor(node: TreeNode, other: TreeNode | undefined): boolean {
-  for (let at = other; at; at = at.parent) if (at === node) return true;
-  return false;
 }

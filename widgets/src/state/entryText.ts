@@ -1,6 +1,7 @@
 /** Entries as plain text: for the clipboard, for comparisons, and for headings. */
 
-import type { Card, Json } from "../protocol";
+import { callText } from "../elements/chat";
+import type { Card } from "../protocol";
 
 const KINDS = { begin: "task", think: "thought", act: "tool call", ask: "question", conclude: "conclusion" } as const;
 
@@ -17,12 +18,4 @@ export function entryText(card: Card): string {
     return [card.text || (card.answer ?? ""), ...card.calls.map(callText)].filter(Boolean).join("\n");
   if (card.kind === "act") return `${callText(card.call)}\n→ ${card.text}`;
   return card.kind === "ask" ? `${card.question}\n→ ${card.text}` : card.answer;
-}
-
-/** Return a call in Python's notation. */
-export function callText(call: { name: string; arguments: Json }): string {
-  const { name, arguments: value } = call;
-  if (!value || typeof value !== "object" || Array.isArray(value)) return `${name}(${JSON.stringify(value)})`;
-  const fields = Object.entries(value).map(([key, field]) => `${key}=${JSON.stringify(field)}`);
-  return `${name}(${fields.join(", ")})`;
 }

@@ -5,32 +5,37 @@ const FREE_FRAMES = 3;
 
 /**
  * Calls `draw` in the next frame, however often that was requested, and then leaves some frames free: while a run plays
- * at full speed, the page has time for a click on Pause and for the messages that arrive.
+ * at full speed, the page has time for a click on Pause and for the messages that arrive. What somebody waits for is
+ * drawn in the next frame all the same.
  */
 export class Frames {
   private isRequested = false;
   private id = 0;
+  /** How many frames are still to be left free. */
+  private free = 0;
 
   constructor(private readonly draw: () => void) {}
 
-  request(): void {
+  request(isAwaited = false): void {
     this.isRequested = true;
-    if (!this.id) this.wait(0);
+    if (isAwaited) this.free = 0;
+    if (!this.id) this.wait();
   }
 
   close(): void {
     cancelAnimationFrame(this.id);
   }
 
-  private wait(free: number): void {
+  private wait(): void {
     this.id = requestAnimationFrame(() => {
       this.id = 0;
-      if (free > 0) this.wait(free - 1);
+      if (this.free > 0) this.free--;
       else if (this.isRequested) {
         this.isRequested = false;
         this.draw();
-        this.wait(FREE_FRAMES);
-      }
+        this.free = FREE_FRAMES;
+      } else return;
+      this.wait();
     });
   }
 }

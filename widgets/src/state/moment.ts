@@ -1,7 +1,6 @@
 /** The moment that a view looks at: that of the selected entry, or else now. */
 
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
-import { errorText } from "../elements/format";
 import type { Card, Moment } from "../protocol";
 import { newest } from "./newest";
 import type { Store } from "./store";
@@ -25,21 +24,11 @@ export function useDrawnTo(store: Store, view: ViewState): number {
 }
 
 /** Return the last moment that the kernel has answered with, and ask for that of `entry`, unless it is 0. */
-export function useMoment(store: Store, entry: number): Moment | undefined {
+export function useMoment(view: ViewState, entry: number): Moment | undefined {
   const [moment, setMoment] = useState<Moment>();
-  const ask = useMemo(
-    () =>
-      newest(async (entry: number) => {
-        try {
-          setMoment(await store.execute({ cmd: "at", entry }));
-        } catch (error) {
-          setMoment({ entry, where: [], problem: errorText(error) });
-        }
-      }),
-    [store],
-  );
+  const show = useMemo(() => newest(async (entry: number) => setMoment(await view.moments.at(entry))), [view]);
   useLayoutEffect(() => {
-    if (entry) void ask(entry);
-  }, [ask, entry]);
+    if (entry) void show(entry);
+  }, [show, entry]);
   return entry ? moment : undefined;
 }

@@ -5,6 +5,7 @@
  * receives the whole state again; it never repairs anything by itself.
  */
 
+import { errorText } from "../elements/format";
 import type {
   Abilities,
   Card,
@@ -25,7 +26,7 @@ import { Frames } from "./frames";
 import { Trace } from "./trace";
 
 /** The number of cards to load at a time. */
-const PAGE_SIZE = 200;
+const PAGE_SIZE = 300;
 
 /** What the page around the view does for the store. */
 export interface Host {
@@ -56,6 +57,8 @@ export class Store {
   pictures: Pictures = EMPTY_PICTURES;
   /** A reset has arrived: the store shows the run. */
   ready = false;
+  /** Why missing cards could not be loaded, or "". Until `retryLoading`, the kernel is not asked for any. */
+  loadProblem = "";
   /** Increases with every change of the trace, so that views need not compare it. */
   version = 0;
   readonly trace = new Trace();
@@ -119,22 +122,30 @@ export class Store {
 
   /** Load the missing cards of a range of positions. */
   async load(first: number, last: number): Promise<void> {
-    for (let gap = this.trace.firstGap(first, last); gap >= 0; gap = this.trace.firstGap(first, last)) {
+    const nextGap = (): number => (this.loadProblem ? -1 : this.trace.firstGap(first, last));
+    for (let gap = nextGap(); gap >= 0; gap = nextGap()) {
       const before = Math.min(this.total, last, gap + PAGE_SIZE);
       if (this.loading.has(before)) return;
       this.loading.add(before);
       try {
         const page = await this.execute({ cmd: "page", before, count: before - gap });
         this.trace.fillGaps(page.first, page.cards);
-        if (!page.cards.length || this.trace.firstGap(gap, gap + 1) >= 0) return; // asking again would not help
-      } catch {
-        return;
+        if (this.trace.firstGap(gap, gap + 1) >= 0) this.loadProblem = "the kernel answered without them";
+      } catch (error) {
+        this.loadProblem = errorText(error);
       } finally {
         this.loading.delete(before);
         this.version++;
         this.notify();
       }
     }
+  }
+
+  /** Ask for missing cards again. */
+  retryLoading(): void {
+    this.loadProblem = "";
+    this.version++;
+    this.notify();
   }
 
   /** Load the full text of a truncated field. */
@@ -171,6 +182,7 @@ export class Store {
 
   receive(message: FromKernel): void {
     if (typeof message !== "object" || message === null) return;
+    const { status } = this.head;
     if (message.t === "reset") this.reset(message);
     else if (message.t === "events") this.applyEvents(message);
     else if (message.t === "taken") this.connection.queued(message.cid);
@@ -180,7 +192,7 @@ export class Store {
     else if (message.t === "moment") this.reply(message.cid, this.host.setMoment(message.moment, message.data));
     else if (message.t === "dock") this.reply(message.cid, this.host.dock());
     else if (message.t === "shown?" && this.host.isShown()) this.connection.send({ t: "shown" });
-    if (message.t === "events") this.frames.request();
+    if (message.t === "events") this.frames.request(this.head.status !== status);
     else this.notify();
   }
 
@@ -217,6 +229,7 @@ export class Store {
     this.connection.helloAnswered();
     this.seq = message.seq;
     this.ready = true;
+    this.loadProblem = "";
     this.head = message.head;
     this.pictures = message.pictures;
     this.trace.reset(message.first, message.total, message.cards, message.map);
@@ -240,10 +253,7 @@ export class Store {
     else if (event.k === "delta") this.append(event);
     else if (event.k === "undelta") this.replies.delete(`${event.path} ${event.index}`);
     else if (event.k === "siblings") this.trace.setSiblings(event);
-    else if (event.k === "line") {
-      for (const card of event.cards) this.replies.delete(`${card.path} ${card.index}`);
-      if (!this.trace.applyLine(event)) return false;
-    }
+    else if (event.k === "line" && !this.trace.applyLine(event)) return false;
     if (event.k === "line" || event.k === "siblings") this.version++;
     return true;
   }

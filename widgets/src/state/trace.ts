@@ -19,10 +19,11 @@ export class Trace {
   }
 
   /** Apply an event. Return false if a piece in between is missing, so that only a reset helps. */
-  applyLine({ keep, cards, total, map }: LineEvent): boolean {
+  applyLine({ keep, first, cards, total, map }: LineEvent): boolean {
     if (keep > this.cards.length) return false;
     this.cards.length = keep;
-    this.put(keep, cards);
+    this.cards.length = first;
+    this.put(first, cards);
     this.map = this.map.slice(0, keep) + map;
     // a long line arrives in several events, each with the total length
     return this.cards.length <= total;

@@ -6,6 +6,7 @@ import type { Card, Command, PendingStep, ResultOf } from "../protocol";
 import { type Action, appliesTo, isEditable, isEnabled, runCommand, toggleBreakpoint } from "./actions";
 import { entryText } from "./entryText";
 import { PAGE } from "./page";
+import { PastMoments } from "./pastMoments";
 import { isRunning } from "./status";
 import type { Store } from "./store";
 
@@ -69,9 +70,13 @@ export class ViewState implements State {
   /** The unsent message to the model; it outlives its box. */
   messageDraft = "";
 
+  readonly moments: PastMoments;
+
   private readonly listeners = new Set<() => void>();
 
-  constructor(readonly store: Store) {}
+  constructor(readonly store: Store) {
+    this.moments = new PastMoments(store);
+  }
 
   subscribe(listener: () => void): () => void {
     this.listeners.add(listener);
@@ -115,12 +120,15 @@ export class ViewState implements State {
   async goToPosition(n: number): Promise<void> {
     const { store } = this;
     const drawnTo = this.windowEnd ?? store.total;
-    if (n < drawnTo - WINDOW_SIZE || n >= drawnTo) {
-      const isNearEnd = n >= store.total - WINDOW_SIZE;
-      await this.moveWindow(isNearEnd ? null : Math.min(store.total, n + WINDOW_SIZE / 2));
-    } else await store.load(Math.max(0, drawnTo - WINDOW_SIZE), drawnTo);
+    const isDrawn = n >= drawnTo - WINDOW_SIZE && n < drawnTo;
+    const isNearEnd = n >= store.total - WINDOW_SIZE;
+    const windowEnd = isDrawn ? this.windowEnd : isNearEnd ? null : Math.min(store.total, n + WINDOW_SIZE / 2);
+    const end = windowEnd ?? store.total;
+    await store.load(Math.max(0, end - WINDOW_SIZE), end);
     const card = store.cards[n];
-    if (card) this.set({ selected: card.id, scrollRequests: this.scrollRequests + 1 });
+    if (!card) return this.set({ windowEnd });
+    if (!isDrawn) void this.moments.at(card.id); // the kernel finds it while the page draws
+    this.set({ windowEnd, selected: card.id, scrollRequests: this.scrollRequests + 1 });
   }
 
   /** Draw another part of the trace, as soon as its cards are loaded, so that the trace is not empty in between. */

@@ -8,14 +8,13 @@ import type { ExportedFile, FileFormat, InsertedCells } from "../protocol";
 import type { Store } from "../state/store";
 import { useHead } from "../state/useStore";
 
-const FILES: [label: string, format: FileFormat][] = [
-  ["Notebook (.ipynb)", "ipynb"],
-  ["Markdown", "markdown"],
-  ["HTML", "html"],
-  ["JSON", "json"],
+/** The files that a run can be saved as, and the method that writes the same file in Python. */
+const FILES: [label: string, format: FileFormat, method: string][] = [
+  ["Notebook (.ipynb)", "ipynb", "to_notebook"],
+  ["Markdown", "markdown", "to_markdown"],
+  ["HTML", "html", "to_html"],
+  ["JSON", "json", "to_json"],
 ];
-
-const IF_BLOCKED = "If there is no such file, this notebook blocks downloads: use run.to_html(path) in a cell.";
 
 /** Exports something, and returns what to tell the person who asked for it. */
 type Export = () => Promise<string>;
@@ -30,7 +29,10 @@ export function ExportMenu({ store, onNotice }: ExportMenuProps): JSX.Element {
   const file = (format: FileFormat): Promise<ExportedFile> => store.execute({ cmd: "export", format });
   const items: [label: string, run: Export | null][] = [
     ["Insert cells below", async () => insertedText(await store.execute({ cmd: "export", format: "cells" }))],
-    ...FILES.map(([label, format]): [string, Export] => [label, async () => download(await file(format))]),
+    ...FILES.map(([label, format, method]): [string, Export] => [
+      label,
+      async () => download(await file(format), method),
+    ]),
     ["Copy as Markdown", async () => copyText((await file("markdown")).text)],
     ["Copy answer", answer === null ? null : () => copyText(answer)],
   ];
@@ -50,13 +52,20 @@ function insertedText({ inserted, fallback }: InsertedCells): string {
   return `Cells cannot be inserted in this notebook. They were saved as ${fallback}`;
 }
 
-function download({ name, mime, text }: ExportedFile): string {
+function download({ name, mime, text }: ExportedFile, method: string): string {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: mime }));
   link.download = name;
-  link.click();
+  // in the page, and with its window, since VS Code listens for clicks on links and saves the file itself
+  document.body.append(link);
+  const isTaken = !link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, view: window }));
+  link.remove();
   // later: the browser has not read the file yet
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-  // a frame, as of VS Code and Colab, may block downloads, and no page is told
-  return window.parent === window ? `Saved as ${name}` : `Saved as ${name}. ${IF_BLOCKED}`;
+  const advice = `use run.${method}("${name}") in a cell`;
+  if (isTaken) return `The notebook asks where to save ${name}. If it does not, ${advice}.`;
+  // a frame, such as Colab's, may block downloads, and no page is told; VS Code replaces `parent`, but cannot do so here
+  if (window.top !== window)
+    return `Saved as ${name}. If there is no such file, this notebook blocks downloads: ${advice}.`;
+  return `Saved as ${name}`;
 }

@@ -41,6 +41,7 @@ export function GoBackMenu({ store, view }: { store: Store; view: ViewState }): 
   return (
     <Menu
       label="Go back"
+      icon="goBack"
       title="Go back, try again or try another way: see first what each keeps and performs again  (g)"
       items={items}
       openRequests={openRequests}

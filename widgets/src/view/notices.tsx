@@ -12,6 +12,7 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
   const connectionState = useStore(store, (s) => s.connectionState);
   const head = useHead(store);
   const notice = useStore(view, (v) => v.notice);
+  const loadProblem = useStore(store, (s) => s.loadProblem);
   const isBusy = useStore(store, (s) => s.isKernelBusy);
   const problem =
     connectionState === "lost" ? lostKernel(head) : (isBusy ? BUSY : CONNECTION_PROBLEMS)[connectionState];
@@ -20,6 +21,14 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
       {problem && (
         <p class="ak-notice ak-error" role="alert">
           {problem}
+        </p>
+      )}
+      {loadProblem && !problem && (
+        <p class="ak-notice ak-error" role="alert">
+          Some entries could not be loaded: {loadProblem}. Try again; if that does not help, run the cell again.
+          <Button class="ak-action" onClick={() => store.retryLoading()}>
+            Try again
+          </Button>
         </p>
       )}
       {head.read_only && <p class="ak-notice ak-warning">This run is read-only: {head.read_only}.</p>}

@@ -58,32 +58,34 @@ test("a reset replaces the whole state", () => {
 test("a performed step is appended, and an edit replaces what comes after it", () => {
   store.receive(reset);
   const { total } = reset;
-  store.receive(events(1, { k: "line", keep: total, cards: [card(50, total)], total: total + 1, map: "t" }));
+  store.receive(
+    events(1, { k: "line", keep: total, first: total, cards: [card(50, total)], total: total + 1, map: "t" }),
+  );
   expect([store.total, store.map.length, store.cards[total]?.id]).toEqual([total + 1, total + 1, 50]);
-  store.receive(events(2, { k: "line", keep: 1, cards: [card(60, 1)], total: 2, map: "T" }));
+  store.receive(events(2, { k: "line", keep: 1, first: 1, cards: [card(60, 1)], total: 2, map: "T" }));
   expect([store.total, store.map, store.cards[1]?.id]).toEqual([2, "bT", 60]);
 });
 
 test("a missing number makes the store ask for a reset once, and ignore events until then", () => {
   store.receive(reset);
-  store.receive(events(2, { k: "line", keep: 0, cards: [], total: 0, map: "" }));
-  store.receive(events(3, { k: "line", keep: 0, cards: [], total: 0, map: "" }));
+  store.receive(events(2, { k: "line", keep: 0, first: 0, cards: [], total: 0, map: "" }));
+  store.receive(events(3, { k: "line", keep: 0, first: 0, cards: [], total: 0, map: "" }));
   expect(hellos()).toBe(1);
   expect(store.total).toBe(reset.total);
   store.receive({ ...reset, seq: seq + 3 });
-  store.receive(events(4, { k: "line", keep: 0, cards: [], total: 0, map: "" }));
+  store.receive(events(4, { k: "line", keep: 0, first: 0, cards: [], total: 0, map: "" }));
   expect(store.total).toBe(0);
 });
 
 test("events that were received before are ignored", () => {
   store.receive(reset);
-  store.receive(events(0, { k: "line", keep: 0, cards: [], total: 0, map: "" }));
+  store.receive(events(0, { k: "line", keep: 0, first: 0, cards: [], total: 0, map: "" }));
   expect([store.total, hellos()]).toEqual([reset.total, 0]);
 });
 
 test("a line that would leave a gap makes the store ask for a reset", () => {
   store.receive(reset);
-  store.receive(events(1, { k: "line", keep: 99, cards: [card(50, 99)], total: 100, map: "t" }));
+  store.receive(events(1, { k: "line", keep: 99, first: 99, cards: [card(50, 99)], total: 100, map: "t" }));
   expect(hellos()).toBe(1);
 });
 
@@ -121,7 +123,7 @@ test("an answer to an unknown command is ignored", () => {
   expect(() => store.receive({ t: "ack", v: 1, cid: "forged", result: null })).not.toThrow();
 });
 
-test("the pieces of a reply are joined by position, and superseded by the entry", () => {
+test("the pieces of a reply are joined by position, and discarded when the call has ended", () => {
   store.receive(reset);
   store.receive(
     events(
@@ -134,13 +136,11 @@ test("the pieces of a reply are joined by position, and superseded by the entry"
   expect(store.partialReply("", 7)).toEqual({ text: "ac", reasoning: "r" });
   const { total } = reset;
   store.receive(
-    events(3, {
-      k: "line",
-      keep: total,
-      cards: [{ ...card(50, total), path: "", index: 7 }],
-      total: total + 1,
-      map: "t",
-    }),
+    events(
+      3,
+      { k: "line", keep: total, first: total, cards: [card(50, total)], total: total + 1, map: "t" },
+      { k: "undelta", path: "", index: 7 },
+    ),
   );
   expect([store.partialReply("", 7), store.partialReply("x", 7)?.text]).toEqual([undefined, "b"]);
 });
@@ -167,8 +167,39 @@ test("older cards are loaded in pages until the range has no gap", async () => {
     await Promise.resolve();
   }
   await loaded;
-  expect(sent.filter((message) => message.t === "cmd").length).toBe(3);
+  expect(sent.filter((message) => message.t === "cmd").length).toBe(2);
   expect(store.cards[250]?.id).toBe(1_250);
+});
+
+test.each<[string, object | string, string]>([
+  ["refuses", "the journal is gone", "the journal is gone"],
+  ["answers without them", { first: 0, cards: [] }, "the kernel answered without them"],
+])("if the kernel %s, cards are not asked for again until somebody tries", async (_, result, problem) => {
+  store.receive({ ...reset, first: 500, total: 501, cards: reset.cards.slice(-1) });
+  const asked = (): number => sent.filter((message) => message.t === "cmd").length;
+  store.subscribe(() => void store.load(0, 501)); // as the timeline does with each version
+  const loaded = store.load(0, 501);
+  answer(result);
+  await loaded;
+  expect([store.loadProblem, asked()]).toEqual([problem, 1]);
+  store.retryLoading();
+  expect([store.loadProblem, asked()]).toEqual(["", 2]);
+});
+
+test("of many new cards only the last arrive, and the others are loaded when they are needed", async () => {
+  store.receive(reset);
+  const { total } = reset;
+  const map = "t".repeat(500 - total);
+  store.receive(events(1, { k: "line", keep: total, first: 499, cards: [card(50, 499)], total: 500, map }));
+  expect([store.total, store.map.length, store.cards[499]?.id, store.cards[498], hellos()]).toEqual([
+    500,
+    500,
+    50,
+    undefined,
+    0,
+  ]);
+  void store.load(400, 500);
+  expect(sent[sent.length - 1]).toMatchObject({ cmd: "page", before: 499 + 1, count: 100 });
 });
 
 test("cells are inserted, and the answer is their number", () => {

@@ -25,7 +25,7 @@ export async function settled(): Promise<void> {
 }
 
 const FOCUSABLE =
-  "button, input, select, textarea, a[href], summary, [tabindex], .ak-messages .ak-text, div.ak-cell:not(.ak-muted), .ak-lines, .ak-tree";
+  "button, input, select, textarea, a[href], summary, [tabindex], .ak-messages .ak-scroll, div.ak-cell:not(.ak-muted), .ak-lines, .ak-tree";
 
 /** Expect that everything that can have the focus keeps JupyterLab's shortcuts away. */
 export function expectNoLeaks(container: Element): void {

@@ -83,7 +83,7 @@ test("an edit of an entry that another view has replaced is reported, with its d
     v: 1,
     run,
     seq: seq + 1,
-    ev: [{ k: "line", keep: n, cards: [fresh], total: n + 1, map: "A" }],
+    ev: [{ k: "line", keep: n, first: n, cards: [fresh], total: n + 1, map: "A" }],
   });
   expect(mine.querySelector(".ak-lost-edit")?.textContent).toContain("my snow");
   expect(theirs.querySelector(".ak-lost-edit")).toBeNull();
@@ -470,7 +470,7 @@ test("after an edit is saved, the edited entry is selected and has the focus, an
     v: 1,
     run,
     seq: seq + 1,
-    ev: [{ k: "line", keep: edited.n, cards: [fresh], total: edited.n + 1, map: "A" }],
+    ev: [{ k: "line", keep: edited.n, first: edited.n, cards: [fresh], total: edited.n + 1, map: "A" }],
   });
   expect(document.activeElement).toBe(shown.entry(77));
   expect(shown.entry(77).className).toContain("ak-current");

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Head } from "../../src/protocol";
 import { ExportMenu } from "../../src/view/exportMenu";
 import { fakeKernel } from "../support/fakeKernel";
@@ -21,6 +21,15 @@ async function menu(answers: Parameters<typeof fakeKernel>[1] = {}, head: Partia
 
 function clipboard(writeText: (text: string) => Promise<void>): void {
   vi.spyOn(navigator, "clipboard", "get").mockReturnValue({ writeText } as unknown as Clipboard);
+}
+
+/** Listen to clicks on links as a notebook around the view does. */
+function onLinkClicked(listener: (link: HTMLAnchorElement, event: Event) => void): void {
+  const onClick = (event: Event): void => {
+    if (event.target instanceof HTMLAnchorElement) listener(event.target, event);
+  };
+  document.body.addEventListener("click", onClick);
+  onTestFinished(() => document.body.removeEventListener("click", onClick));
 }
 
 test("the menu opens on its first item, the arrow keys go around, and Escape gives the focus back", async () => {
@@ -84,9 +93,7 @@ test.each([
   const blobs: Blob[] = [];
   const names: string[] = [];
   vi.spyOn(URL, "createObjectURL").mockImplementation((blob) => `blob:${blobs.push(blob as Blob)}`);
-  vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) {
-    names.push(this.download);
-  });
+  onLinkClicked((link) => names.push(link.download));
   const { page, commands, notice } = await menu({ export: { name: "run-7.txt", mime: "text/markdown", text: "# é" } });
   await click(button(page, label));
   expect(commands).toEqual([{ cmd: "export", format }]);
@@ -97,11 +104,21 @@ test.each([
 
 test("in a frame, the notice says what to do if downloads are blocked", async () => {
   vi.spyOn(URL, "createObjectURL").mockReturnValue("blob:1");
-  vi.spyOn(HTMLAnchorElement.prototype, "click").mockReturnValue();
-  vi.spyOn(window, "parent", "get").mockReturnValue({} as Window);
+  vi.spyOn(window, "top", "get").mockReturnValue({} as Window);
+  const { page, notice } = await menu({ export: { name: "run-7.json", mime: "application/json", text: "" } });
+  await click(button(page, "JSON"));
+  expect(notice()).toBe(
+    'Saved as run-7.json. If there is no such file, this notebook blocks downloads: use run.to_json("run-7.json") in a cell.',
+  );
+});
+
+test("a notebook that takes over downloads asks where to save the file", async () => {
+  vi.spyOn(URL, "createObjectURL").mockReturnValue("blob:1");
+  onLinkClicked((_, event) => event.preventDefault());
   const { page, notice } = await menu({ export: { name: "run-7.html", mime: "text/html", text: "" } });
   await click(button(page, "HTML"));
-  expect(notice()).toContain("Saved as run-7.html. If there is no such file, this notebook blocks downloads");
+  expect(notice()).toContain("The notebook asks where to save run-7.html.");
+  expect(document.querySelector("a[download]")).toBeNull();
 });
 
 test("Markdown and the answer are copied to the clipboard", async () => {
@@ -127,7 +144,7 @@ test("without a clipboard the old way is tried, and a failure is reported", asyn
   old.mockReturnValue(false);
   await click(opener);
   await click(button(page, "Copy answer"));
-  expect(notice()).toBe("The browser blocked copying");
+  expect(notice()).toContain("The browser blocked copying. Select the text and press Ctrl+C, or run");
 });
 
 test("the answer cannot be copied before there is one", async () => {

@@ -9,7 +9,7 @@ async function grow(view: LiveView, from: number, count: number, seq: number): P
   const like = cards.find((card) => card.kind === "think") as Card;
   const ev = Array.from({ length: count }, (_, index): ViewEvent => {
     const n = from + index;
-    return { k: "line", keep: n, cards: [{ ...like, id: 1_000 + n, n }], total: n + 1, map: "t" };
+    return { k: "line", keep: n, first: n, cards: [{ ...like, id: 1_000 + n, n }], total: n + 1, map: "t" };
   });
   await view.receive({ t: "events", v: 1, run, seq, ev });
 }

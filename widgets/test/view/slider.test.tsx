@@ -128,7 +128,7 @@ test("steps that arrive while one looks at the past do not move one away", async
     v: 1,
     run,
     seq: seq + 1,
-    ev: [{ k: "line", keep: total, cards: [next], total: total + 1, map: "t" }],
+    ev: [{ k: "line", keep: total, first: total, cards: [next], total: total + 1, map: "t" }],
   });
   expect(map.length + 1).toBe(Number((one(shown.root, ".ak-track input") as HTMLInputElement).max));
   expect(one(shown.root, ".ak-moment").textContent).toContain(

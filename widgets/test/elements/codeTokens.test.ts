@@ -1,5 +1,8 @@
+import { render } from "@testing-library/preact";
+import { h } from "preact";
 import { expect, test } from "vitest";
-import { tokenizeLines } from "../../src/panels/python";
+import { Code } from "../../src/elements/code";
+import { tokenizeLines } from "../../src/elements/codeTokens";
 
 function kinds(source: string): string[] {
   return tokenizeLines(source)
@@ -51,3 +54,20 @@ test.each(['"', '"""', "'\\", "rb", "'''\\", "\\"])(
     expect(all.reduce((length, [, text]) => length + text.length, 0)).toBe(piece.length * 100_000);
   },
 );
+
+test.each([
+  ["json", '{"done": [true, 1.5]}', ['string "done"', "keyword true", "number 1.5"]],
+  ["python", "done = None  # yet", ["keyword None", "comment # yet"]],
+  [
+    "bash",
+    'for x in "$@"; do ls; done # all',
+    ["keyword for", "keyword in", 'string "$@"', "keyword do", "keyword done", "comment # all"],
+  ],
+  ["text", "for x in 1", []],
+  ["", "for x in 1", []],
+])("code in %s has plain colours", (language, text, expected) => {
+  const { container } = render(h(Code, { text, language }));
+  expect(container.textContent).toBe(text);
+  const spans = [...container.querySelectorAll("span")];
+  expect(spans.map((span) => `${span.className.replace("ak-", "")} ${span.textContent?.trim()}`)).toEqual(expected);
+});

@@ -1,4 +1,7 @@
-/** A lexer that splits Python source into tokens for highlighting, line by line. It accepts any text. */
+/**
+ * A lexer that splits code into tokens for highlighting, line by line: Python, and what looks like it, such as JSON and
+ * the commands of a shell. It accepts any text.
+ */
 
 export type TokenKind = "keyword" | "string" | "comment" | "number" | "";
 export type Token = [kind: TokenKind, text: string];
@@ -8,6 +11,11 @@ const KEYWORDS = new Set(
     "False None True and as assert async await break case class continue def del elif else except finally for from",
     "global if import in is lambda match nonlocal not or pass raise return try while with yield",
   ].flatMap((line) => line.split(" ")),
+);
+
+/** Those of JSON and of a shell, some of which are good names in Python. */
+export const OTHER_KEYWORDS = new Set(
+  "true false null if then elif else fi for in do done while until case esac function return export local".split(" "),
 );
 
 /** Each alternative consumes at least one character, and none is tried twice at a position, so the time is linear. */
@@ -24,7 +32,7 @@ const LEXEME = new RegExp(
   "gi",
 );
 
-export function tokenizeLines(source: string): Token[][] {
+export function tokenizeLines(source: string, keywords: Set<string> = KEYWORDS): Token[][] {
   const lines: Token[][] = [[]];
   for (const [text, string, comment, number, name] of source.matchAll(LEXEME)) {
     const kind = string
@@ -33,7 +41,7 @@ export function tokenizeLines(source: string): Token[][] {
         ? "comment"
         : number
           ? "number"
-          : name && KEYWORDS.has(name)
+          : name && keywords.has(name)
             ? "keyword"
             : "";
     text.split("\n").forEach((part, index) => {
