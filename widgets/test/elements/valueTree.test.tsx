@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openJson, previewJson } from "../../src/elements/jsonValue";
 import { sortRows } from "../../src/elements/recordTable";
 import { type OpenValue, ValueTree } from "../../src/elements/valueTree";
-import type { Json, ValuePreview } from "../../src/protocol";
+import type { Json, OpenedValue, ValuePreview } from "../../src/protocol";
 import { button, click, draw, expectHarmless, HOSTILE, settled, texts } from "../support/render";
 
 const RECORDS = Array.from({ length: 60 }, (_, n) => ({ item: `tea ${n}`, price: 60 - n }));
@@ -92,6 +92,10 @@ test("empty cells are last, whichever way a column is sorted", () => {
   const order = (descending: 0 | 1) => sortRows(rows, [0, descending]).map(([number]) => number);
   expect(order(0)).toEqual([0, 2, 3, 1]);
   expect(order(1)).toEqual([3, 2, 0, 1]);
+  const open = openJson([{ a: 2, b: 1 }, { b: 2 }, { a: null, b: 3 }, { a: 10, b: 4 }]);
+  const opened = (descending: 0 | 1) => (open([], 0, [0, descending]) as OpenedValue).rows?.map(([number]) => number);
+  expect(opened(0)).toEqual([0, 3, 1, 2]);
+  expect(opened(1)).toEqual([3, 0, 1, 2]);
 });
 
 test("what a step changed is marked with what it was before", async () => {
