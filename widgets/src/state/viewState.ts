@@ -160,6 +160,7 @@ export class ViewState implements State {
 
   /** Perform an action if it is available; `card` is the entry that it concerns. */
   perform(action: Action, card?: Card): void {
+    if (PAGE.isPresenting && OUTSIDE_PRESENTATION.includes(action)) return;
     const command = runCommand(action);
     if (command) {
       if (!isEnabled(this.store, action)) return;
@@ -167,9 +168,8 @@ export class ViewState implements State {
       if (this.selected && (goesOn || PAGE.isPresenting)) this.backToNow(); // what happens now is shown
       void this.execute(command);
     } else if (action === "present") PAGE.present(!PAGE.isPresenting);
-    else if (action === "goBack") {
-      if (!PAGE.isPresenting) this.set({ goBackRequests: this.goBackRequests + 1 });
-    } else if (action === "help") this.set({ isHelpOpen: !this.isHelpOpen });
+    else if (action === "goBack") this.set({ goBackRequests: this.goBackRequests + 1 });
+    else if (action === "help") this.set({ isHelpOpen: !this.isHelpOpen });
     else if (action === "sidePanel") this.set({ sidePanel: !this.isSidePanelOpen });
     else if (action === "inject") this.set({ messageBox: this.messageBox + 1 });
     else if (card) this.performOn(action, card);
@@ -241,6 +241,9 @@ export class ViewState implements State {
     if (fork) this.notify(`The fork is shown below this run. ${fork.forecast ?? ""}`);
   }
 }
+
+/** What opens something that a presentation does not show. */
+const OUTSIDE_PRESENTATION: Action[] = ["goBack", "request", "sidePanel"];
 
 /** Commands as their buttons call them, where that is not the name of the command. */
 const COMMAND_LABELS: { [command: string]: string } = {
