@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +172,7 @@ def test_a_budget_that_would_ask_a_person_ends_the_samples_too() -> None:
 
 
 def test_after_an_error_of_the_model_the_rest_can_be_asked() -> None:
-    run, model = finished(MORE[0], ModelError("busy"), *MORE[1:])
+    run, _ = finished(MORE[0], ModelError("busy"), *MORE[1:])
     samples = run.resample(1, times=4)
     with pytest.raises(ModelError, match="busy"):
         samples.go()
@@ -335,23 +334,26 @@ def price(item: str) -> float:
     return {"tea": 3.2, "cake": 4.5}[item]
 
 
-@pytest.fixture
-def tiny_run() -> Iterator[Run]:
+@pytest.fixture(scope="module")
+def tiny_run() -> Run:
     pytest.importorskip("numpy")
-    yield Agent("tiny", [price], journal="memory").run("What is the price of cake?").run
+    return Agent("tiny", [price], journal="memory").run("What is the price of cake?").run
 
 
+@pytest.mark.slow
 def test_tiny_always_does_the_same_at_temperature_0(tiny_run: Run) -> None:
     samples = tiny_run.resample(1, times=3).go()
     assert len(samples) == 1 and samples[0].happened and samples[0].count == 3
 
 
+@pytest.mark.slow
 def test_tiny_invents_an_observation_if_nothing_stops_it(tiny_run: Run) -> None:
     shown = tiny_run.without_stop(1)
     assert shown.invented.startswith("Observation:")
     assert shown.written.splitlines() == tiny_run[1].result.raw.strip().splitlines()
 
 
+@pytest.mark.slow
 def test_tiny_that_ignores_the_stop_invents_it_in_the_run() -> None:
     pytest.importorskip("numpy")
     from agentkit.models.tiny import Tiny

@@ -59,8 +59,8 @@ def _row(bar: Bar, total: int) -> str:
     remark = f" <i>{escape_html(bar.remark)}</i>" if bar.remark else ""
     return (
         f"<tr><td {_CELL}><code>{escape_html(bar.label, _MAX_LABEL)}</code></td>"
-        f'<td {_CELL}><div style="width:12em">{bar_html}</div></td>'
-        f"<td {_CELL}>{bar.count} of {total}{remark}</td></tr>"
+        f'<td {_CELL}><div style="width:20vw;max-width:12em">{bar_html}</div></td>'
+        f'<td {_CELL}><span style="white-space:nowrap">{bar.count} of {total}</span>{remark}</td></tr>'
     )
 
 

@@ -119,6 +119,8 @@ _ATTRIBUTES = {
     **dict.fromkeys(("breakpoint", "add_breakpoint", "set_breakpoint", "tbreak"), "run.break_at(tool=…)"),
     **dict.fromkeys(("copy", "clone", "branch"), "run.fork()"),
     **dict.fromkeys(("locals", "stack", "frames"), "run.where()"),
+    **dict.fromkeys(("sample", "samples", "ask_again"), "run.resample(entry)"),
+    **dict.fromkeys(("reveal", "talk_on", "let_talk_on"), "run.without_stop(entry)"),
     **dict.fromkeys(("save", "export", "dump"), "run.to_json(path), to_notebook, to_html, to_markdown or to_python"),
     **dict.fromkeys(("name", "run_id"), "run.id"),
 }

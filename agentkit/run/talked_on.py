@@ -38,6 +38,11 @@ class TalkedOn(Displayed):
         return _raw(self.entry)
 
     @property
+    def really_written(self) -> str:
+        """What the model wrote in the run."""
+        return _raw(self.thought)
+
+    @property
     def invented(self) -> str:
         """The invented observation, and all that the model wrote after it; "" if it invented none."""
         text: str = self.entry.result.cut
@@ -61,7 +66,7 @@ class TalkedOn(Displayed):
     def __repr__(self) -> str:
         left = [_indented(self.written), *([_indented(self.invented, "  ! ")] if self.invented else [])]
         right = [
-            _indented(_raw(self.thought)),
+            _indented(self.really_written),
             *(_indented(f"Observation: {m.text}", "  = ") for m in self.observations),
         ]
         parts = ["Let it talk on (! is invented):", *left, "Call the tool (= is real):", *right, self.sentence]
@@ -72,7 +77,7 @@ class TalkedOn(Displayed):
         from agentkit.export.html import fragment
 
         left = _block(self.written) + (_block(self.invented, "invented") if self.invented else "")
-        right = _block(_raw(self.thought)) + "".join(
+        right = _block(self.really_written) + "".join(
             _block(f"Observation: {message.text}", "real") for message in self.observations
         )
         columns = "".join(
@@ -92,7 +97,7 @@ class TalkedOn(Displayed):
                 markdown_block(self.written),
                 *([f"*Invented:*\n\n{markdown_block(self.invented)}"] if self.invented else []),
                 "**Call the tool**",
-                markdown_block(_raw(self.thought)),
+                markdown_block(self.really_written),
                 *(f"*Real:*\n\n{markdown_block(f'Observation: {message.text}')}" for message in self.observations),
                 markdown_block(self.sentence),
             ]

@@ -49,6 +49,8 @@ interface State {
   focusDue: number;
   /** Increases with every request to open the menu of what can be taken back. */
   goBackRequests: number;
+  /** The thought whose model is shown talking on; 0 for none. */
+  talkedOn: number;
   /** Whether there is room for the side panel beside the trace. */
   isWide: boolean;
 }
@@ -66,6 +68,7 @@ export class ViewState implements State {
   scrollRequests = 0;
   focusDue = 0;
   goBackRequests = 0;
+  talkedOn = 0;
   isWide = true;
   /** The unsent message to the model; it outlives its box. */
   messageDraft = "";
@@ -212,6 +215,7 @@ export class ViewState implements State {
       this.openTab("request");
     } else if (!isEnabled(this.store, action)) return;
     else if (action === "edit") void this.editEntry(card);
+    else if (action === "talkOn") this.set({ talkedOn: card.id });
     else if (action === "break") void this.execute(toggleBreakpoint(this.store, card));
     else if (action === "fork") void this.fork(card);
     else if (action === "retry" || action === "rewind") void this.execute({ cmd: action, entry: card.id });
