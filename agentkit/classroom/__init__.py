@@ -8,6 +8,7 @@ have cost, and `beside` shows the pseudocode of a paper beside the source.
 from agentkit.classroom.beside import beside
 from agentkit.classroom.checks import check
 from agentkit.classroom.costs import cost, costs, rounds
+from agentkit.classroom.needs import needs
 from agentkit.classroom.predictions import Prediction, predict
 from agentkit.classroom.scores import Score, Scores, read_scores, scores
 from agentkit.classroom.written import Written, action, finish
@@ -23,6 +24,7 @@ __all__ = [
     "cost",
     "costs",
     "finish",
+    "needs",
     "predict",
     "read_scores",
     "rounds",

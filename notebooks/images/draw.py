@@ -145,6 +145,32 @@ PICTURES = {
         },
         [Arrow("e", "y", "yields"), Arrow("y", "e", "sends the result", 30), Arrow("e", "a")],
     ),
+    "02_invented_observations": draw(
+        "With a stop sequence, a tool makes the observation; without it, the model invents one and answers from it",
+        {
+            "m": Box(0, 0.6, "thought\nand action"),
+            "t": Box(1.5, 0, "act", "tool"),
+            "o": Box(2.8, 0, "observation", "text"),
+            "i": Box(1.5, 1.2, "invented\nobservation"),
+            "w": Box(2.8, 1.2, "an answer\nfrom nothing", "text"),
+        },
+        [Arrow("m", "t", "stopped"), Arrow("t", "o"), Arrow("m", "i", "not stopped"), Arrow("i", "w")],
+    ),
+    "03_what_the_model_sees": draw(
+        "The requests of a run grow: each holds all that was in the one before, and a call and its result more",
+        {
+            "s1": Box(0, 0, "system: the rules\nand the tools", "text"),
+            "u1": Box(0, 1, "user:\nthe question", "text"),
+            "s2": Box(1.3, 0, "the rules", "text"),
+            "u2": Box(1.3, 1, "the question", "text"),
+            "a2": Box(1.3, 2, "assistant: a call\nuser: its result", "text"),
+            "s3": Box(2.6, 0, "the rules", "text"),
+            "u3": Box(2.6, 1, "the question", "text"),
+            "a3": Box(2.6, 2, "a call\nits result", "text"),
+            "b3": Box(2.6, 3, "a call\nits result", "text"),
+        },
+        [Arrow("s1", "s2"), Arrow("s2", "s3"), Arrow("u1", "u2"), Arrow("u2", "u3"), Arrow("a2", "a3")],
+    ),
     "04_find_the_bug": draw(
         "Four suspects: the prompt, the model, the tool, and the loop that passes everything on",
         {
@@ -158,6 +184,16 @@ PICTURES = {
             *(Arrow("p", "m", ""), Arrow("m", "l", "a call"), Arrow("l", "t", "a call"), Arrow("l", "a")),
             *(Arrow("t", "l", "observation", 30), Arrow("l", "m", "the chat", 30)),
         ],
+    ),
+    "05_connect_a_model": draw(
+        "A request goes over the wire to a host, or to a tape that plays back what the host once replied",
+        {
+            "r": Box(0, 0.6, "the run", "text"),
+            "c": Box(1.2, 0.6, "OpenAI(…)"),
+            "h": Box(2.7, 0, "a host", "text"),
+            "t": Box(2.7, 1.2, "a tape", "text"),
+        },
+        [Arrow("r", "c", "think"), Arrow("c", "h", "record"), Arrow("c", "t", "replay")],
     ),
     "06_chain_of_thought": draw(
         "Chain of thought: the question goes to the model once; its reply holds the steps and the answer",
@@ -341,6 +377,38 @@ PICTURES = {
             "b": Box(2.6, 1.9, "and stays\ncharged", "text"),
         },
         [Arrow("1", "2"), Arrow("2", "3"), Arrow("2", "w"), Arrow("w", "b"), Arrow("3", "1", "rewind", -24)],
+    ),
+    "18_agent_magic": draw(
+        "One line starts a run; other lines step through it, edit it, or fork it; a variable always holds it",
+        {
+            "q": Box(0, 0, "%agent\na question", "text"),
+            "r": Box(1.4, 0, "agent_run", "text"),
+            "s": Box(2.8, 0, "step, edit,\nundo, play", "text"),
+            "f": Box(1.4, 1.2, "another run", "text"),
+        },
+        [Arrow("q", "r", "starts"), Arrow("s", "r", "%agent"), Arrow("r", "f", "fork")],
+    ),
+    "19_luck_or_skill": draw(
+        "The same thought is asked for again and again: most replies call one tool, others call another or answer",
+        {
+            "q": Box(0, 1, "the same\nrequest", "text"),
+            "m": Box(1.1, 1, "think"),
+            "p": Box(2.6, 0, "price", "tool"),
+            "s": Box(2.6, 1, "search", "tool"),
+            "a": Box(2.6, 2, "an answer", "text"),
+        },
+        [Arrow("q", "m"), Arrow("m", "p", "7 times"), Arrow("m", "s", "4 times"), Arrow("m", "a", "once")],
+    ),
+    "20_export": draw(
+        "A run is exported to a notebook, a page, text or data; the notebook and the data can be loaded again",
+        {
+            "r": Box(0, 1, "a run", "text"),
+            "n": Box(1.6, 0, "notebook", "text"),
+            "j": Box(1.6, 1, "JSON", "text"),
+            "h": Box(1.6, 2, "HTML, Markdown,\na table", "text"),
+            "b": Box(3.1, 0.5, "the run again,\nall branches", "text"),
+        },
+        [*(Arrow("r", "n"), Arrow("r", "j"), Arrow("r", "h")), Arrow("n", "b", "load"), Arrow("j", "b")],
     ),
 }
 
