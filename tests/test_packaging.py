@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 FRONT_END = {f"agentkit/static/{name}" for name in ("widget.js", "loader.js")}
+WEIGHTS = {f"agentkit/models/tiny/{name}.npz" for name in ("early", "middle", "final")}
 NO_NODE = {**os.environ, "PATH": "/nonexistent"}
 
 
@@ -47,7 +48,7 @@ def test_the_wheel_contains_the_package_and_nothing_else(tmp_path: Path) -> None
     with zipfile.ZipFile(build("wheel", tmp_path)) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
         scripts = next(wheel.read(name).decode() for name in wheel.namelist() if name.endswith("entry_points.txt"))
-    assert names == package_files() >= FRONT_END
+    assert names == package_files() >= FRONT_END | WEIGHTS
     assert "agentkit = agentkit.cli:main" in scripts
 
 
@@ -56,7 +57,7 @@ def test_the_source_archive_contains_the_package_and_the_files_that_the_build_re
         names = {name.partition("/")[2] for name in archive.getnames()}
     extra = {"CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore", "hatch_build.py"}
     assert names == package_files() | extra
-    assert names >= FRONT_END
+    assert names >= FRONT_END | WEIGHTS
 
 
 def test_a_source_archive_can_be_installed_without_node_and_without_the_network(tmp_path: Path) -> None:

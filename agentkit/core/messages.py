@@ -112,6 +112,15 @@ def assistant(text: str, **more: Any) -> Message:
 
 
 @dataclass(slots=True)
+class Token:
+    """A token that a model wrote, its probability from 0 to 1, and the likeliest other tokens with theirs."""
+
+    text: str
+    probability: float
+    others: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Reply:
     """The result of a `Think`.
 
@@ -119,7 +128,8 @@ class Reply:
     them: `calls` to perform or an `answer` (None while there are calls), `text` without protocol markup, `raw` as
     written, `problems` found while reading it, `cut` (the text after an invented observation), and `readable`, which is
     false if the reply does not follow its dialect. `attempts` is the number of model calls that it took; `heard` are
-    the injected messages that its request carried.
+    the injected messages that its request carried. `tokens` are those of the whole reply, with what was cut, if the
+    model tells how likely each was.
     """
 
     text: str = ""
@@ -137,6 +147,7 @@ class Reply:
     model: str = ""
     finish: str = ""
     opaque: Any = None
+    tokens: tuple[Token, ...] = ()
 
     def __add__(self, later: Reply) -> Reply:
         """Return a later reply with this one's attempts, heard messages, problems and cut text added to its own."""
@@ -298,6 +309,16 @@ def call_to_json(call: Call) -> dict[str, Any]:
 def call_from_json(data: dict[str, Any]) -> Call:
     """Return the call that `call_to_json` wrote as JSON data."""
     return Call(**{**data, "coerced": tuple(data.get("coerced", ()))})
+
+
+def tokens_to_json(tokens: tuple[Token, ...]) -> list[Any]:
+    """Return tokens as compact JSON data: `[text, probability]`, or `[text, probability, others]`."""
+    return [[t.text, t.probability, t.others] if t.others else [t.text, t.probability] for t in tokens]
+
+
+def tokens_from_json(data: list[Any]) -> tuple[Token, ...]:
+    """Return the tokens that `tokens_to_json` wrote as JSON data."""
+    return tuple(Token(*token) for token in data)
 
 
 def message_from_dict(data: Any) -> Message:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentkit.core.messages import EMPTY, Call, Chat, Message, Reply, call_from_json, digest, message_from_json
+from agentkit.core.messages import (
+    EMPTY,
+    Call,
+    Chat,
+    Message,
+    Reply,
+    call_from_json,
+    digest,
+    message_from_json,
+    tokens_from_json,
+)
 from agentkit.core.schema import Shape
 from agentkit.core.steps import Act, Ask, Conclude, End, Step, Think
 from agentkit.core.usage import Usage
@@ -154,6 +164,7 @@ class Reader:
         data["heard"] = tuple(self.stored[name] for name in data.get("heard", ()))
         data["problems"] = tuple(data.get("problems", ()))
         data["usage"] = _usage(data["usage"]) if "usage" in data else None
+        data["tokens"] = tokens_from_json(data.get("tokens", ()))
         shared = {name: getattr(own, name) for name in OWN}
         return Reply(**shared, **data)
 

@@ -13,7 +13,17 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
 
-from agentkit.core.messages import EMPTY, Chat, Message, Reply, call_to_json, canonical, digest, message_from_json
+from agentkit.core.messages import (
+    EMPTY,
+    Chat,
+    Message,
+    Reply,
+    call_to_json,
+    canonical,
+    digest,
+    message_from_json,
+    tokens_to_json,
+)
 from agentkit.core.schema import Shape
 from agentkit.core.secrets import mask, mask_json, may_contain
 from agentkit.core.steps import Act, Ask, Conclude, End, Step, Think
@@ -148,6 +158,8 @@ class Writer:
             data["heard"] = [self._message(message) for message in reply.heard]
         if reply.usage is not None:
             data["usage"] = _plain(reply.usage, _USAGE)
+        if reply.tokens:
+            data["tokens"] = tokens_to_json(reply.tokens)
         return data
 
     def _chat(self, chat: Chat) -> Json:
@@ -227,7 +239,7 @@ def _defaults(kind: Any, *without: str) -> tuple[tuple[str, Any], ...]:
     return tuple((f.name, f.default) for f in fields(kind) if f.default is not MISSING and f.name not in without)
 
 
-_REPLY = _defaults(Reply, *OWN, "answer", "heard", "usage")
+_REPLY = _defaults(Reply, *OWN, "answer", "heard", "usage", "tokens")
 _USAGE = _defaults(Usage)
 _SHAPE = _defaults(Shape)
 _ENTRY = _defaults(Entry, "step", "performed", "result", "usage", "run", "id")

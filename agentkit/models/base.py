@@ -9,7 +9,7 @@ from collections.abc import AsyncIterable, Awaitable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from agentkit.core.messages import Chat, Reply
+from agentkit.core.messages import Chat, Reply, Token
 from agentkit.core.steps import Tools
 from agentkit.core.usage import Usage
 
@@ -50,6 +50,7 @@ class Chunk:
     `again` is the reason why the call is tried again: the chunks before it no longer count, except for their usage.
     `opaque` is what the provider wants back with the reply; `model` names the model that replies, if it is not the one
     that was asked. `problem` is something about the reply that the trace should show.
+    `token` says how likely this piece was, if it is one token and the model knows.
     """
 
     text: str = ""
@@ -61,6 +62,7 @@ class Chunk:
     opaque: Any = None
     model: str = ""
     problem: str = ""
+    token: Token | None = None
 
 
 @dataclass(slots=True)

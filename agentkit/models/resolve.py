@@ -15,7 +15,7 @@ from agentkit.errors import Unknown, UsageError
 from agentkit.models import keys
 from agentkit.models.adapters import as_model
 
-KNOWN = ("offline", "echo")
+KNOWN = ("offline", "echo", "tiny")
 PREFIXES = ("openai:", "anthropic:", "ollama:")
 PAID = {"OPENAI_API_KEY": "openai:gpt-5-mini", "ANTHROPIC_API_KEY": "anthropic:claude-haiku-4-5"}
 """The keys that are looked for when no model is named, and the model that answers then."""
@@ -45,8 +45,8 @@ class Choice:
 def find(model: Any) -> Any:
     """Return the model with a name or a URL, or for an object; for None, the one that `choose` finds.
 
-    A name is "offline", "echo", "openai:NAME", "anthropic:NAME" or "ollama:NAME"; a URL is that of a server with
-    OpenAI's API, with `#NAME` if it has several models. Raises `Unknown` and `UsageError`.
+    A name is "offline", "echo", "tiny", "openai:NAME", "anthropic:NAME" or "ollama:NAME"; a URL is that of a server
+    with OpenAI's API, with `#NAME` if it has several models. Raises `Unknown` and `UsageError`.
     """
     if model is None:
         choice = choose()
@@ -63,6 +63,10 @@ def find(model: Any) -> Any:
         from agentkit.models.scripted import Echo
 
         return Echo()
+    if name == "tiny":
+        from agentkit.models.tiny import Tiny
+
+        return Tiny()
     if is_url(name):
         return _at_url(name)
     provider, _, rest = name.partition(":")

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from agentkit.core.messages import Reply
+from agentkit.core.messages import Reply, Token
 from agentkit.core.usage import Usage
 from agentkit.errors import ModelError
 from agentkit.models.base import CallDelta, Chunk
@@ -83,6 +83,7 @@ class StreamCollector:
         self.opaque: Any = None
         self.model = ""
         self.problems: list[str] = []
+        self.tokens: list[Token] = []
         self._spent_before = Usage()
         self._open_calls: dict[int, _PartialCall] = {}
         self._calls: list[_PartialCall] = []
@@ -100,6 +101,8 @@ class StreamCollector:
         self.reasoning.append(chunk.reasoning)
         if chunk.call:
             self._add_to_call(chunk.call)
+        if chunk.token:
+            self.tokens.append(chunk.token)
         self.usage = chunk.usage or self.usage
         self.finish = chunk.finish or self.finish
         self.opaque = chunk.opaque or self.opaque
@@ -129,12 +132,14 @@ class StreamCollector:
             model=self.model,
             finish=self.finish or "stop",
             opaque=self.opaque,
+            tokens=tuple(self.tokens),
         )
 
     def _start_over(self, reason: str) -> None:
         """Forget what has arrived, but not what it cost."""
         self._spent_before += self.usage or Usage()
         self.text, self.reasoning, self.usage, self.finish, self.opaque = [], [], None, "", None
+        self.tokens = []
         self._open_calls, self._calls = {}, []
         self.problems.append(f"asked again: {reason}")
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.core.display import set_live
+from agentkit.core.live_shell import live_shell
 from agentkit.errors import UsageError
-from agentkit.notebook.shell import live_shell
 from agentkit.run.run import Run
 
 

@@ -23,11 +23,11 @@ from typing import Any
 import anywidget
 import traitlets
 
+from agentkit.core.live_shell import live_shell
 from agentkit.errors import UsageError
 from agentkit.gates.state import Status
 from agentkit.journal.entries import Entry
 from agentkit.notebook.moments import Moments
-from agentkit.notebook.shell import live_shell
 from agentkit.run.run import Run
 from agentkit.view.commands import CHANGING
 from agentkit.view.dispatcher import Dispatcher

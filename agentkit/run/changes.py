@@ -101,6 +101,7 @@ def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
         problems=(),
         readable=True,
         opaque=None,
+        tokens=(),
     )
 
 

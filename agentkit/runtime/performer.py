@@ -238,4 +238,4 @@ def _masked_reply(reply: Reply) -> Reply:
         reply = replace(reply, opaque=None)  # signed data cannot be masked, and a secret in it must not be stored
     if text is reply.text and reasoning is reply.reasoning:
         return reply
-    return replace(reply, text=text, reasoning=reasoning)
+    return replace(reply, text=text, reasoning=reasoning, tokens=())  # a secret in tokens could not be recognized

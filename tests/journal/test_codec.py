@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from agentkit.core import secrets
-from agentkit.core.messages import Call, Chat, Message, Reply, assistant, system, user
+from agentkit.core.messages import Call, Chat, Message, Reply, Token, assistant, system, user
 from agentkit.core.schema import Shape
 from agentkit.core.steps import Act, Ask, Conclude, End, Think
 from agentkit.core.usage import Usage
@@ -27,7 +27,7 @@ CALLS = (
 HEARD = (user("[USER INTERRUPT] hurry", notes=("n1",), pinned=True),)
 REPLY = Reply(
     "I add", CALLS, None, "hm", "Thought: I add", "text", ("two actions",), "Observation: 5", False, 2, HEARD,
-    Usage(9, 8, 7, 6, 0.5, 2), "m1", "stop", {"sig": "x"},
+    Usage(9, 8, 7, 6, 0.5, 2), "m1", "stop", {"sig": "x"}, (Token("I", 0.75, {"We": 0.2}), Token(" add", 1.0)),
 )  # fmt: skip
 SHAPE = Shape("sum", {"type": "object", "properties": {"sum": {"type": "integer"}}})
 SUM = Message("tool", "4", (), "c1", "add", value=4)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentkit.core.messages import Call, Reply, Usage
+from agentkit.core.messages import Call, Reply, Token, Usage
 from agentkit.errors import ModelError
 from agentkit.models.base import CallDelta, Chunk
 from agentkit.models.stream_collector import acollect, collect
@@ -23,6 +23,12 @@ def calls(*deltas: CallDelta) -> tuple[Call, ...]:
 def test_chunks_become_one_reply() -> None:
     stream = [Chunk("a", reasoning="x"), Chunk("b", reasoning="y"), Chunk(usage=Usage(1, 2)), Chunk(finish="stop")]
     assert collect(stream) == Reply("ab", reasoning="xy", usage=Usage(1, 2), finish="stop")
+
+
+def test_the_tokens_of_a_stream_are_collected_and_those_of_a_call_that_was_tried_again_are_not() -> None:
+    first, second = Token("a", 0.5, {"b": 0.4}), Token("c", 0.9)
+    stream = [Chunk("a", token=first), Chunk(again="the host was busy"), Chunk("c", token=second), Chunk(finish="stop")]
+    assert collect(stream).tokens == (second,)
 
 
 def test_parallel_calls_are_distinguished_by_their_index() -> None:

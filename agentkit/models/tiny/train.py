@@ -1,0 +1,190 @@
+"""Train Tiny from nothing: `python -m agentkit.models.tiny.train FOLDER`. It needs torch.
+
+The network is that of transformer.py. Matrices are trained by Muon (Jordan 2024), embeddings by Adam. The learning rate
+is constant, then falls to zero. Everything follows from the number of the step: the schedule, and with the seed also
+the transcripts, which are written while they are read; none is read twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import random
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from agentkit.models.tiny.generation import Generator
+from agentkit.models.tiny.tokenizer import Tokenizer
+from agentkit.models.tiny.transcripts import Transcript, Writer
+from agentkit.models.tiny.transformer import HEADS, SLOPES, Cache, Transformer
+from agentkit.models.tiny.weights import save
+from agentkit.models.tiny.words import NAMES
+
+LAYERS, WIDTH = 4, 128
+BATCH = 4096  # tokens
+ROUND = 32  # lengths are rounded up to this, so that few shapes of batches occur
+STEPS = 3400
+DECAY = 0.45  # the share of the steps in which the learning rate falls
+CHECKPOINTS = {"early": 0.1, "middle": 0.3, "final": 1.0}  # after which share of the steps
+LEVELS = {"early": 7, "middle": 7, "final": 127}  # the largest integer that a weight is rounded to
+MUON, ADAM, MOMENTUM = 0.02, 0.004, 0.95
+
+
+class Network(nn.Module):
+    """The network of transformer.py, for many transcripts at once, as torch can differentiate it."""
+
+    def __init__(self, vocabulary: int) -> None:
+        super().__init__()
+        self.embedding = nn.Parameter(torch.randn(vocabulary, WIDTH) / WIDTH**0.5)
+        shapes = {
+            "attend": (3 * WIDTH, 2 * WIDTH),
+            "gather": (WIDTH, WIDTH),
+            "up": (4 * WIDTH, WIDTH),
+            "down": (WIDTH, 4 * WIDTH),
+        }
+        for n in range(LAYERS):
+            for name, (rows, columns) in shapes.items():
+                start = torch.randn(rows, columns) / columns**0.5 * (name in ("attend", "up"))
+                self.register_parameter(f"{name}{n}", nn.Parameter(start))
+
+    def forward(self, tokens: Tensor, wanted: Tensor) -> Tensor:
+        """Return the logits of the tokens that follow the `wanted` ones."""
+        x, length = self.embedding[tokens], tokens.shape[1]
+        distance = torch.arange(length)[:, None] - torch.arange(length)
+        bias = (-torch.from_numpy(SLOPES)[:, None, None] * distance).masked_fill(distance < 0, -torch.inf)
+        for n in range(LAYERS):
+            attend, gather, up, down = (getattr(self, f"{name}{n}") for name in ("attend", "gather", "up", "down"))
+            h = F.layer_norm(x, (WIDTH,))
+            pair = torch.cat([h, F.pad(h, (0, 0, 1, 0))[:, :-1]], dim=-1)
+            q, k, v = (pair @ attend.T).unflatten(-1, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
+            x = (
+                x
+                + F.scaled_dot_product_attention(q, k, v, bias[None].to(q.dtype)).transpose(1, 2).flatten(2) @ gather.T
+            )
+            x = x + (F.layer_norm(x, (WIDTH,)) @ up.T).relu().square() @ down.T
+        return F.layer_norm(x[wanted], (WIDTH,)) @ self.embedding.T
+
+
+def vocabulary(seed: int) -> list[str]:
+    """Return the words that are frequent in transcripts, without names and letters."""
+    writer, counter = Writer(random.Random(seed)), Counter[str]()
+    for _ in range(40_000):
+        counter.update(set(re.findall("[A-Za-z]{2,}|I|a", writer.write().text)))
+    names = {word for kind in NAMES.values() for name in kind for word in (name, name.capitalize())}
+    return sorted(word for word, count in counter.items() if count >= 40 and word not in names)
+
+
+def encoded(transcript: Transcript, tokenizer: Tokenizer) -> tuple[list[int], list[bool]]:
+    """Return the tokens of a transcript, and which of them bear on the loss."""
+    tokens: list[int] = []
+    learned: list[bool] = []
+    for piece, is_learned in transcript.pieces():
+        new = tokenizer.encode(piece)
+        tokens += new
+        learned += [is_learned] * len(new)
+    return tokens, learned
+
+
+def batches(tokenizer: Tokenizer, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield batches of transcripts of about one length: tokens, and the tokens to predict (-100: none)."""
+    writer, waiting = Writer(random.Random(seed)), defaultdict[int, list[tuple[list[int], list[int]]]](list)
+    while True:
+        tokens, learned = encoded(writer.write(), tokenizer)
+        targets = [token if is_learned else -100 for token, is_learned in zip(tokens[1:], learned[1:], strict=True)]
+        length = -(-len(targets) // ROUND) * ROUND
+        padding = length - len(targets)
+        rows = waiting[length]
+        rows.append((tokens[:-1] + [0] * padding, targets + [-100] * padding))
+        if len(rows) * length >= BATCH:
+            del waiting[length]
+            yield torch.tensor([row for row, _ in rows]), torch.tensor([row for _, row in rows])
+
+
+class Muon:
+    """Momentum whose updates are made orthogonal: every direction of a matrix learns equally fast."""
+
+    def __init__(self, matrices: list[nn.Parameter]) -> None:
+        self.matrices = matrices
+        self.momenta = [torch.zeros_like(matrix) for matrix in matrices]
+
+    @torch.no_grad()
+    def step(self, rate: float) -> None:
+        for matrix, momentum in zip(self.matrices, self.momenta, strict=True):
+            momentum.lerp_(matrix.grad, 1 - MOMENTUM)
+            update = orthogonal(matrix.grad.lerp(momentum, MOMENTUM))
+            matrix.add_(update, alpha=-rate * max(1, matrix.shape[0] / matrix.shape[1]) ** 0.5)
+
+
+def orthogonal(matrix: Tensor) -> Tensor:
+    """Return about the nearest orthogonal matrix, by five steps of Newton and Schulz."""
+    x = (matrix / (matrix.norm() + 1e-7)).bfloat16()
+    x = x.T if (tall := x.shape[0] > x.shape[1]) else x
+    for _ in range(5):
+        square = x @ x.T
+        x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
+    return (x.T if tall else x).float()
+
+
+def train(folder: Path, steps: int, seed: int) -> None:
+    """Train, and save the checkpoints in a folder."""
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+    words = vocabulary(seed)
+    tokenizer = Tokenizer(words)
+    network = Network(len(tokenizer))
+    muon = Muon([weight for name, weight in network.named_parameters() if name != "embedding"])
+    adam = torch.optim.Adam([network.embedding], betas=(0.9, 0.98))
+    print(f"{sum(map(torch.numel, network.parameters())):,} parameters, {len(tokenizer)} tokens in the vocabulary")
+    saved = {round(share * steps): name for name, share in CHECKPOINTS.items()}
+    seen, losses, start, cpu = 0, 0.0, time.monotonic(), time.process_time()
+    for step, (tokens, targets) in zip(range(1, steps + 1), batches(tokenizer, seed + 1), strict=False):
+        rate = min(1.0, (steps - step + 1) / (DECAY * steps), step / 50)
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = network(tokens, targets >= 0)
+        loss = F.cross_entropy(logits.float(), targets[targets >= 0])
+        network.zero_grad()
+        loss.backward()
+        muon.step(rate * MUON)
+        adam.param_groups[0]["lr"] = rate * ADAM
+        adam.step()
+        seen, losses = seen + tokens.numel(), losses + loss.item()
+        if step % 50 == 0:
+            spent = f"{time.monotonic() - start:.0f} s, {time.process_time() - cpu:.0f} CPU seconds"
+            print(f"step {step}: loss {losses / 50:.4f}, {seen / 1e6:.2f} M tokens, {spent}", flush=True)
+            losses = 0.0
+        if name := saved.get(step):
+            weights = {name: weight.detach().numpy().copy() for name, weight in network.named_parameters()}
+            path = folder / f"{name}.npz"
+            save(path, weights, words, LEVELS[name])
+            difference = disagreement(network, Generator(path).transformer, tokens[:1])
+            print(f"{path}: {path.stat().st_size:,} bytes, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}")
+            print(f"the logits of its integers in numpy differ by {difference:.2f} from those of torch at most")
+
+
+@torch.no_grad()
+def disagreement(network: Network, transformer: Transformer, tokens: Tensor) -> float:
+    """Return the largest difference between the logits of the two networks for the last token of one transcript."""
+    there = network(tokens, torch.ones_like(tokens, dtype=torch.bool))[-1].numpy()
+    return float(np.abs(transformer.read(tokens[0].tolist(), Cache()) - there).max())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train Tiny from nothing.")
+    parser.add_argument("folder", type=Path, help="where the checkpoints are saved")
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    train(arguments.folder, arguments.steps, arguments.seed)
+
+
+if __name__ == "__main__":
+    main()
