@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
+from agentkit.core.messages import Reply, tokens_to_json
 from agentkit.core.text import one_line
 from agentkit.core.usage import Usage
 from agentkit.engines import registry
@@ -20,6 +21,7 @@ from agentkit.view.words import branch_name
 Data = dict[str, Any]
 
 _MAX_SOURCE_LINES = 5_000
+_MAX_TOKENS = 1_000
 
 
 def page(feed: Feed, *, before: int, count: int) -> Callable[[], Data]:
@@ -68,6 +70,14 @@ def request(feed: Feed, *, entry: int) -> Data:
         "cached": {"tokens": cached, "says": "provider"} if cached else {"tokens": prefix, "says": "prefix"},
         "usage": cards.usage_data(thought.usage),
     }
+
+
+def tokens(feed: Feed, *, entry: int) -> Data:
+    """Return the first tokens of a reply with their probabilities, and the number of all."""
+    reply = find_entry(feed, entry).result
+    if not isinstance(reply, Reply) or not reply.tokens:
+        raise UsageError("it is not known how likely the tokens of this entry were")
+    return {"tokens": tokens_to_json(reply.tokens[:_MAX_TOKENS]), "total": len(reply.tokens)}
 
 
 def source(feed: Feed, *, file: str) -> Data:
@@ -233,5 +243,5 @@ def _total(line: list[Entry]) -> Data | None:
 
 
 QUERIES = {
-    function.__name__: function for function in (page, text, original, request, source, at, value, branches, compare)
+    function.__name__: function for function in (page, text, original, request, tokens, source, at, value, branches, compare)
 }

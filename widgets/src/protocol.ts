@@ -132,6 +132,8 @@ export interface ThinkEntry extends Entry {
   model: string;
   dialect: string;
   usage: Usage | null;
+  /** The number of tokens whose probabilities are known; the command `tokens` loads them. */
+  tokens?: number;
 }
 
 export interface ActEntry extends Entry {
@@ -466,6 +468,7 @@ export type Command =
   | { cmd: "text"; entry: number; field: string }
   | { cmd: "original"; entry: number }
   | { cmd: "request"; entry: number }
+  | { cmd: "tokens"; entry: number }
   | { cmd: "source"; file: string }
   /**
    * What is inside a local variable, at a path of positions of members; `frame` is the position in `where`. `order`
@@ -525,6 +528,7 @@ interface Results {
   /** The entry that the edit replaced. */
   original: Card;
   request: ModelRequest;
+  tokens: ReplyTokens;
   source: SourceFile;
   value: OpenedValue;
   at: Moment;
@@ -594,6 +598,12 @@ export interface ModelRequest {
   /** Tokens read from a cache, according to the provider or, failing that, to the longest common prefix. */
   cached: { tokens: number; says: "provider" | "prefix" };
   usage: Usage | null;
+}
+
+/** The first tokens of a reply, each with its probability and those of the likeliest others. */
+export interface ReplyTokens {
+  tokens: [text: string, probability: number, others?: { [text: string]: number }][];
+  total: number;
 }
 
 export interface SourceFile {

@@ -14,6 +14,7 @@ import { Arguments } from "./arguments";
 import { EntryFrame } from "./entryFrame";
 import { ItemView } from "./items";
 import { LongText } from "./longText";
+import { TokenProbabilities } from "./tokenProbabilities";
 
 interface EntryProps<C extends Card> {
   store: Store;
@@ -101,6 +102,7 @@ function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
         </p>
       ))}
       {card.calls.map((call, index) => call.problem && <InvalidCall key={index} call={call} />)}
+      {card.tokens ? <TokenProbabilities store={store} card={card} /> : null}
     </EntryFrame>
   );
 }
