@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agentkit.core.live_shell import live_shell
 from agentkit.errors import UsageError
 from agentkit.export.escaping import escape_html
 from agentkit.export.html import fragment
 from agentkit.inert import for_terminal
-from agentkit.notebook.shell import live_shell
 
 
 class Form:

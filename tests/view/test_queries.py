@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from view.conftest import Viewed, calling, paused
 
 from agentkit import Act, Agent, Answer, Chat, Think, Usage, tool
@@ -137,7 +138,8 @@ def test_the_probabilities_of_tokens_are_sent_only_when_they_are_asked_for(view:
     assert (first["tokens"], second["tokens"]) == (0, 2)
     answer = viewed.execute("tokens", entry=second["id"])
     assert answer == {"tokens": [["do", 0.9, {"rea": 0.1}], ["ne", 1.0]], "total": 2}
-    assert "not known" in viewed.refusal("tokens", entry=first["id"])
+    with pytest.raises(LookupError, match="not known how likely"):
+        viewed.execute("tokens", entry=first["id"])
 
 
 def test_only_the_first_tokens_of_a_very_long_reply_are_sent(view: View) -> None:

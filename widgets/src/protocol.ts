@@ -188,6 +188,8 @@ export interface PendingStep {
   which?: string;
   /** It is being performed now. */
   busy?: boolean;
+  /** What was recorded in its place before, the newest first; absent if there is nothing. */
+  recordings?: { entry: number; text: string }[];
 }
 
 /** A frame of the engine; the outermost comes first. */
@@ -439,7 +441,16 @@ export type Command =
       entry: number | null;
       step?: { path: string; index: number };
       base: number;
-      change: { text?: string; answer?: string; arguments?: JsonObject; calls?: Call[] };
+      change: {
+        text?: string;
+        answer?: string;
+        arguments?: JsonObject;
+        calls?: Call[];
+        /** What a person writes in the place of the model. */
+        reply?: string;
+        /** The entry whose result is used. */
+        recording?: number;
+      };
       reason: string;
     }
   /** Go back to before this entry and perform its step again. */
@@ -469,6 +480,8 @@ export type Command =
   | { cmd: "original"; entry: number }
   | { cmd: "request"; entry: number }
   | { cmd: "tokens"; entry: number }
+  /** How a reply would be read that a person writes for a pending thought. */
+  | { cmd: "read"; step: { path: string; index: number }; text: string }
   | { cmd: "source"; file: string }
   /**
    * What is inside a local variable, at a path of positions of members; `frame` is the position in `where`. `order`
@@ -529,6 +542,7 @@ interface Results {
   original: Card;
   request: ModelRequest;
   tokens: ReplyTokens;
+  read: ReadReply;
   source: SourceFile;
   value: OpenedValue;
   at: Moment;
@@ -598,6 +612,15 @@ export interface ModelRequest {
   /** Tokens read from a cache, according to the provider or, failing that, to the longest common prefix. */
   cached: { tokens: number; says: "provider" | "prefix" };
   usage: Usage | null;
+}
+
+/** What a reply asks for; a call with a `problem` fails with these words. */
+export interface ReadReply {
+  calls: { text: string; problem: string }[];
+  answer: string | null;
+  problems: string[];
+  /** Whether it has the form that the model was asked for; if not, the model would be asked to write it again. */
+  readable: boolean;
 }
 
 /** The first tokens of a reply, each with its probability and those of the likeliest others. */

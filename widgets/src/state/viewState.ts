@@ -20,8 +20,8 @@ export interface Edit {
   /** The entry, with its full texts; null if a pending step is edited. */
   card: Card | null;
   step: PendingStep | null;
-  /** Whether the arguments of a call are edited, or its result. */
-  target: "arguments" | "result";
+  /** Whether the arguments of a call are edited, or a result is written or taken from the recording. */
+  target: "arguments" | "result" | "recording";
   /** The id of the last entry when the edit began. */
   base: number;
   draft: { [field: string]: string };
@@ -183,7 +183,14 @@ export class ViewState implements State {
 
   /** Begin to edit the arguments of a pending step, or to enter its result. */
   editStep(step: PendingStep, target: Edit["target"]): void {
-    if (!this.hasDraft()) this.set({ edit: { card: null, step, target, base: this.lastEntry(), draft: {} } });
+    const { edit } = this;
+    if (edit?.step && isSameStep(edit.step, step)) this.set({ edit: { ...edit, step, target } });
+    else if (!this.hasDraft()) this.set({ edit: { card: null, step, target, base: this.lastEntry(), draft: {} } });
+  }
+
+  /** Leave a pending step to the model or the tool. */
+  leaveStep(step: PendingStep): void {
+    if (this.edit?.step && isSameStep(this.edit.step, step) && !this.hasDraft()) this.set({ edit: null });
   }
 
   private editNextStep(): void {
