@@ -15,6 +15,7 @@ from agentkit.errors import AgentkitError, Unknown, UsageError
 from agentkit.view.commands import DRIVING, IMMEDIATE, QUEUED
 from agentkit.view.feed import Feed
 from agentkit.view.forecasts import forecast
+from agentkit.view.guesses import judge
 from agentkit.view.queries import QUERIES
 from agentkit.view.wire import clean
 
@@ -25,7 +26,7 @@ MAX_BYTES = 5_000_000
 
 _ENVELOPE = ("t", "v", "cid", "cmd")
 _validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
-_FUNCTIONS = {**IMMEDIATE, **QUEUED, **QUERIES, "forecast": forecast}
+_FUNCTIONS = {**IMMEDIATE, **QUEUED, **QUERIES, "forecast": forecast, "judge": judge}
 _COMMANDS = {name: _validated(function) for name, function in _FUNCTIONS.items()}
 
 

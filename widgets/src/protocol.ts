@@ -500,6 +500,8 @@ export type Command =
     }
   /** Where the engine was at the step of an entry. Nothing is performed. */
   | { cmd: "at"; entry: number }
+  /** Note a guess that was made before the step of this entry, for the score table. */
+  | { cmd: "judge"; entry: number; guess: string }
   | { cmd: "branches" }
   /** What going back to an entry would do; 0 stands for the last one. */
   | { cmd: "forecast"; entry: number }
@@ -543,6 +545,7 @@ interface Results {
   request: ModelRequest;
   tokens: ReplyTokens;
   read: ReadReply;
+  judge: Judged;
   source: SourceFile;
   value: OpenedValue;
   at: Moment;
@@ -612,6 +615,14 @@ export interface ModelRequest {
   /** Tokens read from a cache, according to the provider or, failing that, to the longest common prefix. */
   cached: { tokens: number; says: "provider" | "prefix" };
   usage: Usage | null;
+}
+
+/** A guess beside what really happened; `right` is null if only the reader can judge it. */
+export interface Judged {
+  question: string;
+  guess: string;
+  actual: string;
+  right: boolean | null;
 }
 
 /** What a reply asks for; a call with a `problem` fails with these words. */

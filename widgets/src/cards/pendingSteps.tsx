@@ -16,6 +16,7 @@ import { type Edit, isSameStep, type ViewState } from "../state/viewState";
 import { Arguments } from "./arguments";
 import { Answer, Approval } from "./decisions";
 import { EditForm } from "./editForm";
+import { GuessForm } from "./guess";
 
 interface StepProps {
   store: Store;
@@ -54,6 +55,7 @@ export function PendingSteps({ store, view }: { store: Store; view: ViewState })
                 {!stepEdit && <Actions store={store} view={view} step={step} />}
               </div>
               <PlayedBy store={store} view={view} step={step} />
+              {!index && !stepEdit && <GuessForm store={store} view={view} />}
               {stepEdit ? (
                 <EditForm store={store} view={view} edit={stepEdit} />
               ) : (

@@ -27,6 +27,17 @@ export interface Edit {
   draft: { [field: string]: string };
 }
 
+/** What a person expects of a step, before it is performed. */
+interface Guess {
+  path: string;
+  index: number;
+  text: string;
+  /** The last entry when the guess was made. */
+  base: number;
+  /** The entry that the step became, or 0. */
+  entry: number;
+}
+
 interface State {
   /** The id of the selected entry, or 0. */
   selected: number;
@@ -51,6 +62,10 @@ interface State {
   goBackRequests: number;
   /** Whether there is room for the side panel beside the trace. */
   isWide: boolean;
+  /** Whether each step is to be guessed before it is performed. */
+  isPredicting: boolean;
+  /** Increases with every request to guess. */
+  guessRequests: number;
 }
 
 export class ViewState implements State {
@@ -67,10 +82,13 @@ export class ViewState implements State {
   focusDue = 0;
   goBackRequests = 0;
   isWide = true;
+  isPredicting = false;
+  guessRequests = 0;
   /** The unsent message to the model; it outlives its box. */
   messageDraft = "";
 
   readonly moments: PastMoments;
+  private readonly guesses: Guess[] = [];
 
   private readonly listeners = new Set<() => void>();
 
@@ -160,6 +178,10 @@ export class ViewState implements State {
     const command = runCommand(action);
     if (command) {
       if (!isEnabled(this.store, action)) return;
+      if (action === "step" && this.guessable) {
+        this.set({ guessRequests: this.guessRequests + 1 });
+        return;
+      }
       const goesOn = ["step", "play", "over"].includes(action);
       if (this.selected && (goesOn || PAGE.isPresenting)) this.backToNow(); // what happens now is shown
       void this.execute(command);
@@ -171,6 +193,31 @@ export class ViewState implements State {
     else if (action === "inject") this.set({ messageBox: this.messageBox + 1 });
     else if (card) this.performOn(action, card);
     else if (action === "edit") this.editNextStep();
+  }
+
+  // -- guessing -------------------------------------------------------------------------------------------------------
+
+  /** The next step, if it is to be guessed before it is performed. */
+  get guessable(): PendingStep | undefined {
+    const { store } = this;
+    const step = store.head.pending[0];
+    const canGuess = step && !step.why && !isRunning(store) && (step.kind === "think" || step.kind === "act");
+    return this.isPredicting && canGuess && isEnabled(store, "step") ? step : undefined;
+  }
+
+  /** Commit a guess, and perform the step. */
+  guess({ path, index }: PendingStep, text: string): void {
+    this.guesses.push({ path, index, text, base: this.lastEntry(), entry: 0 });
+    void this.execute({ cmd: "step" });
+  }
+
+  /** Return the guess that was made before the step of an entry. */
+  guessAt({ id, path, index }: Card): string | undefined {
+    const isNew = (guess: Guess): boolean =>
+      !guess.entry && guess.path === path && guess.index === index && id > guess.base;
+    const guess = this.guesses.find(({ entry }) => entry === id) ?? this.guesses.find(isNew);
+    if (guess) guess.entry = id;
+    return guess?.text;
   }
 
   /** Begin to edit an entry. */
