@@ -54,7 +54,7 @@ function Tokens({ tokens, total }: ReplyTokens): JSX.Element {
             {...SUPPRESS_SHORTCUTS}
             role="option"
             aria-selected={index === active}
-            aria-label={index === active ? described(token) : undefined}
+            aria-label={index === active ? described(token) : token[0].trim() ? undefined : quoted(token[0])}
             tabIndex={index === Math.max(0, active) ? 0 : -1}
             class={`ak-token ak-likely-${LEVELS.filter((level) => token[1] < level).length}`}
             onFocus={() => setActive(index)}
