@@ -22,9 +22,11 @@ from agentkit.models import dialects, resolve
 from agentkit.models.base import Chunk, Request
 from agentkit.models.stream_collector import collect
 from agentkit.models.tiny import Tiny
+from agentkit.models.tiny.evaluate import Score, invented, samples, score
 from agentkit.models.tiny.model import DIGESTS, generator
 from agentkit.models.tiny.prompt import prompt
 from agentkit.models.tiny.tokenizer import END, MARKERS, Tokenizer
+from agentkit.models.tiny.transcripts import ONE_HOP
 
 FOLDER = Path(resolve.__file__).parent / "tiny"
 ITEMS = ("cake", "tea", "strudel", "gazpacho", "green tea", "walnut bread", "quince", "tripod")
@@ -86,7 +88,7 @@ def test_it_is_found_by_its_name_and_never_chosen_by_itself(monkeypatch: pytest.
 
 def test_it_says_that_it_is_a_toy() -> None:
     assert "toy" in resolve.list_all()["tiny"] and "toy" in repr(Tiny())
-    assert "toy" in run(Tiny(), "Who are you?").result.answer
+    assert "toy" in run(Tiny(), "Who are you?", tools=()).result.answer
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
@@ -299,3 +301,31 @@ def test_it_keeps_its_pace_while_somebody_watches_a_notebook() -> None:
     watched = {name: value for name, value in os.environ.items() if name != "AGENTKIT_NONINTERACTIVE"}
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", PACED], capture_output=True, text=True, env=watched)
     assert done.stdout == "True\n", done.stderr
+
+
+# -- figures; `python -m agentkit.models.tiny.evaluate` measures many more
+
+
+@pytest.mark.slow
+def test_most_calls_are_right_and_nearly_all_answers_follow_the_observation_on_names_it_never_saw() -> None:
+    total = Score()
+    for family in ONE_HOP:
+        total += score(generator("final"), samples(family, 10, held_out=True))
+    assert total.calls_right / total.calls > 0.6
+    assert total.answers_right / total.answers > 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_without_a_stop_every_call_is_followed_by_an_invented_observation(temperature: float) -> None:
+    made_up, called = invented(generator("final"), 20, temperature)
+    assert made_up == called > 10
+
+
+@pytest.mark.slow
+def test_the_checkpoints_are_better_the_longer_they_were_trained() -> None:
+    rates = []
+    for name in ("early", "middle", "final"):
+        scores = score(generator(name), samples("lookup", 20, held_out=False))
+        rates.append(scores.calls_right + scores.answers_right)
+    assert rates == sorted(rates) and rates[0] < rates[-1]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentkit.inert import for_terminal
 from agentkit.models.tiny.generation import Generator
 from agentkit.models.tiny.model import CHECKPOINTS, file_of
 from agentkit.models.tiny.prompt import header
@@ -42,7 +43,9 @@ class Score:
             self.answers_right + other.answers_right,
         )
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> str:
+        """The score in words."""
         rate = f"{self.calls_right / self.calls:6.1%}" if self.calls else " " * 6
         return f"calls {rate} ({self.calls_right} of {self.calls}), answers {self.answers_right} of {self.answers}"
 
@@ -78,9 +81,9 @@ def turns(transcript: Transcript) -> Iterator[tuple[str, str]]:
     for part in transcript.parts:
         turn.append(part)
         if part.kind in ("Action Input", "FINAL_ANSWER") and part.is_learned:
-            yield before, "".join(map(str, turn))
+            yield before, "".join(part.written for part in turn)
         if part.kind not in ("Thought", "Action"):
-            before += "".join(map(str, turn)) + END * (part.kind == "FINAL_ANSWER")
+            before += "".join(part.written for part in turn) + END * (part.kind == "FINAL_ANSWER")
             turn.clear()
 
 
@@ -121,7 +124,7 @@ def speed(path: Path) -> str:
     start = time.process_time()
     generator = Generator(path)
     loaded = time.process_time()
-    text = "".join(map(str, next(samples("chain", 1, held_out=False)).parts)) * 3
+    text = next(samples("chain", 1, held_out=False)).text * 3
     next(generator.write(text, 0, None, 1))
     read = time.process_time()
     count = sum(1 for _ in generator.write("Tools:\nQuestion: Hello\nThought: I need", 2, 1, 200))
@@ -148,19 +151,14 @@ def main() -> None:
         for family in FAMILIES:
             mistakes: list[str] = []
             scores[family] = score(generator, samples(family, arguments.size, held_out=held_out), mistakes)
-            print(
-                f"  {family:16} {scores[family]}",
-                *mistakes[: arguments.show],
-                sep="\n" * bool(arguments.show),
-                flush=True,
-            )
-        print(f"  {'one hop':16} {sum((scores[family] for family in ONE_HOP), Score())}")
-        print(f"  {'all':16} {sum(scores.values(), Score())}")
+            print(f"  {family:16} {scores[family].line}", flush=True)
+            for mistake in mistakes[: arguments.show]:
+                print(for_terminal(mistake, lines=True))
+        print(f"  {'one hop':16} {sum((scores[family] for family in ONE_HOP), Score()).line}")
+        print(f"  {'all':16} {sum(scores.values(), Score()).line}")
     for temperature in (0.0, 1.0):
         made_up, called = invented(generator, arguments.size, temperature)
-        print(
-            f"at temperature {temperature:g} without a stop: {made_up} of {called} calls have an invented observation"
-        )
+        print(f"without a stop, at temperature {temperature:g}: {made_up} of {called} calls invent an observation")
 
 
 if __name__ == "__main__":

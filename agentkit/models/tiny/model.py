@@ -32,9 +32,9 @@ PACE = 15.0
 """Tokens a second that one can follow with the eye."""
 
 DIGESTS = {
-    "final": "7684359acf3013521c769301e1e7bbc8d5b66329f92254c9c1f9d80025754a53",
-    "middle": "6fd92c42b5d4894b540ffeff7b982fd91536208f1a03378386ec94bf015b5174",
-    "early": "6fd92c42b5d4894b540ffeff7b982fd91536208f1a03378386ec94bf015b5174",
+    "final": "e2f2b64575d30ac3382da97480ee8717171b2f4328b35de0c5a647194447ff40",
+    "middle": "48a44a74427f4b170fed248be5203107eb4216363d658fe2b3eaebcf722abc74",
+    "early": "8cd7e094f62b8dc8841ae238cfd6fb4c8727c704f4d2044234aee81969eb2540",
 }
 """The SHA-256 digests of the files of weights, by checkpoint."""
 

@@ -11,10 +11,10 @@ from agentkit.models.base import Request
 from agentkit.models.tiny.tokenizer import END
 
 MAX_DESCRIPTION = 60  # characters
+MAX_LINE = 240  # characters of a question or an observation
+
 ANSWER = "FINAL_ANSWER: "
 """What the prompt ends with if no tool may be called, so that an answer follows."""
-
-MAX_LINE = 240  # characters of a question or an observation
 
 
 def prompt(request: Request) -> str:

@@ -1,8 +1,8 @@
 """Train Tiny from nothing: `python -m agentkit.models.tiny.train FOLDER`. It needs torch.
 
-The network is that of transformer.py. Matrices are trained by Muon (Jordan 2024), embeddings by Adam. The learning rate
-is constant, then falls to zero. Everything follows from the number of the step: the schedule, and with the seed also
-the transcripts, which are written while they are read; none is read twice.
+The network is that of transformer.py. Matrices are trained by Muon (Jordan 2024), embeddings by Adam. Everything
+follows from the number of the step: the schedule, and with the seed also the transcripts, which are written while they
+are read; none is read twice.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ from agentkit.models.tiny.words import NAMES
 LAYERS, WIDTH = 4, 128
 BATCH = 4096  # tokens
 ROUND = 32  # lengths are rounded up to this, so that few shapes of batches occur
-STEPS = 3400
-DECAY = 0.45  # the share of the steps in which the learning rate falls
-CHECKPOINTS = {"early": 0.1, "middle": 0.3, "final": 1.0}  # after which share of the steps
-LEVELS = {"early": 7, "middle": 7, "final": 127}  # the largest integer that a weight is rounded to
-MUON, ADAM, MOMENTUM = 0.02, 0.004, 0.95
+MUON, ADAM, MOMENTUM = 0.02, 0.004, 0.95  # the learning rates at their highest, and Muon's momentum
+
+RATE = ((0, 0.0), (50, 1.0), (1871, 1.0), (3401, 0.0))
+"""Steps, and the learning rate there as a share of the highest: it rises, stays, and falls to zero."""
+
+CHECKPOINTS = {340: ("early", 4), 1020: ("middle", 4), 3400: ("final", 127)}
+"""After which step which checkpoint is saved, and the largest integer that its weights are rounded to."""
 
 
 class Network(nn.Module):
@@ -133,7 +135,13 @@ def orthogonal(matrix: Tensor) -> Tensor:
     return (x.T if tall else x).float()
 
 
-def train(folder: Path, steps: int, seed: int) -> None:
+def rate_at(step: int) -> float:
+    """Return the learning rate of a step as a share of the highest."""
+    steps, rates = zip(*RATE, strict=True)
+    return float(np.interp(step, steps, rates))
+
+
+def train(folder: Path, seed: int) -> None:
     """Train, and save the checkpoints in a folder."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)
@@ -143,10 +151,9 @@ def train(folder: Path, steps: int, seed: int) -> None:
     muon = Muon([weight for name, weight in network.named_parameters() if name != "embedding"])
     adam = torch.optim.Adam([network.embedding], betas=(0.9, 0.98))
     print(f"{sum(map(torch.numel, network.parameters())):,} parameters, {len(tokenizer)} tokens in the vocabulary")
-    saved = {round(share * steps): name for name, share in CHECKPOINTS.items()}
     seen, losses, start, cpu = 0, 0.0, time.monotonic(), time.process_time()
-    for step, (tokens, targets) in zip(range(1, steps + 1), batches(tokenizer, seed + 1), strict=False):
-        rate = min(1.0, (steps - step + 1) / (DECAY * steps), step / 50)
+    for step, (tokens, targets) in zip(range(1, max(CHECKPOINTS) + 1), batches(tokenizer, seed + 1), strict=False):
+        rate = rate_at(step)
         with torch.autocast("cpu", torch.bfloat16):
             logits = network(tokens, targets >= 0)
         loss = F.cross_entropy(logits.float(), targets[targets >= 0])
@@ -160,10 +167,11 @@ def train(folder: Path, steps: int, seed: int) -> None:
             spent = f"{time.monotonic() - start:.0f} s, {time.process_time() - cpu:.0f} CPU seconds"
             print(f"step {step}: loss {losses / 50:.4f}, {seen / 1e6:.2f} M tokens, {spent}", flush=True)
             losses = 0.0
-        if name := saved.get(step):
+        if step in CHECKPOINTS:
+            name, levels = CHECKPOINTS[step]
             weights = {name: weight.detach().numpy().copy() for name, weight in network.named_parameters()}
             path = folder / f"{name}.npz"
-            save(path, weights, words, LEVELS[name])
+            save(path, weights, words, levels)
             difference = disagreement(network, Generator(path).transformer, tokens[:1])
             print(f"{path}: {path.stat().st_size:,} bytes, SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()}")
             print(f"the logits of its integers in numpy differ by {difference:.2f} from those of torch at most")
@@ -179,11 +187,10 @@ def disagreement(network: Network, transformer: Transformer, tokens: Tensor) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train Tiny from nothing.")
     parser.add_argument("folder", type=Path, help="where the checkpoints are saved")
-    parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    train(arguments.folder, arguments.steps, arguments.seed)
+    train(arguments.folder, arguments.seed)
 
 
 if __name__ == "__main__":

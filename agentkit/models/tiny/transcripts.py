@@ -55,7 +55,9 @@ class Part:
     text: str
     is_learned: bool = True
 
-    def __str__(self) -> str:
+    @property
+    def written(self) -> str:
+        """The part as it is in a transcript."""
         return f"\n{self.kind}: {self.text}"
 
 
@@ -72,7 +74,7 @@ class Transcript:
         """Yield the text in pieces, and whether each is learned."""
         yield header(tool.line for tool in self.tools), False
         for part in self.parts:
-            yield str(part), part.is_learned and part.kind != "Question"
+            yield part.written, part.is_learned and part.kind != "Question"
             if part.kind == "FINAL_ANSWER":
                 yield END, True
 
