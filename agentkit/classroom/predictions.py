@@ -9,7 +9,7 @@ from agentkit.classroom import form
 from agentkit.classroom.lines import write_lines
 from agentkit.classroom.scores import Score, record
 from agentkit.core.secrets import mask
-from agentkit.core.text import one_line
+from agentkit.core.text import one_line, same_text
 from agentkit.errors import Unknown, UsageError
 from agentkit.inert import inert
 
@@ -52,7 +52,7 @@ class Prediction:
             raise UsageError(f"you have already committed to {one_line(self.guess)!r}; the next step is to reveal it")
         if not text:
             raise UsageError("a guess can't be empty: write what you expect")
-        if self.choices and not any(same(text, choice) for choice in self.choices):
+        if self.choices and not any(same_text(text, choice) for choice in self.choices):
             raise Unknown("choice", text, self.choices)
         self.guess = text
         if self._form is not None:
@@ -70,7 +70,7 @@ class Prediction:
         if self.guess is None:
             right = None
         elif right is None:
-            right = same(self.guess, self.actual) or (False if self.choices else None)
+            right = same_text(self.guess, self.actual) or (False if self.choices else None)
         guess = "You made no guess." if self.guess is None else f"{_shown(self.guess)}{_JUDGED[right]}"
         write_lines(one_line(self.question, _WIDTH), f"  Your guess: {guess}", f"  In fact:    {_shown(self.actual)}")
         record(Score(self.question, self.guess, self.actual, right))
@@ -87,16 +87,6 @@ def predict(question: str, choices: Iterable[Any] = ()) -> Prediction:
     prediction = Prediction(question, tuple(str(choice) for choice in choices))
     prediction.ask()
     return prediction
-
-
-def same(one: str, other: str) -> bool:
-    """Return whether two texts are the same but for case and spaces, or the same number."""
-    if " ".join(one.split()).casefold() == " ".join(other.split()).casefold():
-        return True
-    try:
-        return float(one) == float(other)
-    except ValueError:
-        return False
 
 
 def _shown(text: str) -> str:

@@ -15,6 +15,7 @@ from agentkit.errors import UsageError
 from agentkit.export import tables
 from agentkit.export.html import fragment
 from agentkit.inert import inert_lines
+from agentkit.view import guesses
 
 _COLUMNS = ["student", "question", "guess", "actual", "right"]
 _RIGHT = {True: "yes", False: "no", None: ""}
@@ -117,8 +118,11 @@ _of_this_kernel: dict[str, Score] = {}
 
 
 def scores() -> Scores:
-    """Return the predictions that were made in this kernel. The first guess at each question counts."""
-    return Scores(_of_this_kernel.values())
+    """Return the predictions that were made in this kernel, also in views of runs.
+
+    The first guess at each question counts.
+    """
+    return Scores([*_of_this_kernel.values(), *(Score(*guess) for guess in guesses.made.values())])
 
 
 def record(score: Score) -> None:

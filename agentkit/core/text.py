@@ -48,3 +48,13 @@ def error_text(raised: BaseException) -> str:
 def call_text(call: Any) -> str:
     """Return a call as Python source on one line: `search(query='…')`."""
     return for_terminal(f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.arguments.items())})")
+
+
+def same_text(one: str, other: str) -> bool:
+    """Return whether two texts are the same but for case and spaces, or the same number."""
+    if " ".join(one.split()).casefold() == " ".join(other.split()).casefold():
+        return True
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return False

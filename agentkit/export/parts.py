@@ -77,6 +77,8 @@ def _mark(entry: Entry) -> str:
         return entry.reason
     if entry.author in ("human", "gate") and entry.kind in ("think", "act"):
         return f"entered by {'hand' if entry.author == 'human' else 'a gate'}{reason}"
+    if entry.author == "recording":
+        return entry.reason
     return ""
 
 

@@ -9,15 +9,18 @@ from agentkit.core.messages import Call, Message, Reply
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Step, replace
 from agentkit.errors import Unknown, UsageError
+from agentkit.journal.entries import Entry
 from agentkit.tools import observations
 
 CHANGES = {
-    "think": ("text", "answer", "calls", "arguments"),
-    "act": ("text", "arguments"),
-    "ask": ("text",),
+    "think": ("text", "answer", "calls", "arguments", "reply", "recording"),
+    "act": ("text", "arguments", "recording"),
+    "ask": ("text", "recording"),
 }
 """What can be edited, by the kind of a step."""
 
+_WHOLE = ("reply", "recording")
+"""Changes that are a whole result, and so make sense only by themselves."""
 
 _CONTRADICTORY = {
     "think": (("answer", "calls"), ("answer", "arguments"), ("calls", "arguments")),
@@ -35,6 +38,11 @@ def check(kind: str, change: dict[str, Any]) -> None:
             raise Unknown("change", name, CHANGES[kind], of=f"a {kind} step")
     if not change:
         raise UsageError(f"say what to change: {', '.join(f'{name}=' for name in CHANGES[kind])}")
+    for name in _WHOLE:
+        if name in change and len(change) > 1:
+            raise UsageError(
+                f"{name}= is the whole result; leave out {', '.join(f'{n}=' for n in change if n != name)}"
+            )
     for first, second in _CONTRADICTORY.get(kind, ()):
         if first in change and second in change:
             raise UsageError(f"{first}= and {second}= contradict each other; change only one of them")
@@ -52,6 +60,8 @@ def _misfit(name: str, value: Any) -> str:
             isinstance(c, Call) and isinstance(c.arguments, dict) for c in value
         )
         return "" if fits else f"calls= must be a list of Call(name, arguments), not {value!r:.100}"
+    if name == "recording":
+        return "" if isinstance(value, Entry) else f"recording= must be one of run.recordings(), not {value!r:.100}"
     return "" if isinstance(value, str) else f"{name}= must be a str, not {value!r:.100}"
 
 
@@ -103,6 +113,13 @@ def _changed_reply(reply: Reply, change: dict[str, Any]) -> Reply:
         opaque=None,
         tokens=(),
     )
+
+
+def from_recording(step: Step, result: Any) -> Any:
+    """Return a recorded result as that of a step; injected messages that a reply has heard belong to its own branch."""
+    if isinstance(result, Reply):
+        return replace(result, heard=())
+    return replace(result, call_id=step.call.id) if type(step) is Act else result
 
 
 def blank(step: Step) -> Any:

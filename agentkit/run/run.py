@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
-from agentkit.core.messages import Message
+from agentkit.core.messages import Message, Reply
 from agentkit.core.near_misses import NearMisses
 from agentkit.core.secrets import mask, mask_json
-from agentkit.core.steps import Act
+from agentkit.core.steps import Act, Think
 from agentkit.core.text import call_text, error_line
 from agentkit.core.usage import Usage
 from agentkit.engines.registry import check_role
@@ -59,6 +59,7 @@ from agentkit.trace.events import Event, RowEvents
 from agentkit.trace.ledger import PastCall
 from agentkit.trace.line import has_drifted
 from agentkit.trace.progress import Progress
+from agentkit.trace.recordings import recordings
 from agentkit.trace.trace import Trace
 
 Path = str | os.PathLike[str]
@@ -704,7 +705,9 @@ class Run(NearMisses, Displayed):
 
         For a thought: `text=`, `answer=`, `calls=`, `arguments=` (of its only call); for an action: `text=` (the
         observation), `arguments=` (edits the thought that asked for it). A pending step is one of `run.pending`; None
-        means the first of them. Raises `UsageError`, which says what can be edited.
+        means the first of them. A pending step also has `recording=` (one of `run.recordings()`), and a pending thought
+        `reply=` (what you write in the place of the model, see `read_reply`). Raises `UsageError`, which says what can
+        be edited.
         """
         reason, author = mask(reason), mask(author)
         if entry is None or isinstance(entry, Pending):
@@ -712,10 +715,17 @@ class Run(NearMisses, Displayed):
             changes.check(pending.step.kind, change)
             if "arguments" in change and type(pending.step) is Act:
                 return self._edit_call(pending, change["arguments"], reason, author)
-            result = changes.changed(changes.blank(pending.step), change)
+            if "recording" in change:
+                return self._use_recording(pending, change["recording"], reason)
+            if "reply" in change:
+                result = self.read_reply(change["reply"], pending)
+            else:
+                result = changes.changed(changes.blank(pending.step), change)
             return self._answer(pending, result, author, reason)
         recorded = self._entry(entry)
         changes.check(recorded.kind, change)
+        if "reply" in change or "recording" in change:
+            raise UsageError("this step has been performed; rewind to the step before it, and then choose who plays it")
         if recorded.kind == "act" and "arguments" in change:
             return self._edit_call(recorded, change["arguments"], reason, author)
         result = changes.changed(recorded.result, change)
@@ -724,6 +734,33 @@ class Run(NearMisses, Displayed):
             lambda: self.trace.edit(recorded, result, author=author, reason=reason, at=at)
         )
         return edited
+
+    def read_reply(self, text: str, step: Pending | None = None) -> Reply:
+        """Return what the run reads in a text that somebody writes in the place of the model, for a pending thought.
+
+        The text is written as the model would write it; the dialect reads it. Nothing is recorded.
+        """
+        thought = self._pending(step).step
+        if not isinstance(thought, Think):
+            raise UsageError(f"the pending step is no thought but {thought.kind} ({thought.role}), which has no reply")
+        return self.performer.read(thought, mask(text))
+
+    def recordings(self, step: Pending | None = None) -> list[Entry]:
+        """Return what was recorded in the place of a pending step, on other branches or before an edit; newest first.
+
+        None means the first pending step. `run.edit(recording=…)` uses one of them, and performs nothing.
+        """
+        pending = self._pending(step)
+        found: list[Entry] = self.control.read(lambda: recordings(self.trace.tree.entries.values(), [pending])[pending])
+        return found
+
+    def _use_recording(self, pending: Pending, recorded: Entry, reason: str) -> Entry:
+        if all(recorded is not other for other in self.recordings(pending)):
+            raise UsageError("nothing was recorded there for this step; use one of run.recordings()")
+        calls = self.trace.tree.ledger.calls
+        past = next((past for past in calls if any(recorded is other for other in past.entries)), None)
+        result = changes.from_recording(pending.step, recorded.result)
+        return self._answer(pending, result, "recording", reason or "taken from the recording", past)
 
     def _edit_call(self, action: Entry | Pending, arguments: dict[str, Any], reason: str, author: str) -> Entry:
         """Edit the arguments of a call in the thought that asked for it; steps parallel to the call stay."""

@@ -103,6 +103,10 @@ class Performer:
             self._chosen[id(model)] = dialects.choose(getattr(model, "abilities", Abilities()))
         return self._chosen[id(model)]
 
+    def read(self, step: Think, text: str) -> Reply:
+        """Return what the dialect of a step reads in a text that was written in the place of its model."""
+        return self.dialect_for(self.model_for(step), step.shape).read(Reply(text, finish="stop"), step.tools)
+
     def model_for(self, step: Think) -> Model:
         """Return the model that a step names in its tags, or the model of its role, or the run's own model."""
         if not self.roles:

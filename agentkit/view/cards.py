@@ -118,6 +118,7 @@ def _think(entry: Entry) -> Data:
         "model": entry.model,
         "dialect": entry.dialect,
         "usage": usage_data(entry.usage),
+        "tokens": len(reply.tokens),
     }
 
 

@@ -26,7 +26,7 @@ from agentkit.view import cards
 from agentkit.view.feed import Feed
 from agentkit.view.head import breakpoint_data, decision_id
 from agentkit.view.numbers import unmarked
-from agentkit.view.queries import find_entry
+from agentkit.view.queries import find_entry, find_pending
 from agentkit.view.wire import clean
 
 Data = dict[str, Any]
@@ -83,16 +83,10 @@ def edit(
     run = feed.run
     if base and run.entries[-1].id != base and (entry is None or all(other.id != entry for other in run.entries)):
         raise UsageError("the run has moved on since you began to edit; look at it again, then repeat the edit")
-    target = _find_pending(feed, step) if entry is None else find_entry(feed, entry)
+    target = find_pending(feed, step) if entry is None else find_entry(feed, entry)
+    if "recording" in change:
+        change = {**change, "recording": find_entry(feed, change["recording"])}
     return run.edit(target, reason=reason, **_restored(_calls_of(target), change)).id
-
-
-def _find_pending(feed: Feed, step: Data | None) -> Pending:
-    """Return the pending step at a position, or the first one if no position is given."""
-    for pending in feed.run.pending:
-        if step is None or (pending.path, pending.index) == (step["path"], step["index"]):
-            return pending
-    raise UsageError("this step is no longer pending; look at the run again, then repeat the edit")
 
 
 def _calls_of(target: Entry | Pending) -> Sequence[Call]:

@@ -15,6 +15,7 @@ from agentkit.errors import AgentkitError, Unknown, UsageError
 from agentkit.view.commands import DRIVING, IMMEDIATE, QUEUED
 from agentkit.view.feed import Feed
 from agentkit.view.forecasts import forecast
+from agentkit.view.guesses import judge
 from agentkit.view.queries import QUERIES
 from agentkit.view.talk_on import talk_on
 from agentkit.view.wire import clean
@@ -29,7 +30,7 @@ _validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
 SLOW = {"talk_on": talk_on}
 """Commands that may take any time, and that wait for no other one."""
 
-_FUNCTIONS = {**IMMEDIATE, **QUEUED, **QUERIES, **SLOW, "forecast": forecast}
+_FUNCTIONS = {**IMMEDIATE, **QUEUED, **QUERIES, **SLOW, "forecast": forecast, "judge": judge}
 _COMMANDS = {name: _validated(function) for name, function in _FUNCTIONS.items()}
 
 

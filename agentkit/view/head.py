@@ -7,21 +7,27 @@ from typing import Any
 
 from agentkit.core.messages import digest
 from agentkit.core.secrets import mask
+from agentkit.core.text import one_line
+from agentkit.export.parts import parts_of
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.effects import still_performed
 from agentkit.gates.verdict import Verdict
+from agentkit.journal.entries import Entry
 from agentkit.run.run import Run
 from agentkit.runtime.performer import name_of
 from agentkit.stepper.frames import FrameInfo
 from agentkit.stepper.stepper import Pending
 from agentkit.trace.asking_thought import is_engine_call
 from agentkit.trace.line import lane_of
+from agentkit.trace.recordings import recordings
 from agentkit.view import cards, values
 from agentkit.view.numbers import marked
 from agentkit.view.siblings import Siblings
 from agentkit.view.words import lane_text, role_title
 
 Data = dict[str, Any]
+
+_MAX_RECORDINGS = 5
 
 
 def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data:
@@ -45,7 +51,7 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data
         "error": _error_data(state.error),
         "read_only": run.read_only,
         "answer": run.answer,
-        "pending": [_pending_data(run, pending, status) for pending in _pending_steps(run)],
+        "pending": _pending(run, status),
         "where": [frame_data(run, frame) for frame in run.where()],
         **totals,
         "spent": {"model_calls": state.spent.model_calls, "tool_calls": state.spent.tool_calls},
@@ -143,9 +149,25 @@ def _error_data(error: BaseException | None) -> Data | None:
     return None if error is None else {"type": type(error).__name__, "text": mask(str(error))[: cards.MAX_TEXT]}
 
 
-def _pending_data(run: Run, pending: Pending, status: str) -> Data:
-    step: Any = pending.step
+def _pending(run: Run, status: str) -> list[Data]:
+    steps = _pending_steps(run)
     is_running = status in ("running", "pausing", "stopping")
+    data = [_pending_data(run, pending, is_running=is_running) for pending in steps]
+    if not is_running:  # while it runs, nobody can choose who plays a step
+        recorded = recordings(run.trace.tree.entries.values(), steps)
+        for pending, each in zip(steps, data, strict=True):
+            if found := recorded[pending][:_MAX_RECORDINGS]:
+                each["recordings"] = [{"entry": entry.id, "text": _recording_text(entry)} for entry in found]
+    return data
+
+
+def _recording_text(entry: Entry) -> str:
+    known = parts_of(entry)
+    return mask(one_line(f"{known.line} ({known.mark})" if known.mark else known.line, 200))
+
+
+def _pending_data(run: Run, pending: Pending, *, is_running: bool) -> Data:
+    step: Any = pending.step
     data: Data = {
         "kind": step.kind,
         "role": step.role,

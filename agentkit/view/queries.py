@@ -7,12 +7,16 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
+from agentkit.core.messages import Call, Reply, tokens_to_json
 from agentkit.core.text import one_line
 from agentkit.core.usage import Usage
 from agentkit.engines import registry
-from agentkit.errors import UsageError
+from agentkit.errors import ArgumentsError, UsageError
 from agentkit.export import parts
+from agentkit.export.parts import call_line
 from agentkit.journal.entries import Entry
+from agentkit.stepper.stepper import Pending
+from agentkit.tools import observations
 from agentkit.view import cards, values
 from agentkit.view.feed import PAGE, Feed
 from agentkit.view.words import branch_name
@@ -20,6 +24,7 @@ from agentkit.view.words import branch_name
 Data = dict[str, Any]
 
 _MAX_SOURCE_LINES = 5_000
+_MAX_TOKENS = 1_000
 
 
 def page(feed: Feed, *, before: int, count: int) -> Callable[[], Data]:
@@ -68,6 +73,38 @@ def request(feed: Feed, *, entry: int) -> Data:
         "cached": {"tokens": cached, "says": "provider"} if cached else {"tokens": prefix, "says": "prefix"},
         "usage": cards.usage_data(thought.usage),
     }
+
+
+def tokens(feed: Feed, *, entry: int) -> Data:
+    """Return the first tokens of a reply with their probabilities, and the number of all."""
+    reply = find_entry(feed, entry).result
+    if not isinstance(reply, Reply) or not reply.tokens:
+        raise UsageError("it is not known how likely the tokens of this entry were")
+    return {"tokens": tokens_to_json(reply.tokens[:_MAX_TOKENS]), "total": len(reply.tokens)}
+
+
+def read(feed: Feed, *, step: Data, text: str) -> Data:
+    """Return what the run would read in a reply that a person writes in the place of the model, and what is wrong."""
+    reply = feed.run.read_reply(text, find_pending(feed, step))
+    return {
+        "calls": [{"text": call_line(call), "problem": _call_problem(feed, call)} for call in reply.calls],
+        "answer": reply.answer,
+        "problems": list(reply.problems),
+        "readable": reply.readable,
+    }
+
+
+def _call_problem(feed: Feed, call: Call) -> str:
+    """Return what the model would be told about a call that cannot be made, or ""."""
+    tools = feed.run.performer.tools
+    tool = tools.find(call.name)
+    if tool is None:
+        return observations.not_found(call, [tool.name for tool in tools.tools]).text
+    try:
+        tool.bind(call)
+    except ArgumentsError as error:
+        return observations.invalid_arguments(call, error).text
+    return ""
 
 
 def source(feed: Feed, *, file: str) -> Data:
@@ -169,6 +206,14 @@ def find_entry(feed: Feed, number: int) -> Entry:
         raise UsageError(f"there is no entry {number} in this run") from None
 
 
+def find_pending(feed: Feed, step: Data | None) -> Pending:
+    """Return the pending step at a position, or the first one if no position is given."""
+    for pending in feed.run.pending:
+        if step is None or (pending.path, pending.index) == (step["path"], step["index"]):
+            return pending
+    raise UsageError("this step is no longer pending; look at the run again, then repeat the edit")
+
+
 def _previous_model_call(feed: Feed, thought: Entry) -> Entry | None:
     """Return the model call before this one on its own line, from the same frame of the engine if there is one."""
     entries, parent, other = feed.run.trace.tree.entries, thought.parent, None
@@ -233,5 +278,6 @@ def _total(line: list[Entry]) -> Data | None:
 
 
 QUERIES = {
-    function.__name__: function for function in (page, text, original, request, source, at, value, branches, compare)
+    function.__name__: function
+    for function in (page, text, original, request, tokens, read, source, at, value, branches, compare)
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from view.conftest import Viewed, calling, paused
 
 from agentkit import Act, Agent, Answer, Chat, Think, Usage, tool
-from agentkit.core.messages import Call, Reply
+from agentkit.core.messages import Call, Reply, Token
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
@@ -127,3 +128,22 @@ def test_branches_are_listed_and_compared_from_the_first_difference(view: View) 
     assert [card.get("text") for card in compared["here"]][:2] == ["99", "second"]
     assert [card.get("text") for card in compared["there"]][:2] == ["3", "first"]
     assert viewed.screen.head["branches"] == 2
+
+
+def test_the_probabilities_of_tokens_are_sent_only_when_they_are_asked_for(view: View) -> None:
+    tokens = (Token("do", 0.9, {"rea": 0.1}), Token("ne", 1.0))
+    viewed = view(paused(calling("price", item="tea"), Reply("done", tokens=tokens), tools=[price]))
+    viewed.settle("play")
+    first, second = (card for card in viewed.screen.cards if card["kind"] == "think")
+    assert (first["tokens"], second["tokens"]) == (0, 2)
+    answer = viewed.execute("tokens", entry=second["id"])
+    assert answer == {"tokens": [["do", 0.9, {"rea": 0.1}], ["ne", 1.0]], "total": 2}
+    with pytest.raises(LookupError, match="not known how likely"):
+        viewed.execute("tokens", entry=first["id"])
+
+
+def test_only_the_first_tokens_of_a_very_long_reply_are_sent(view: View) -> None:
+    viewed = view(paused(Reply("a" * 3_000, tokens=(Token("a", 0.5),) * 3_000)))
+    viewed.settle("play")
+    answer = viewed.execute("tokens", entry=thoughts(viewed)[0])
+    assert (len(answer["tokens"]), answer["total"]) == (1_000, 3_000)

@@ -1,6 +1,6 @@
 /** Every state that a view can be in: recorded runs, and variations of them. */
 
-import type { ActEntry, Card, FromKernel, Head, PendingStep, ThinkEntry } from "../src/protocol";
+import type { ActEntry, Card, FromKernel, Head, Json, PendingStep, ReplyTokens, ThinkEntry } from "../src/protocol";
 import type { Recording } from "./model";
 import done from "./recorded/done.json";
 import edited from "./recorded/edited.json";
@@ -245,6 +245,31 @@ function formatted(cards: Card[]): Card[] {
   ];
 }
 
+/** A thought of a model that tells how likely each token was. */
+const TOKENS: ReplyTokens["tokens"] = [
+  ["\nThought: ", 0.999],
+  ["I", 0.813, { The: 0.156, No: 0.021 }],
+  [" ", 1],
+  ["need", 0.759, { should: 0.236 }],
+  [" ", 1],
+  ["the", 0.997],
+  [" ", 0.999],
+  ["price", 0.966],
+  [".", 0.982, { " ": 0.007 }],
+  ["\nAction: ", 0.999],
+  ["price", 0.464, { calculate: 0.394, evaluate: 0.03, math: 0.015 }],
+  ["\nAction Input: ", 0.998],
+  ['{"', 0.999],
+  ["Delete", 0, { item: 0.912, thing: 0.042, product: 0.012 }],
+  ['": "', 1],
+  ["times", 0.123, { c: 0.152, "*": 0.051, f: 0.048 }],
+  ['"}', 0.99],
+];
+
+function measured(cards: Card[]): Card[] {
+  return cards.map((card) => (card.kind === "think" ? { ...card, tokens: TOKENS.length } : card));
+}
+
 function hostile(cards: Card[]): Card[] {
   return full(cards).map((card) => poison(card) as Card);
 }
@@ -331,6 +356,10 @@ const VARIATIONS: { [name: string]: () => Recording } = {
     }),
   full: () => variation("edited", {}, withCards(full)),
   markdown: () => variation("edited", {}, withCards(formatted)),
+  tokens: () => {
+    const { messages, answers } = variation("paused", {}, withCards(measured));
+    return { messages, answers: { ...answers, tokens: { tokens: TOKENS, total: TOKENS.length } as unknown as Json } };
+  },
   // written so far: a table that has begun
   writing: () =>
     variation("paused", { status: "running", pending: [thinking()] }, () => ({

@@ -132,6 +132,8 @@ export interface ThinkEntry extends Entry {
   model: string;
   dialect: string;
   usage: Usage | null;
+  /** The number of tokens whose probabilities are known; the command `tokens` loads them. */
+  tokens?: number;
 }
 
 export interface ActEntry extends Entry {
@@ -186,6 +188,8 @@ export interface PendingStep {
   which?: string;
   /** It is being performed now. */
   busy?: boolean;
+  /** What was recorded in its place before, the newest first; absent if there is nothing. */
+  recordings?: { entry: number; text: string }[];
 }
 
 /** A frame of the engine; the outermost comes first. */
@@ -437,7 +441,16 @@ export type Command =
       entry: number | null;
       step?: { path: string; index: number };
       base: number;
-      change: { text?: string; answer?: string; arguments?: JsonObject; calls?: Call[] };
+      change: {
+        text?: string;
+        answer?: string;
+        arguments?: JsonObject;
+        calls?: Call[];
+        /** What a person writes in the place of the model. */
+        reply?: string;
+        /** The entry whose result is used. */
+        recording?: number;
+      };
       reason: string;
     }
   /** Go back to before this entry and perform its step again. */
@@ -466,6 +479,9 @@ export type Command =
   | { cmd: "text"; entry: number; field: string }
   | { cmd: "original"; entry: number }
   | { cmd: "request"; entry: number }
+  | { cmd: "tokens"; entry: number }
+  /** How a reply would be read that a person writes for a pending thought. */
+  | { cmd: "read"; step: { path: string; index: number }; text: string }
   | { cmd: "source"; file: string }
   /**
    * What is inside a local variable, at a path of positions of members; `frame` is the position in `where`. `order`
@@ -484,6 +500,8 @@ export type Command =
     }
   /** Where the engine was at the step of an entry. Nothing is performed. */
   | { cmd: "at"; entry: number }
+  /** Note a guess that was made before the step of this entry, for the score table. */
+  | { cmd: "judge"; entry: number; guess: string }
   | { cmd: "branches" }
   /** What going back to an entry would do; 0 stands for the last one. */
   | { cmd: "forecast"; entry: number }
@@ -527,6 +545,9 @@ interface Results {
   /** The entry that the edit replaced. */
   original: Card;
   request: ModelRequest;
+  tokens: ReplyTokens;
+  read: ReadReply;
+  judge: Judged;
   source: SourceFile;
   value: OpenedValue;
   at: Moment;
@@ -597,6 +618,29 @@ export interface ModelRequest {
   /** Tokens read from a cache, according to the provider or, failing that, to the longest common prefix. */
   cached: { tokens: number; says: "provider" | "prefix" };
   usage: Usage | null;
+}
+
+/** A guess beside what really happened; `right` is null if only the reader can judge it. */
+export interface Judged {
+  question: string;
+  guess: string;
+  actual: string;
+  right: boolean | null;
+}
+
+/** What a reply asks for; a call with a `problem` fails with these words. */
+export interface ReadReply {
+  calls: { text: string; problem: string }[];
+  answer: string | null;
+  problems: string[];
+  /** Whether it has the form that the model was asked for; if not, the model would be asked to write it again. */
+  readable: boolean;
+}
+
+/** The first tokens of a reply, each with its probability and those of the likeliest others. */
+export interface ReplyTokens {
+  tokens: [text: string, probability: number, others?: { [text: string]: number }][];
+  total: number;
 }
 
 export interface SourceFile {

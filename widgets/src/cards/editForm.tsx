@@ -2,20 +2,21 @@
 
 import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
-import { Button, TextArea, TextField, ToolButton } from "../elements/controls";
+import { Button, Select, TextArea, TextField, ToolButton } from "../elements/controls";
 import { Form } from "../elements/form";
 import { errorText } from "../elements/format";
-import { ErrorMessage, Muted } from "../elements/text";
-import type { Call, Command, Json } from "../protocol";
+import { ErrorMessage, Muted, Note } from "../elements/text";
+import type { Call, Command, Json, PendingStep } from "../protocol";
 import type { Store } from "../state/store";
 import type { Edit, ViewState } from "../state/viewState";
 import { type Draft, readDraft } from "./argumentFields";
 import { ArgumentsForm } from "./argumentsForm";
+import { ReadReply } from "./readReply";
 
 type Change = Extract<Command, { cmd: "edit" }>["change"];
 
 interface EditedText {
-  field: "text" | "answer";
+  field: "text" | "answer" | "reply";
   label: string;
   original: string;
 }
@@ -51,16 +52,26 @@ export function EditForm({ store, view, edit }: { store: Store; view: ViewState;
       setSaving(false);
     }
   };
-  const saveLabel = card ? "Save edit" : target === "arguments" ? "Use these arguments" : "Use this result";
+  const saveLabel = card ? "Save edit" : `Use ${target === "arguments" ? "these arguments" : `this ${target}`}`;
   return (
     <Form label="Edit" focusKey={target} onSubmit={save} onCancel={cancel}>
-      {(card ?? step)?.kind === "act" && !step?.own && <TargetButtons view={view} edit={edit} />}
+      {card?.kind === "act" && <TargetButtons view={view} edit={edit} />}
       {texts.map(({ field, label, original }) => (
         <div class="ak-form-row" key={field}>
           <span aria-hidden="true">{label}</span>
-          <TextArea label={label} value={draft[field] ?? original} onInput={(text) => set({ [field]: text })} />
+          <TextArea
+            label={label}
+            value={draft[field] ?? original}
+            mono={field === "reply"}
+            minRows={field === "reply" ? 4 : 2}
+            onInput={(text) => set({ [field]: text })}
+          />
         </div>
       ))}
+      {step && texts[0]?.field === "reply" && <ReadReply store={store} step={step} text={draft.reply ?? ""} />}
+      {target === "recording" && (
+        <Recordings step={step} chosen={draft.recording} onChoose={(recording) => set({ recording })} />
+      )}
       {calls.map((call, index) => (
         <fieldset key={call.id || index}>
           <legend>
@@ -97,6 +108,33 @@ export function EditForm({ store, view, edit }: { store: Store; view: ViewState;
   );
 }
 
+/** The results that were recorded in the place of a step, with the chosen one in full below. */
+function Recordings(props: {
+  step: PendingStep | null;
+  chosen: string | undefined;
+  onChoose: (entry: string) => void;
+}): JSX.Element {
+  const { step, chosen, onChoose } = props;
+  const recordings = step?.recordings ?? [];
+  const shown = recordings.find(({ entry }) => String(entry) === chosen) ?? recordings[0];
+  return (
+    <div class="ak-form-row">
+      <Select
+        aria-label="Recorded before"
+        value={String(shown?.entry)}
+        onChange={(event) => onChoose(event.currentTarget.value)}
+      >
+        {recordings.map(({ entry, text }) => (
+          <option key={entry} value={String(entry)}>
+            {text}
+          </option>
+        ))}
+      </Select>
+      <Note>{shown?.text} Nothing is performed.</Note>
+    </div>
+  );
+}
+
 const TARGETS: [target: Edit["target"], label: string][] = [
   ["arguments", "Arguments"],
   ["result", "Observation"],
@@ -126,7 +164,7 @@ function editedCalls({ card, step, target }: Edit): Call[] {
 }
 
 function editedTexts({ card, step, target }: Edit): EditedText[] {
-  if (target === "arguments") return [];
+  if (target !== "result") return [];
   if (card?.kind === "think") {
     const { text, answer } = card;
     const texts: EditedText[] = [];
@@ -136,8 +174,7 @@ function editedTexts({ card, step, target }: Edit): EditedText[] {
   }
   if (card?.kind === "act") return [{ field: "text", label: "Observation", original: card.text }];
   if (card?.kind === "ask") return [{ field: "text", label: "Answer", original: card.text }];
-  if (step?.kind === "think")
-    return [{ field: "text", label: "Final answer, instead of calling the model", original: "" }];
+  if (step?.kind === "think") return [{ field: "reply", label: "Reply, as the model would write it", original: "" }];
   if (step?.kind === "ask") return [{ field: "text", label: "Answer to the question", original: "" }];
   return [{ field: "text", label: "Observation, instead of calling the tool", original: "" }];
 }
@@ -153,6 +190,7 @@ function changeOf(edit: Edit, texts: EditedText[], calls: Call[], draft: Draft):
     const text = draft[field];
     if (text !== undefined && text !== original) change[field] = text;
   }
+  if (edit.target === "recording") change.recording = Number(draft.recording ?? edit.step?.recordings?.[0]?.entry);
   const drafts = calls.map((call, index) => readDraft(edit.step?.schema, call.arguments, callDraft(draft, index)));
   if (drafts.some(({ value }, index) => !isSameJson(value, calls[index]?.arguments ?? {}))) {
     if (calls.length === 1) change.arguments = drafts[0]?.value ?? {};

@@ -15,6 +15,7 @@ import { EntryFrame } from "./entryFrame";
 import { ItemView } from "./items";
 import { LongText } from "./longText";
 import { TalkedOn } from "./talkedOn";
+import { TokenProbabilities } from "./tokenProbabilities";
 
 interface EntryProps<C extends Card> {
   store: Store;
@@ -103,6 +104,7 @@ function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
       ))}
       {card.calls.map((call, index) => call.problem && <InvalidCall key={index} call={call} />)}
       <TalkedOn store={store} view={props.view} card={card} />
+      {card.tokens ? <TokenProbabilities store={store} card={card} /> : null}
     </EntryFrame>
   );
 }

@@ -12,6 +12,7 @@ import { useStore } from "../state/useStore";
 import type { ViewState } from "../state/viewState";
 import { BranchSwitcher } from "./branchSwitcher";
 import { EditForm } from "./editForm";
+import { JudgedGuess } from "./guess";
 import { Original } from "./original";
 import { Verbs } from "./verbs";
 
@@ -55,6 +56,7 @@ export function EntryFrame(props: EntryFrameProps): JSX.Element {
     view.set({ focusDue: 0 });
     if (canTakeFocus(article.current as HTMLElement)) article.current?.focus({ preventScroll: true });
   }, [isFocusDue]);
+  const guess = view.guessAt(card);
   const classes = [
     "ak-entry",
     `ak-is-${kind}`,
@@ -83,6 +85,7 @@ export function EntryFrame(props: EntryFrameProps): JSX.Element {
           <Actions store={store} view={view} card={card} />
         </div>
         {edit ? <EditForm store={store} view={view} edit={edit} /> : children}
+        {!edit && guess !== undefined && <JudgedGuess store={store} entry={card.id} guess={guess} />}
         {!isEdited && !edit && card.reason && <Note>{sentence(card.reason)}</Note>}
         {isEdited && !edit && <Original store={store} card={card} />}
       </div>

@@ -12,10 +12,11 @@ import { shortcutLabel } from "../state/shortcuts";
 import { isRunning } from "../state/status";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
-import { isSameStep, type ViewState } from "../state/viewState";
+import { type Edit, isSameStep, type ViewState } from "../state/viewState";
 import { Arguments } from "./arguments";
 import { Answer, Approval } from "./decisions";
 import { EditForm } from "./editForm";
+import { GuessForm } from "./guess";
 
 interface StepProps {
   store: Store;
@@ -53,6 +54,8 @@ export function PendingSteps({ store, view }: { store: Store; view: ViewState })
                 <Muted>{stepState(step, status)}</Muted>
                 {!stepEdit && <Actions store={store} view={view} step={step} />}
               </div>
+              <PlayedBy store={store} view={view} step={step} />
+              {!index && !stepEdit && <GuessForm store={store} view={view} />}
               {stepEdit ? (
                 <EditForm store={store} view={view} edit={stepEdit} />
               ) : (
@@ -123,15 +126,6 @@ function Actions({ store, view, step }: StepProps): JSX.Element | null {
           Edit
         </Button>
       )}
-      {isEditable(step) && (
-        <Button
-          class="ak-action"
-          title="Skip this step, and enter its result yourself"
-          onClick={() => view.editStep(step, "result")}
-        >
-          Enter result
-        </Button>
-      )}
       {(step.call || step.role) && (
         <Button
           class="ak-action"
@@ -143,6 +137,37 @@ function Actions({ store, view, step }: StepProps): JSX.Element | null {
         </Button>
       )}
     </span>
+  );
+}
+
+const SEATS = { think: "Model", act: "Tool", ask: "", conclude: "", all: "" };
+
+/** Who plays a step: the model or the tool, as usual; the person, who writes its result; or the recording. */
+function PlayedBy({ store, view, step }: StepProps): JSX.Element | null {
+  const canChange = useStore(store, (s) => !isRunning(s) && isEnabled(s, "edit"));
+  const target = useStore(view, ({ edit }) => (edit?.step && isSameStep(edit.step, step) ? edit.target : "arguments"));
+  if (!canChange || step.why || !isEditable(step)) return null;
+  const seat = (label: string, own: Edit["target"], title: string): JSX.Element => (
+    <Button aria-pressed={target === own} title={title} onClick={() => view.editStep(step, own)}>
+      {label}
+    </Button>
+  );
+  const usual = SEATS[step.kind];
+  return (
+    <div class="ak-choice" role="group" aria-label="Played by">
+      <Muted>Played by </Muted>
+      {usual && (
+        <Button
+          aria-pressed={target === "arguments"}
+          title={`The ${usual.toLowerCase()} plays this step, as usual`}
+          onClick={() => view.leaveStep(step)}
+        >
+          {usual}
+        </Button>
+      )}
+      {seat("You", "result", "Skip this step, and write its result yourself")}
+      {step.recordings && seat("Recording", "recording", "Use a result that was recorded here before")}
+    </div>
   );
 }
 

@@ -20,11 +20,22 @@ export interface Edit {
   /** The entry, with its full texts; null if a pending step is edited. */
   card: Card | null;
   step: PendingStep | null;
-  /** Whether the arguments of a call are edited, or its result. */
-  target: "arguments" | "result";
+  /** Whether the arguments of a call are edited, or a result is written or taken from the recording. */
+  target: "arguments" | "result" | "recording";
   /** The id of the last entry when the edit began. */
   base: number;
   draft: { [field: string]: string };
+}
+
+/** What a person expects of a step, before it is performed. */
+interface Guess {
+  path: string;
+  index: number;
+  text: string;
+  /** The last entry when the guess was made. */
+  base: number;
+  /** The entry that the step became, or 0. */
+  entry: number;
 }
 
 interface State {
@@ -53,6 +64,10 @@ interface State {
   talkedOn: number;
   /** Whether there is room for the side panel beside the trace. */
   isWide: boolean;
+  /** Whether each step is to be guessed before it is performed. */
+  isPredicting: boolean;
+  /** Increases with every request to guess. */
+  guessRequests: number;
 }
 
 export class ViewState implements State {
@@ -70,10 +85,13 @@ export class ViewState implements State {
   goBackRequests = 0;
   talkedOn = 0;
   isWide = true;
+  isPredicting = false;
+  guessRequests = 0;
   /** The unsent message to the model; it outlives its box. */
   messageDraft = "";
 
   readonly moments: PastMoments;
+  private readonly guesses: Guess[] = [];
 
   private readonly listeners = new Set<() => void>();
 
@@ -164,6 +182,10 @@ export class ViewState implements State {
     const command = runCommand(action);
     if (command) {
       if (!isEnabled(this.store, action)) return;
+      if (action === "step" && this.guessable) {
+        this.set({ guessRequests: this.guessRequests + 1 });
+        return;
+      }
       const goesOn = ["step", "play", "over"].includes(action);
       if (this.selected && (goesOn || PAGE.isPresenting)) this.backToNow(); // what happens now is shown
       void this.execute(command);
@@ -176,6 +198,31 @@ export class ViewState implements State {
     else if (action === "edit") this.editNextStep();
   }
 
+  // -- guessing -------------------------------------------------------------------------------------------------------
+
+  /** The next step, if it is to be guessed before it is performed. */
+  get guessable(): PendingStep | undefined {
+    const { store } = this;
+    const step = store.head.pending[0];
+    const canGuess = step && !step.why && !isRunning(store) && (step.kind === "think" || step.kind === "act");
+    return this.isPredicting && canGuess && isEnabled(store, "step") ? step : undefined;
+  }
+
+  /** Commit a guess, and perform the step. */
+  guess({ path, index }: PendingStep, text: string): void {
+    this.guesses.push({ path, index, text, base: this.lastEntry(), entry: 0 });
+    void this.execute({ cmd: "step" });
+  }
+
+  /** Return the guess that was made before the step of an entry. */
+  guessAt({ id, path, index }: Card): string | undefined {
+    const isNew = (guess: Guess): boolean =>
+      !guess.entry && guess.path === path && guess.index === index && id > guess.base;
+    const guess = this.guesses.find(({ entry }) => entry === id) ?? this.guesses.find(isNew);
+    if (guess) guess.entry = id;
+    return guess?.text;
+  }
+
   /** Begin to edit an entry. */
   async editEntry(card: Card): Promise<void> {
     if (this.hasDraft()) return;
@@ -186,7 +233,14 @@ export class ViewState implements State {
 
   /** Begin to edit the arguments of a pending step, or to enter its result. */
   editStep(step: PendingStep, target: Edit["target"]): void {
-    if (!this.hasDraft()) this.set({ edit: { card: null, step, target, base: this.lastEntry(), draft: {} } });
+    const { edit } = this;
+    if (edit?.step && isSameStep(edit.step, step)) this.set({ edit: { ...edit, step, target } });
+    else if (!this.hasDraft()) this.set({ edit: { card: null, step, target, base: this.lastEntry(), draft: {} } });
+  }
+
+  /** Leave a pending step to the model or the tool. */
+  leaveStep(step: PendingStep): void {
+    if (this.edit?.step && isSameStep(this.edit.step, step) && !this.hasDraft()) this.set({ edit: null });
   }
 
   private editNextStep(): void {

@@ -38,6 +38,7 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
   useStore(store, (s) => actions.map((action) => +isOn(action)).join("") + s.connectionState);
   const messageBox = useStore(view, (v) => v.messageBox);
   const isSidePanelOpen = useStore(view, (v) => v.isSidePanelOpen);
+  const isPredicting = useStore(view, (v) => v.isPredicting);
   const isHelpOpen = useStore(view, (v) => v.isHelpOpen);
   const [isMenuOpen, setMenuOpen] = useState(false);
   const id = useId();
@@ -95,6 +96,12 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
           disabled={!isOn("inject")}
           pressed={messageBox > 0}
           onClick={() => (messageBox ? view.set({ messageBox: 0 }) : view.perform("inject"))}
+        />
+        <ToolButton
+          label="Predict"
+          title="Guess each step before it is performed; your guesses are counted in agentkit.classroom.scores()"
+          pressed={isPredicting}
+          onClick={() => view.set({ isPredicting: !isPredicting })}
         />
         <ExportMenu store={store} onNotice={(notice) => view.set({ notice })} />
         <ToolButton

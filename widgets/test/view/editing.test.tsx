@@ -93,10 +93,14 @@ test("an edit of an entry that another view has replaced is reported, with its d
 
 test("the result of the next step is entered instead of running it", async () => {
   const shown = await show("paused");
-  await shown.press("Enter result");
-  await shown.type("Final answer, instead of calling the model", "Stay at home.");
+  await shown.press("You");
+  await shown.type("Reply, as the model would write it", "FINAL_ANSWER: Stay at home.");
   await shown.press("Use this result");
-  expect(shown.lastCommand).toMatchObject({ cmd: "edit", entry: null, change: { text: "Stay at home." } });
+  expect(shown.lastCommand).toMatchObject({
+    cmd: "edit",
+    entry: null,
+    change: { reply: "FINAL_ANSWER: Stay at home." },
+  });
 });
 
 /** A pending call that is one of several in parallel. */
@@ -135,7 +139,7 @@ test("any of several pending calls can be edited, with the focus in its first fi
 });
 
 test.each([
-  ["paused", {}, "Enter result", "Edit"],
+  ["paused", {}, "You", "Edit"],
   ["waiting", { why: "needs approval", which: "x" }, "Respond…", "Edit…"],
 ] as const)(
   "the arguments of a call that the engine makes by itself cannot be edited: %s",
@@ -152,7 +156,7 @@ test.each([
 
 test("an edit of a pending call that has run in the meantime is reported, with its draft", async () => {
   const shown = await twoPending();
-  await shown.press("Enter result", shown.root.querySelector("[data-pending='1']") as HTMLElement);
+  await shown.press("You", shown.root.querySelector("[data-pending='1']") as HTMLElement);
   await shown.type("Observation, instead of calling the tool", "sold out");
   const { run, seq, head } = shown.reset;
   await shown.receive({ t: "events", v: 1, run, seq: seq + 2, ev: [{ k: "head", head: { ...head, pending: [] } }] });
@@ -161,7 +165,7 @@ test("an edit of a pending call that has run in the meantime is reported, with i
 
 test("a draft is not discarded by another edit", async () => {
   const shown = await twoPending();
-  await shown.press("Enter result", shown.root.querySelector("[data-pending='0']") as HTMLElement);
+  await shown.press("You", shown.root.querySelector("[data-pending='0']") as HTMLElement);
   await shown.type("Observation, instead of calling the tool", "sold out");
   await shown.press("Edit", shown.entry(thought(shown).id));
   expect(shown.root.querySelector("[data-pending='0'] textarea")).toHaveProperty("value", "sold out");
