@@ -25,7 +25,9 @@ export function TalkedOn({
   return (
     <section class="ak-talked-on" aria-label="Let it talk on" aria-busy={!value && !error}>
       {error ? <ErrorMessage text={error} /> : value ? <Columns result={value} /> : <Note>Asking the model…</Note>}
-      <Button onClick={() => view.set({ talkedOn: 0 })}>Close</Button>
+      <Button class="ak-more" onClick={() => view.set({ talkedOn: 0 })}>
+        Close
+      </Button>
     </section>
   );
 }
