@@ -549,8 +549,8 @@ class Agent(NearMisses, Displayed):
             raise
         if lost := _loss(rows):
             run.state.hold = lost
-        run.control.scheduler.count()
         run.control.scheduler.restore(rows)
+        run.control.scheduler.count()
         for gate in run.state.all_gates:
             if isinstance(gate, BudgetGate):
                 gate.restore(rows, run.id)

@@ -53,7 +53,12 @@ class Meter:
         trace = state.trace
         for number in range(self._last + 1, trace.latest + 1):
             entry = trace.tree.entries.get(number)
-            if entry is not None and entry.run == trace.run and not entry.original and is_within(entry.path, self.path):
+            if (
+                entry is not None
+                and entry.run in state.counted
+                and not entry.original
+                and is_within(entry.path, self.path)
+            ):
                 self._take(entry)
         self._last = max(self._last, trace.latest)
         lost = sum((lost for path, lost in list(state.spent.lost.items()) if is_within(path, self.path)), Lost())

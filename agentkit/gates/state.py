@@ -109,8 +109,9 @@ class State:
     `guards` may only be changed by `guard`; `unrecorded` are the names of those that differ from what is recorded.
     `gates` are those of `all_gates` that have something to check, by the kind of step. `elsewhere` are the ledgers of
     the other runs of a comparison, and `compared` is how many calls of other runs of the tree were compared with the
-    last call. `in_flight` are the steps that are being performed, `starting` those that are about to start. `pace` is
-    the time between two steps while the run plays, in seconds.
+    last call. `counted` are the runs of the tree whose steps count as those of this run: itself, and the forks in which
+    its model was only asked again. `in_flight` are the steps that are being performed, `starting` those that are about
+    to start. `pace` is the time between two steps while the run plays, in seconds.
     """
 
     def __init__(
@@ -126,6 +127,7 @@ class State:
         self.arm()
         self.decisions: dict[tuple[int, str, int], Decision] = {}
         self.elsewhere: tuple[Ledger, ...] = ()
+        self.counted = {trace.run}
         self.compared = 0
         self.in_flight: dict[Pending, Any] = {}
         self.starting: list[Pending] = []

@@ -37,6 +37,7 @@ _NOTE: dict[str, dict[str, Any]] = {
     "inject": {"id": str, "text": str, "to": str, "anchor": int},
     "recall": {"id": str},
     "signal": {"name": str},
+    "asked_again": {"of": str, "request": str},
     "head": {"keep": int, "then": list[int], "why": str},
     "completed": {"answer": str},
     "budget": {"limit": str, "to": float},

@@ -74,11 +74,12 @@ def step_name(kind: str, turn: int, slot: int) -> str:
 class Note:
     """Anything that happened apart from the steps: a `kind` and JSON data.
 
-    Kinds: "call" (a tool is about to run, with these arguments), "abandoned" (a call was left
-    before it ended), "guards" (some guards of the run were changed), "inject", "recall", "head" (the run moved to other
-    entries), "signal", "error", "status", "warning", and "lost" (rows of the tree after row `data["after"]` had been
-    recorded and are missing now, so a call that is not on record may have been performed; `data["text"]` says it in a
-    sentence).
+    Kinds: "call" (a tool is about to run, with these arguments), "abandoned" (a call was left before it ended),
+    "guards" (some guards of the run were changed), "inject", "recall", "head" (the run moved to other entries),
+    "asked_again" (the run is a fork in which the model of run `data["of"]` is only asked again; `data["request"]` is a
+    digest of the request), "signal", "error", "status", "warning", and "lost" (rows of the tree after row
+    `data["after"]` had been recorded and are missing now, so a call that is not on record may have been performed;
+    `data["text"]` says it in a sentence).
     """
 
     kind: str
@@ -89,6 +90,9 @@ class Note:
 
 
 Row = Entry | Note
+
+ASKED_AGAIN = "asked_again"
+"""The kind of the note with which a fork begins that only asks a model again."""
 
 NOT_BEGUN = "not begun"
 """The status of a run of which nothing is recorded: it is just being started, or its process ended before that."""

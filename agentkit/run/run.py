@@ -40,11 +40,14 @@ from agentkit.gates.guards import Guards
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
-from agentkit.journal.entries import Entry, Note, Row, RunInfo
+from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes
+from agentkit.run.asked_again import Question, is_reply, question, question_without_stop, recorded_replies
 from agentkit.run.messages import messages_of
 from agentkit.run.moment import Moment, moment
+from agentkit.run.samples import Samples
+from agentkit.run.talked_on import TalkedOn, observations_of
 from agentkit.runtime.control import GRACE, Control, check_timeout
 from agentkit.runtime.performer import Performer
 from agentkit.stepper.frames import FrameInfo, next_yield
@@ -54,6 +57,7 @@ from agentkit.tools.tool import UNDECLARED
 from agentkit.trace.asking_thought import asked_by
 from agentkit.trace.events import Event, RowEvents
 from agentkit.trace.ledger import PastCall
+from agentkit.trace.line import has_drifted
 from agentkit.trace.progress import Progress
 from agentkit.trace.recordings import recordings
 from agentkit.trace.trace import Trace
@@ -116,6 +120,8 @@ _ATTRIBUTES = {
     **dict.fromkeys(("breakpoint", "add_breakpoint", "set_breakpoint", "tbreak"), "run.break_at(tool=…)"),
     **dict.fromkeys(("copy", "clone", "branch"), "run.fork()"),
     **dict.fromkeys(("locals", "stack", "frames"), "run.where()"),
+    **dict.fromkeys(("sample", "samples", "ask_again"), "run.resample(entry)"),
+    **dict.fromkeys(("reveal", "talk_on", "let_talk_on"), "run.without_stop(entry)"),
     **dict.fromkeys(("save", "export", "dump"), "run.to_json(path), to_notebook, to_html, to_markdown or to_python"),
     **dict.fromkeys(("name", "run_id"), "run.id"),
 }
@@ -423,9 +429,14 @@ class Run(NearMisses, Displayed):
             self._play_and_wait(str, timeout)
         return self.result
 
-    def _play_and_wait(self, until: Callable[[], str], timeout: float | None = None) -> None:
+    def _play_and_wait(
+        self,
+        until: Callable[[], str],
+        timeout: float | None = None,
+        may_start: Callable[[], list[Pending]] | None = None,
+    ) -> None:
         try:
-            self._wait_for(self.control.play(until), timeout)
+            self._wait_for(self.control.play(until, may_start), timeout)
         except KeyboardInterrupt:
             self.control.stop("interrupted")
             if (playing := self.control.playing) is not None:
@@ -598,6 +609,93 @@ class Run(NearMisses, Displayed):
         self.control.lease.drop()
         self.control.sealed = "it was closed, or resumed as another object; resume it to change it"
 
+    # -- asking again --------------------------------------------------------------------------------------------------
+
+    def resample(self, entry: int | Entry, times: int = 20) -> Samples:
+        """Return what the model replies if it is asked `times` times what it was asked in a recorded thought.
+
+        Nothing is asked yet: the samples say how many calls that takes and what they will probably cost, and `go()`
+        makes them. Each is the first step of a fork, and nothing else is performed. The calls count in the budget of
+        this run. Replies that are recorded are not asked for again.
+        """
+        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+            raise UsageError(f"times must be an integer of at least 1, not {times!r:.100}")
+        asked = question(self.performer, self._thought(entry))
+        replies = recorded_replies(asked, self.rows(), self.trace.tree)
+        return Samples(asked, times, replies, lambda calls: self._ask_again(asked, calls), self.fork)
+
+    def without_stop(self, entry: int | Entry) -> TalkedOn:
+        """Return what the model writes for a recorded thought if the request has no stop sequence, and so nothing stops
+        it from inventing an observation; beside it, what really happened.
+
+        This takes one model call, which counts in the budget of this run, and calls no tool. It is recorded, so that it
+        is made only once. Raises `UsageError` if the request has no stop sequence, as in the native dialect.
+        """
+        thought, tree = self._thought(entry), self.trace.tree
+        line = tree.line_with(thought, self.trace.line)
+        reply = thought
+        if not thought.result.cut:
+            asked = question_without_stop(self.performer, thought)
+            replies = recorded_replies(asked, self.rows(), tree) or list(self._ask_again(asked, 1))
+            reply = replies[-1]
+        return TalkedOn(thought, reply, observations_of(thought, line, tree))
+
+    def _thought(self, entry: int | Entry) -> Entry:
+        """Return a recorded thought. Raises `UsageError` if the entry is something else."""
+        recorded = self._entry(entry)
+        if recorded.kind != "think":
+            raise UsageError(f"only a thought can be asked again, and this entry is not one (it is {recorded.kind})")
+        return recorded
+
+    def _ask_again(self, asked: Question, calls: int) -> Iterator[Entry]:
+        """Ask a question `calls` times in a fork, and yield the entry of each reply. Raises the error of the model."""
+        if not calls:
+            return
+        thought, own = asked.thought, self._budget_gate()
+        other = self._forked(self.trace.before(thought), {})
+        try:
+            pending = next((p for p in other.pending if (p.path, p.index) == (thought.path, thought.index)), None)
+            if pending is None or has_drifted(pending.step, thought.step):
+                raise UsageError("the engine does not ask the same at this step any more, so it cannot be asked again")
+            other.performer.dialect = asked.dialect or other.performer.dialect
+            other._record(ASKED_AGAIN, {"of": self.id, "request": asked.digest})
+            other.state.counted |= self.state.counted
+            self.state.counted.add(other.id)
+            gate = other._budget_gate()
+            if gate is not None and own is not None:  # what a person has added to the budget holds, and nobody is asked
+                gate.limits, gate.ask = dict(own.limits), False
+            before = other.entries
+            for number in range(calls):
+                if number:
+                    other._change_line(lambda: other.trace.move(before, "rewind", at=time.time()))
+                entry = other._perform_only(pending)
+                self.state.spent.add(entry)
+                self.trace.latest = max(self.trace.latest, other.trace.latest)
+                yield entry
+        finally:
+            other.close()
+
+    def _perform_only(self, pending: Pending) -> Entry:
+        """Perform a pending thought and nothing else, and return its entry. Raises the error of the model."""
+        place, begun = (pending.path, pending.index), list[Pending]()
+
+        def may_start() -> list[Pending]:
+            if begun:
+                return []
+            begun.extend(p for p in self.control.scheduler.due(stepping=True) if (p.path, p.index) == place)
+            return begun[:]
+
+        self._ready()
+        self._play_and_wait(str, may_start=may_start)
+        entry = next((e for e in self.entries if e.kind != "begin" and (e.path, e.index) == place), None)
+        if entry is not None and is_reply(entry):
+            return entry
+        if self.state.error:
+            raise self.state.error
+        waiting = next((verdict.why for _, verdict in self.waiting), "")
+        why = entry.reason if entry is not None else waiting or self.state.hold or "the call was stopped"
+        raise UsageError(f"the model was not asked again: {why}")
+
     # -- changing what comes next --------------------------------------------------------------------------------------
 
     def edit(
@@ -737,7 +835,11 @@ class Run(NearMisses, Displayed):
 
         Nothing is performed yet; `forecast` says what is reused and what would run next.
         """
-        entry = None if at is None else self._entry(at)
+        line = list(self.trace.line.entries) if at is None else self.trace.until(self._entry(at))
+        return self._forked(line, changes)
+
+    def _forked(self, line: list[Entry], changes: dict[str, Any]) -> Run:
+        """Return a second run that continues at the end of a line."""
         agent = self.agent.using(**changes).prepared() if changes else self.agent
         guards = self.state.guards.changed(changes)
         spec = {**self.task, **agent.changed(self.task, changes), "guards": guards.to_json()}
@@ -746,7 +848,6 @@ class Run(NearMisses, Displayed):
         other: Run = agent.attach(spec, parent=self, guards=guards)
         other.missing = tuple(missing for missing in self.missing if missing.option not in changes)
         try:
-            line = list(self.trace.line.entries) if entry is None else self.trace.until(entry)
             difference = other.trace.fork_from(self.trace, line, changed, time.time())
         except BaseException:
             other.discard()

@@ -72,7 +72,7 @@ class Performer:
         assert type(step) is Think
         if _is_out_of_time(flight):
             return self._out_of_time(step, flight)
-        model = self._model_for(step)
+        model = self.model_for(step)
         try:
             dialect = self.dialect_for(model, step.shape)
             return True, self._failed(late_error(flight, ModelTimeout), flight, step, model, dialect)
@@ -105,9 +105,9 @@ class Performer:
 
     def read(self, step: Think, text: str) -> Reply:
         """Return what the dialect of a step reads in a text that was written in the place of its model."""
-        return self.dialect_for(self._model_for(step), step.shape).read(Reply(text, finish="stop"), step.tools)
+        return self.dialect_for(self.model_for(step), step.shape).read(Reply(text, finish="stop"), step.tools)
 
-    def _model_for(self, step: Think) -> Model:
+    def model_for(self, step: Think) -> Model:
         """Return the model that a step names in its tags, or the model of its role, or the run's own model."""
         if not self.roles:
             return self.model
@@ -115,7 +115,7 @@ class Performer:
 
     def sent(self, step: Any, path: str, dialect_name: str = "", author: str = "") -> dict[str, Any]:
         """Return the request of a model call: the JSON that is sent, if the model is still available to write it."""
-        model = self._model_for(step)
+        model = self.model_for(step)
         dialect = (
             structured_output.dialect_named(dialect_name, step.shape, getattr(model, "abilities", Abilities()))
             if dialect_name
@@ -135,7 +135,7 @@ class Performer:
     def _think(self, flight: InFlight, listeners: Listeners) -> Reply:
         step, entry = flight.step, flight.entry
         assert type(step) is Think
-        model = self._model_for(step)
+        model = self.model_for(step)
         entry.model = name_of(model)
         dialect = self.dialect_for(model, step.shape)
         request = self._request(step, flight.entry.path, model, dialect)

@@ -21,7 +21,7 @@ from agentkit.gates.budget import BudgetGate
 from agentkit.gates.deadline import deadline, time_left
 from agentkit.gates.state import Gate, State
 from agentkit.gates.verdict import Verdict
-from agentkit.journal.entries import Entry, Row
+from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row
 from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.listeners import Listeners
@@ -396,22 +396,26 @@ class Scheduler:
         self.state.hold, self.state.error = "", None
 
     def count(self) -> None:
-        """Count what this run has spent, from its entries; needed after it was loaded."""
+        """Count what this run has spent, from its entries; needed after it was loaded, and after `restore`."""
         spent = self.state.spent
         spent.model_calls = spent.tool_calls = 0
         spent.usage = Usage()
         for entry in self.trace.tree.entries.values():
-            if entry.run == self.trace.run and not entry.original:
+            if entry.run in self.state.counted and not entry.original:
                 spent.add(entry)
 
     def restore(self, rows: Iterable[Row]) -> None:
         """Read from a journal what calls without a result have used: the last row about one contains the total.
+
+        Also read which forks have only asked the model of this run again, because their calls count, too.
 
         A tool call during which the process ended counts, too: its beginning is recorded, and no result.
         """
         lost, slot = self.state.spent.lost, self.trace.tree.slot
         open_calls: Counter[tuple[int, str, int]] = Counter()
         for row in rows:
+            if isinstance(row, Note) and row.kind == ASKED_AGAIN and row.data["of"] == self.trace.run:
+                self.state.counted.add(row.run)
             if row.run != self.trace.run:
                 continue
             if isinstance(row, Entry):

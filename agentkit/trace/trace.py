@@ -343,7 +343,11 @@ class Trace(Position):
 
     def until(self, entry: Entry) -> list[Entry]:
         """Return the line on which an entry is the last step of its lane."""
-        return [*self.tree.stays(self.tree.line_with(entry, self.line), entry), entry]
+        return [*self.before(entry), entry]
+
+    def before(self, entry: Entry) -> list[Entry]:
+        """Return the line on which an entry is the next step of its lane."""
+        return self.tree.stays(self.tree.line_with(entry, self.line), entry)
 
     def undo(self, at: float = 0.0) -> None:
         """Go back to before the last change of the line or the last step, whichever is later."""

@@ -17,6 +17,7 @@ from agentkit.view.feed import Feed
 from agentkit.view.forecasts import forecast
 from agentkit.view.guesses import judge
 from agentkit.view.queries import QUERIES
+from agentkit.view.talk_on import talk_on
 from agentkit.view.wire import clean
 
 Data = dict[str, Any]
@@ -26,7 +27,10 @@ MAX_BYTES = 5_000_000
 
 _ENVELOPE = ("t", "v", "cid", "cmd")
 _validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
-_FUNCTIONS = {**IMMEDIATE, **QUEUED, **QUERIES, "forecast": forecast, "judge": judge}
+SLOW = {"talk_on": talk_on}
+"""Commands that may take any time, and that wait for no other one."""
+
+_FUNCTIONS = {**IMMEDIATE, **QUEUED, **QUERIES, **SLOW, "forecast": forecast, "judge": judge}
 _COMMANDS = {name: _validated(function) for name, function in _FUNCTIONS.items()}
 
 
@@ -59,6 +63,8 @@ class Dispatcher:
                 self._is_busy = True
             background.in_thread(self._work)
         else:
+            if name in SLOW:
+                self._feed.reply({"t": "taken", "cid": _command_id(message)})
             background.in_thread(lambda: self._perform(message))
 
     def _refuse_driving(self, name: str) -> None:

@@ -150,6 +150,7 @@ def _rows(value: Any, header: list[str], first: int, order: tuple[int, bool] | N
     if order and 0 <= order[0] < len(header) and len(numbered) <= _MAX_SORTED:
         column = header[order[0]]
         numbered.sort(key=lambda row: _sort_key(_cell(row[1], column)), reverse=order[1])
+        numbered.sort(key=lambda row: _is_empty(_cell(row[1], column)))  # last, in both directions
     rows = []
     for number, record in numbered[first : first + PAGE]:
         cells = [_cell(record, column) for column in header]
@@ -175,7 +176,11 @@ def _sort_key(cell: Any) -> tuple[int, Any]:
     """Return a key by which numbers are compared as numbers and everything else by its text."""
     if type(cell) in (int, float, bool) and cell == cell:
         return 0, cell
-    return (2, "") if cell is _MISSING or cell is None else (1, cell if type(cell) is str else _line(cell))
+    return (1, cell if type(cell) is str else "" if _is_empty(cell) else _line(cell))
+
+
+def _is_empty(cell: Any) -> bool:
+    return cell is _MISSING or cell is None
 
 
 # -- members -----------------------------------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ def test_records_are_a_table_that_is_sorted_as_a_whole_and_sent_in_pages() -> No
 def test_records_with_other_keys_and_values_of_any_kind_can_be_sorted() -> None:
     records = [{"a": 2}, {"a": "x", "b": None}, {"a": float("nan")}, {"b": [1]}, {"a": None}, {"a": 1}]
     assert [row[0] for row in values.opened(records, [], order=(0, False))["rows"]] == [5, 0, 2, 1, 3, 4]
+    assert [row[0] for row in values.opened(records, [], order=(0, True))["rows"]] == [1, 2, 0, 5, 3, 4]
     assert values.opened([{"a": 1}, {"z": 1}], []).get("rows") is None
 
 

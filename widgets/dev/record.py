@@ -23,6 +23,7 @@ from view.test_pictures import branching, planning, trying  # noqa: E402
 from agentkit import Agent, Call, Reply, Run, Usage, tool  # noqa: E402
 from agentkit.models.base import Abilities  # noqa: E402
 from agentkit.models.scripted import Scripted  # noqa: E402
+from agentkit.view.feed import PAGE, TAIL  # noqa: E402
 
 FOLDER = Path(__file__).parent / "recorded"
 
@@ -110,6 +111,8 @@ def questions(viewed: Viewed) -> dict[str, Any]:
             answers["value"] = viewed.execute("value", **which, order=None)
     if len(answers["branches"]) > 1:
         answers["compare"] = viewed.execute("compare", branch=1)
+    if viewed.screen.total > TAIL:
+        answers["page"] = viewed.execute("page", before=viewed.screen.total, count=PAGE)
     for card in viewed.screen.cards:
         if card["original"]:
             answers["original"] = viewed.execute("original", entry=card["id"])

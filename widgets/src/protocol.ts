@@ -505,6 +505,8 @@ export type Command =
   | { cmd: "branches" }
   /** What going back to an entry would do; 0 stands for the last one. */
   | { cmd: "forecast"; entry: number }
+  /** Ask for a thought without the stop sequence: one model call the first time, and nothing else is performed. */
+  | { cmd: "talk_on"; entry: number }
   | { cmd: "compare"; branch: number };
 
 export type CommandName = Command["cmd"];
@@ -551,6 +553,7 @@ interface Results {
   at: Moment;
   branches: Branch[];
   forecast: Forecast;
+  talk_on: TalkedOn;
   compare: Comparison;
 }
 
@@ -674,4 +677,13 @@ export interface Forecast {
   rewind: string;
   retry: string;
   fork: string;
+}
+
+/** What a model wrote without the stop sequence, and what it invented, beside what really happened. */
+export interface TalkedOn {
+  written: string;
+  invented: string;
+  really_written: string;
+  observations: string[];
+  sentence: string;
 }

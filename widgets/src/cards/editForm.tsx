@@ -43,7 +43,10 @@ export function EditForm({ store, view, edit }: { store: Store; view: ViewState;
       const reason = draft.reason ?? "";
       const entry = card?.id ?? null;
       const id = await store.execute({ cmd: "edit", entry, ...position, base: edit.base, change, reason });
-      view.set({ edit: null, selected: id, focusDue: id, scrollRequests: view.scrollRequests + 1 });
+      // after the edit of a pending step, the view stays at the present
+      view.set(
+        step ? { edit: null } : { edit: null, selected: id, focusDue: id, scrollRequests: view.scrollRequests + 1 },
+      );
     } catch (error) {
       setError(errorText(error));
       setSaving(false);

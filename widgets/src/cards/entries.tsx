@@ -14,6 +14,7 @@ import { Arguments } from "./arguments";
 import { EntryFrame } from "./entryFrame";
 import { ItemView } from "./items";
 import { LongText } from "./longText";
+import { TalkedOn } from "./talkedOn";
 import { TokenProbabilities } from "./tokenProbabilities";
 
 interface EntryProps<C extends Card> {
@@ -103,6 +104,7 @@ function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
       ))}
       {card.calls.map((call, index) => call.problem && <InvalidCall key={index} call={call} />)}
       {card.tokens ? <TokenProbabilities store={store} card={card} /> : null}
+      <TalkedOn store={store} view={props.view} card={card} />
     </EntryFrame>
   );
 }

@@ -22,6 +22,7 @@ const EDIT: ActionButton = ["edit", "Edit", "Edit this entry; the original is ke
 const ACTIONS: ActionButton[] = [
   ["break", "Break", "Toggle a breakpoint: pause before every step with this tool or role"],
   ["request", "Request", "Show the request as it was sent, with token counts"],
+  ["talkOn", "Let it talk on", "Ask again without the stop sequence: one model call, and no tool is called"],
   ["copy", "Copy", "Copy as text"],
 ];
 

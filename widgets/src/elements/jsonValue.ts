@@ -67,6 +67,7 @@ function table(records: { [name: string]: Json }[], header: string[], first: num
   if (order) {
     const name = header[order[0]] ?? "";
     numbered.sort((a, b) => compare(cell(a.record, name), cell(b.record, name)) * (order[1] ? -1 : 1));
+    numbered.sort((a, b) => +(cell(a.record, name) == null) - +(cell(b.record, name) == null)); // in both directions
   }
   const text = (value: Json | undefined): string =>
     value === undefined
@@ -85,9 +86,9 @@ function table(records: { [name: string]: Json }[], header: string[], first: num
   };
 }
 
-/** Compare numbers as numbers and everything else by its text; what is missing comes last. */
+/** Compare numbers as numbers and everything else by its text. */
 function compare(a: Json | undefined, b: Json | undefined): number {
-  const rank = (value: Json | undefined): number => (isNumber(value) ? 0 : value == null ? 2 : 1);
+  const rank = (value: Json | undefined): number => (isNumber(value) ? 0 : 1);
   if (rank(a) !== rank(b)) return rank(a) - rank(b);
   if (isNumber(a) && isNumber(b)) return Number(toJson(a)) - Number(toJson(b));
   const [one, other] = [a, b].map((value) => (typeof value === "string" ? value : JSON.stringify(value ?? "")));

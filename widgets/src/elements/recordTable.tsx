@@ -10,14 +10,15 @@ export function numericColumns(header: unknown[], rows: string[][]): boolean[] {
   return header.map((_, column) => rows.every((row) => NUMERIC.test(row[column] ?? "")));
 }
 
-/** Return rows in the order of a column: numbers as numbers, and everything else by its text. */
+/** Return rows in the order of a column: numbers as numbers, everything else by its text, and what is empty last. */
 export function sortRows<Row extends [number, string[]]>(rows: Row[], order: [number, 0 | 1] | undefined): Row[] {
   if (!order) return rows;
   const [column, descending] = order;
   const cell = ([, cells]: Row): string => cells[column] ?? "";
   const compare = (a: string, b: string): number =>
-    a && b && !Number.isNaN(Number(a)) && !Number.isNaN(Number(b)) ? Number(a) - Number(b) : a < b ? -1 : a > b ? 1 : 0;
-  return [...rows].sort((a, b) => compare(cell(a), cell(b)) * (descending ? -1 : 1));
+    !Number.isNaN(Number(a)) && !Number.isNaN(Number(b)) ? Number(a) - Number(b) : a < b ? -1 : a > b ? 1 : 0;
+  const sorted = rows.filter((row) => cell(row)).sort((a, b) => compare(cell(a), cell(b)) * (descending ? -1 : 1));
+  return [...sorted, ...rows.filter((row) => !cell(row))];
 }
 
 interface RecordTableProps {

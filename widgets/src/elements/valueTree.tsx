@@ -87,7 +87,9 @@ function Inside({ value, open, path, version }: InsideProps): JSX.Element {
       setError("");
       setPages((before) => (first ? [...before, page] : [page]));
     };
-    const refuse = (error: unknown): void => setError(errorText(error));
+    const refuse = (error: unknown): void => {
+      if (number === last.current) setError(errorText(error));
+    };
     try {
       const page = open(path, first, sorting);
       if ("then" in page) page.then(show, refuse);

@@ -1,12 +1,12 @@
 /** What a person can do in a view: which actions there are, and when they are available. */
 
-import type { Breakpoint, Card, Command, PendingStep } from "../protocol";
+import type { Breakpoint, Card, Command, PendingStep, ThinkEntry } from "../protocol";
 import { isRunning } from "./status";
 import type { Store } from "./store";
 
 export type RunAction = "step" | "play" | "pause" | "over" | "stop" | "undo" | "redo";
 export type VerbAction = "rewind" | "retry" | "fork";
-export type EntryAction = VerbAction | "edit" | "break" | "request" | "copy";
+export type EntryAction = VerbAction | "edit" | "break" | "request" | "talkOn" | "copy";
 export type MoveAction = "next" | "previous" | "first" | "last";
 export type Action = RunAction | EntryAction | MoveAction | "inject" | "goBack" | "present" | "sidePanel" | "help";
 
@@ -71,7 +71,13 @@ export function appliesTo(action: Action, card: Card): boolean {
   if (action === "retry") return card.kind !== "begin" && !card.lane;
   if (action === "break") return card.kind === "act" || (card.kind === "think" && card.role !== "");
   if (action === "request") return card.kind === "think";
+  if (action === "talkOn") return card.kind === "think" && mayTalkOn(card);
   return true;
+}
+
+/** Whether the model of a thought was stopped after its action: only the text dialect has a stop sequence. */
+function mayTalkOn({ author, dialect, calls }: ThinkEntry): boolean {
+  return author === "model" && dialect === "text" && calls.length > 0;
 }
 
 /** What breaks on an entry or a step: its tool, or else its role. */

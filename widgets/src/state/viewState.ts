@@ -60,6 +60,8 @@ interface State {
   focusDue: number;
   /** Increases with every request to open the menu of what can be taken back. */
   goBackRequests: number;
+  /** The thought whose model is shown talking on; 0 for none. */
+  talkedOn: number;
   /** Whether there is room for the side panel beside the trace. */
   isWide: boolean;
   /** Whether each step is to be guessed before it is performed. */
@@ -81,6 +83,7 @@ export class ViewState implements State {
   scrollRequests = 0;
   focusDue = 0;
   goBackRequests = 0;
+  talkedOn = 0;
   isWide = true;
   isPredicting = false;
   guessRequests = 0;
@@ -175,6 +178,7 @@ export class ViewState implements State {
 
   /** Perform an action if it is available; `card` is the entry that it concerns. */
   perform(action: Action, card?: Card): void {
+    if (PAGE.isPresenting && OUTSIDE_PRESENTATION.includes(action)) return;
     const command = runCommand(action);
     if (command) {
       if (!isEnabled(this.store, action)) return;
@@ -186,9 +190,8 @@ export class ViewState implements State {
       if (this.selected && (goesOn || PAGE.isPresenting)) this.backToNow(); // what happens now is shown
       void this.execute(command);
     } else if (action === "present") PAGE.present(!PAGE.isPresenting);
-    else if (action === "goBack") {
-      if (!PAGE.isPresenting) this.set({ goBackRequests: this.goBackRequests + 1 });
-    } else if (action === "help") this.set({ isHelpOpen: !this.isHelpOpen });
+    else if (action === "goBack") this.set({ goBackRequests: this.goBackRequests + 1 });
+    else if (action === "help") this.set({ isHelpOpen: !this.isHelpOpen });
     else if (action === "sidePanel") this.set({ sidePanel: !this.isSidePanelOpen });
     else if (action === "inject") this.set({ messageBox: this.messageBox + 1 });
     else if (card) this.performOn(action, card);
@@ -266,6 +269,7 @@ export class ViewState implements State {
       this.openTab("request");
     } else if (!isEnabled(this.store, action)) return;
     else if (action === "edit") void this.editEntry(card);
+    else if (action === "talkOn") this.set({ talkedOn: card.id });
     else if (action === "break") void this.execute(toggleBreakpoint(this.store, card));
     else if (action === "fork") void this.fork(card);
     else if (action === "retry" || action === "rewind") void this.execute({ cmd: action, entry: card.id });
@@ -291,6 +295,9 @@ export class ViewState implements State {
     if (fork) this.notify(`The fork is shown below this run. ${fork.forecast ?? ""}`);
   }
 }
+
+/** What opens something that a presentation does not show. */
+const OUTSIDE_PRESENTATION: Action[] = ["goBack", "request", "sidePanel"];
 
 /** Commands as their buttons call them, where that is not the name of the command. */
 const COMMAND_LABELS: { [command: string]: string } = {

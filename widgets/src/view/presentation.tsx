@@ -5,7 +5,6 @@ import { EntryView } from "../cards/entries";
 import { Failure } from "../cards/failure";
 import { PendingSteps } from "../cards/pendingSteps";
 import { ToolButton } from "../elements/controls";
-import { SourcePanel } from "../panels/source";
 import type { Card } from "../protocol";
 import { isEnabled } from "../state/actions";
 import { PAGE } from "../state/page";
@@ -15,12 +14,15 @@ import type { Store } from "../state/store";
 import { firstEdit } from "../state/trace";
 import { useHead, useStore } from "../state/useStore";
 import type { ViewState } from "../state/viewState";
+import { MessageBox } from "./messageBox";
+import { SelectedSource } from "./sidePanel";
 
 export function Presentation({ store, view }: { store: Store; view: ViewState }): JSX.Element {
   const { task, forked } = useHead(store);
   useStore(store, (s) => s.version);
   const card = useStore(store, () => presented(store, view));
-  useStore(view, (v) => v.selected);
+  useStore(view, (v) => `${v.selected} ${v.edit?.step?.index} ${v.edit?.step?.path}`);
+  const isWriting = useStore(view, (v) => v.messageBox > 0);
   const shown = presented(store, view) ?? card;
   const last = Math.max(0, store.total - 1);
   return (
@@ -43,18 +45,20 @@ export function Presentation({ store, view }: { store: Store; view: ViewState })
             <PendingSteps store={store} view={view} />
           )}
           <Failure store={store} view={view} />
+          {isWriting && <MessageBox store={store} view={view} />}
         </div>
-        {store.ready && <SourcePanel store={store} />}
+        {store.ready && <SelectedSource store={store} view={view} />}
       </div>
     </>
   );
 }
 
 /**
- * Return the entry to present: the selected one, or else the last one; undefined if the run works on its next step or
- * waits for a person, so that this step is to be seen.
+ * Return the entry to present: the selected one, or else the last one; undefined if the next step is to be seen, since
+ * the run works on it, or waits for a person, or its edit has begun.
  */
 export function presented(store: Store, view: ViewState): Card | undefined {
+  if (view.edit?.step) return undefined;
   const selected = store.trace.find(view.selected);
   if (selected) return selected;
   const { pending, status } = store.head;

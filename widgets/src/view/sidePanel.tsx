@@ -81,7 +81,7 @@ function TabPanel({ store, view, tab }: { store: Store; view: ViewState; tab: Ta
 }
 
 /** The source at the step of the selected entry, or else where the engine is now. */
-function SelectedSource({ store, view }: { store: Store; view: ViewState }): JSX.Element {
+export function SelectedSource({ store, view }: { store: Store; view: ViewState }): JSX.Element {
   const selected = useSelectedCard(store, view);
   return <SourcePanel store={store} moment={useMoment(view, selected?.id ?? 0)} />;
 }

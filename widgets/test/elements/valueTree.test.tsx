@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { openJson, previewJson } from "../../src/elements/jsonValue";
+import { sortRows } from "../../src/elements/recordTable";
 import { type OpenValue, ValueTree } from "../../src/elements/valueTree";
-import type { Json, ValuePreview } from "../../src/protocol";
+import type { Json, OpenedValue, ValuePreview } from "../../src/protocol";
 import { button, click, draw, expectHarmless, HOSTILE, settled, texts } from "../support/render";
 
 const RECORDS = Array.from({ length: 60 }, (_, n) => ({ item: `tea ${n}`, price: 60 - n }));
@@ -66,6 +67,35 @@ test("what the kernel holds is asked for when it is opened, and an error is show
   expect(asked).toEqual([[[], 0]]);
   await unfold(root.querySelector("details details"));
   expect(texts(root, "[role=alert]")).toEqual(["this value has changed"]);
+});
+
+test("an error that comes after the answer to a newer question is dropped", async () => {
+  let fail = (): void => undefined;
+  const table = { total: 2, first: 0, members: [], header: ["a"] };
+  const open: OpenValue = (_path, _first, order) =>
+    order?.[1] === 0
+      ? new Promise((_, reject) => {
+          fail = () => reject(new Error("this value has changed"));
+        })
+      : { ...table, rows: [[0, ["1"]]] };
+  const root = await draw(<ValueTree name="plan" value={LIST} open={open} isOpen />);
+  await click(button(root, /a/));
+  await click(button(root, /a/));
+  fail();
+  await settled();
+  expect(texts(root, "[role=alert]")).toEqual([]);
+  expect(texts(root, "td")).toEqual(["1"]);
+});
+
+test("empty cells are last, whichever way a column is sorted", () => {
+  const rows: [number, string[]][] = [["2"], [""], ["10"], ["x"]].map((cells, number) => [number, cells]);
+  const order = (descending: 0 | 1) => sortRows(rows, [0, descending]).map(([number]) => number);
+  expect(order(0)).toEqual([0, 2, 3, 1]);
+  expect(order(1)).toEqual([3, 2, 0, 1]);
+  const open = openJson([{ a: 2, b: 1 }, { b: 2 }, { a: null, b: 3 }, { a: 10, b: 4 }]);
+  const opened = (descending: 0 | 1) => (open([], 0, [0, descending]) as OpenedValue).rows?.map(([number]) => number);
+  expect(opened(0)).toEqual([0, 3, 1, 2]);
+  expect(opened(1)).toEqual([3, 0, 1, 2]);
 });
 
 test("what a step changed is marked with what it was before", async () => {

@@ -65,3 +65,25 @@ test("it is kept for all views of the page", async () => {
   expect(other.root.querySelector(".ak-presentation")).not.toBeNull();
   expect(sessionStorage.getItem("agentkit-presenting")).toBe("true");
 });
+
+test("an entry is presented with the source and the variables of its moment", async () => {
+  const shown = await present("done");
+  await shown.key("k");
+  await act(settled);
+  const entry = shown.root.querySelector("[data-entry]")?.getAttribute("data-entry");
+  expect(shown.commands).toContainEqual({ cmd: "at", entry: Number(entry) });
+});
+
+test("what a key opens is shown, or else the key does nothing", async () => {
+  const shown = await present("paused");
+  await shown.key("e");
+  expect(shown.root.querySelector(".ak-presented form, .ak-presented textarea")).not.toBeNull();
+  await shown.key("Escape", shown.root.querySelector(".ak-presented textarea") as Element);
+  await shown.key("i");
+  expect(shown.root.querySelector('.ak-presented [aria-label="Message to the model"]')).not.toBeNull();
+  await shown.key("Escape", shown.root.querySelector('[aria-label="Message to the model"]') as Element);
+  for (const key of ["g", "q", "v"]) await shown.key(key);
+  await shown.key("m");
+  expect(shown.root.querySelector("[role=menu]")).toBeNull();
+  expect(shown.root.querySelector("[role=tab][aria-selected=true]")?.textContent).toBe("Source");
+});
