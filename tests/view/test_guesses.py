@@ -8,7 +8,7 @@ import pytest
 from view.conftest import Viewed, calling, paused
 
 from agentkit import tool
-from agentkit.classroom import scores
+from agentkit.classroom import Scores, scores
 from agentkit.view import guesses
 
 View = Callable[..., Viewed]
@@ -56,9 +56,12 @@ def test_guesses_of_a_view_are_counted_in_the_score_table_and_the_first_one_coun
     judged(viewed, 1, "price")
     judged(viewed, 1, guesses.ANSWER)
     judged(viewed, 3, "price")
-    rows = [(row.guess, row.actual, row.right) for row in scores() if "Step" in row.question]
-    assert rows == [("price", "price", True), ("price", guesses.ANSWER, False)]
-    assert "1 of 2 right" in repr(scores())
+    counted = Scores(row for row in scores() if "Step" in row.question)
+    assert [(row.guess, row.actual, row.right) for row in counted] == [
+        ("price", "price", True),
+        ("price", guesses.ANSWER, False),
+    ]
+    assert "1 of 2 right" in repr(counted)
 
 
 def test_a_guess_at_nothing_is_refused(view: View) -> None:
