@@ -102,7 +102,9 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
           title="Guess each step before it is performed; your guesses are counted in agentkit.classroom.scores()"
           pressed={isPredicting}
           onClick={() => view.set({ isPredicting: !isPredicting })}
-        />
+        >
+          <Icon name="predict" />
+        </ToolButton>
         <ExportMenu store={store} onNotice={(notice) => view.set({ notice })} />
         <ToolButton
           label="Freeze"
@@ -111,7 +113,9 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
           onClick={() => void view.execute({ cmd: "freeze" })}
         />
         {store.dock && (
-          <ToolButton label="Beside" title="Open a view of this run beside the notebook" onClick={store.dock} />
+          <ToolButton label="Beside" title="Open a view of this run beside the notebook" onClick={store.dock}>
+            <Icon name="beside" />
+          </ToolButton>
         )}
         <ToolButton
           label="Presentation mode"
