@@ -88,8 +88,19 @@ def texts(file: nbformat.NotebookNode) -> list[list[str]]:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_that_is_run_whole_and_reopened_without_its_kernel_shows_the_moment_of_each_cell(
-    any_notebook: Notebook, path: Path, tmp_path: Path
+    lab: Notebook, path: Path, tmp_path: Path
 ) -> None:
+    check_moments(lab, path, tmp_path)
+
+
+def test_the_quickstart_that_is_run_whole_in_notebook_7_shows_the_moment_of_each_cell(
+    notebook7: Notebook, tmp_path: Path
+) -> None:
+    check_moments(notebook7, NOTEBOOKS[0], tmp_path)
+
+
+def check_moments(notebook: Notebook, path: Path, tmp_path: Path) -> None:
+    """Check that each cell shows its own moment, after Run All and after the notebook was opened again."""
     from nbclient import NotebookClient
 
     alone = tmp_path / "alone"
@@ -100,21 +111,21 @@ def test_a_notebook_that_is_run_whole_and_reopened_without_its_kernel_shows_the_
         for name, value in env.items():
             patch.setenv(name, value)
         NotebookClient(expected, resources={"metadata": {"path": str(alone)}}).execute()
-    shutil.copytree(alone, any_notebook.folder, dirs_exist_ok=True)
-    shutil.copy(path, any_notebook.folder / "a.ipynb")
-    any_notebook.visit(any_notebook.folder / "a.ipynb")
-    run_all(any_notebook)
-    eventually(lambda: texts(any_notebook.save()) == texts(expected), "each cell shows its own moment")
-    any_notebook.restart()
-    any_notebook.reload()
-    any_notebook.page.wait_for_timeout(1_000)
-    expect(any_notebook.page.get_by_text("model not found")).to_have_count(0)
-    expect(any_notebook.page.locator(".ak-root")).to_have_count(0)
+    shutil.copytree(alone, notebook.folder, dirs_exist_ok=True)
+    shutil.copy(path, notebook.folder / "a.ipynb")
+    notebook.visit(notebook.folder / "a.ipynb")
+    run_all(notebook)
+    eventually(lambda: texts(notebook.save()) == texts(expected), "each cell shows its own moment")
+    notebook.restart()
+    notebook.reload()
+    notebook.page.wait_for_timeout(1_000)
+    expect(notebook.page.get_by_text("model not found")).to_have_count(0)
+    expect(notebook.page.locator(".ak-root")).to_have_count(0)
     for number, runs in enumerate(texts(expected)):
         for text in runs:
-            select(any_notebook, number)
-            any_notebook.cell(number).scroll_into_view_if_needed()
-            expect(any_notebook.output(number)).to_contain_text(text.partition("\n")[0])
+            select(notebook, number)
+            notebook.cell(number).scroll_into_view_if_needed()
+            expect(notebook.output(number)).to_contain_text(text.partition("\n")[0])
 
 
 # -- one run in several cells ------------------------------------------------------------------------------------------
