@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 from traitlets.config import Config
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
-SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>\s*```python\n(.*?)```.*?</details>", re.DOTALL)
+SOLUTION = re.compile(r"<details>\s*<summary>Solution</summary>\s*```i?python\n(.*?)```.*?</details>", re.DOTALL)
 HINT = re.compile(r"<details>\s*<summary>Hint</summary>\s*\S.*?</details>", re.DOTALL)
 CHECK = re.compile(r'^with check\("(.+?)"\)', re.MULTILINE)
 SCREEN = 40
