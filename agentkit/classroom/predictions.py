@@ -47,7 +47,9 @@ class Prediction:
         """
         text = " ".join(str(guess).split())
         if self.actual is not None:
-            raise UsageError("the answer has already been revealed: run the cell with predict(...) again to guess anew")
+            raise UsageError(
+                "the answer has already been revealed: run the cell with predict(...) again for a new guess"
+            )
         if self.guess is not None:
             raise UsageError(f"you have already committed to {one_line(self.guess)!r}; the next step is to reveal it")
         if not text:

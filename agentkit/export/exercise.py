@@ -13,10 +13,11 @@ from typing import Any
 from agentkit.core.secrets import mask
 from agentkit.core.text import counted, one_line
 from agentkit.errors import UsageError
-from agentkit.export import files, literal, parts, text
+from agentkit.export import literal, parts, text
 from agentkit.export.escaping import markdown_inline
 from agentkit.export.json import pack, unpack
 from agentkit.export.markdown import entry_section, part
+from agentkit.export.notebook import notebook_of
 from agentkit.export.protocols import RunLike
 from agentkit.journal.entries import Entry
 
@@ -48,8 +49,6 @@ def to_exercise(
     With `solution`, return the solved notebook: every guess is right, and every hidden step is shown. Raises
     `UsageError` if an entry does not exist or can't be hidden.
     """
-    import nbformat
-
     entries = run.entries
     hidden = _numbers(entries, hide)
     cells = [_header(run, entries, hidden, solution), _setup({str(n): _result(entries[n]) for n in hidden})]
@@ -60,16 +59,7 @@ def to_exercise(
             shown_next = () if number + 1 in hidden else parts.labels_shown_next(entries, number)
             cells.append(_markdown(f"entry-{number}", entry_section(entry, number, _LIMITS, shown_next)))
     cells.append(_code("scores", "scores()"))
-    metadata = {
-        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
-    notebook = nbformat.from_dict({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})  # type: ignore[no-untyped-call]
-    nbformat.validate(notebook)
-    if path is not None:
-        content: str = nbformat.v4.writes(notebook)  # type: ignore[no-untyped-call]
-        files.write(path, "notebook", content + "\n", overwrite=overwrite)
-    return notebook
+    return notebook_of(cells, path, overwrite=overwrite)
 
 
 def hidden_steps(packed: str) -> dict[int, str]:

@@ -46,7 +46,6 @@ def to_notebook(run: RunLike, path: str | os.PathLike[str] | None = None, *, ove
 
     `data_of_notebook` reads it back.
     """
-    import nbformat
 
     data = recording.to_json(run)
     entries = recording.line_of(data)
@@ -64,11 +63,18 @@ def to_notebook(run: RunLike, path: str | os.PathLike[str] | None = None, *, ove
         cell["execution_count"] = count
         for output in cell["outputs"]:
             output["execution_count"] = count
-    metadata = {
-        "agentkit": {"format": FORMAT, "version": VERSION, "cells": [cell["id"] for cell in cells]},
-        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
+    made_by = {"format": FORMAT, "version": VERSION, "cells": [cell["id"] for cell in cells]}
+    return notebook_of(cells, path, overwrite=overwrite, agentkit=made_by)
+
+
+def notebook_of(
+    cells: list[dict[str, Any]], path: str | os.PathLike[str] | None, *, overwrite: bool, **metadata: Any
+) -> Any:
+    """Return cells as a valid `NotebookNode`, with more metadata; write it to `path` if there is one."""
+    import nbformat
+
+    metadata["kernelspec"] = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    metadata["language_info"] = {"name": "python"}
     notebook = nbformat.from_dict({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})  # type: ignore[no-untyped-call]
     nbformat.validate(notebook)
     if path is not None:

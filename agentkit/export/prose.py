@@ -143,7 +143,7 @@ def _is_address(link: Element) -> bool:
 
 
 def to_markdown(value: str, limit: int = 0) -> str:
-    """Return Markdown that reads as it was meant and does no harm: written anew from its tree, all its texts escaped.
+    """Return Markdown that reads as it was meant and does no harm: written again from its tree, all its texts escaped.
 
     It stands in a quote, and its headings are bold text, so that it cannot be taken for the document around it. A text
     without any markup is a plain block.

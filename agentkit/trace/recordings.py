@@ -23,7 +23,7 @@ def recordings(entries: Iterable[Entry], pending: Iterable[Pending]) -> dict[Pen
 
 
 def _fits(step: Step, entry: Entry) -> bool:
-    """Return whether a step is the recorded one; a call may have another id, which a model gives it anew each time."""
+    """Return whether a step is the recorded one; the id of a call may differ: a model makes up a new one each time."""
     then = entry.step
     if type(step) is Act and type(then) is Act:
         return (step.call.name, step.call.arguments) == (then.call.name, then.call.arguments)

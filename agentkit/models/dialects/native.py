@@ -181,7 +181,7 @@ class _Writer:
 
 
 def _extend(known: Progress, messages: list[Message]) -> Progress:
-    """Render the messages that came since; the last group is written anew if they belong to it."""
+    """Render the messages that came since; the last group is written again if they belong to it."""
     last, asking, following = known.last, known.asking, list(known.following)
     if asking and _begins_anew(messages[0]):
         asking, following = None, []
