@@ -26,7 +26,7 @@ from agentkit import Agent, Call, Loop, Reply, load
 from agentkit.agent import persona
 from agentkit.errors import AgentkitError
 from agentkit.export import json as recording
-from agentkit.export import to_html, to_json, to_markdown, to_notebook
+from agentkit.export import prose, to_html, to_json, to_markdown, to_notebook
 from agentkit.export.notebook import source_digest
 from agentkit.export.playback import playback
 from agentkit.journal.chain import START, link
@@ -265,8 +265,9 @@ def as_notebook(data: Any, packed: str = "") -> bytes:
     notebook = json.loads(_template())
     for cell in notebook["cells"]:
         if cell["metadata"]["agentkit"]["cell"] == "recording":
-            start, _, end = cell["source"].partition('recording="')
-            cell["source"] = f'{start}recording="{packed or recording.pack(data)}"{end[end.index(chr(34)) + 1 :]}'
+            start, _, rest = cell["source"].partition("recording = (")
+            end = rest[rest.index(")") :]
+            cell["source"] = f'{start}recording = (\n    "{packed or recording.pack(data)}"\n{end}'
             cell["metadata"]["agentkit"]["digest"] = source_digest(cell["source"])
     return json.dumps(notebook).encode()
 
@@ -566,6 +567,7 @@ def main(folder: str, names: list[str]) -> None:
     for warm in ("warm.load", "warm.notebook.ipynb", "warm.resume", "warm.persona"):
         with contextlib.suppress(AgentkitError, ValueError), contextlib.redirect_stdout(io.StringIO()):
             open_by(warm.split(".")[1], Path(folder, warm), "reflexion")
+    prose.to_html("*warm*")  # which loads the sanitizer
     before = peak_memory()
     for name in names:
         found = outcome(name.split(".")[1], Path(folder, name), name.split(".")[2])
