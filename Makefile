@@ -55,7 +55,7 @@ else
 	$(RUN) tests/run_notebook.py $(NOTEBOOK)
 endif
 
-check: lint ## lint, types and the fast tests, in about three minutes
+check: lint ## lint, types and the fast tests, in a few minutes
 	$(PYTEST) -m 'not slow' tests
 
 test: chromium firefox lint ## everything that CI runs, except for ovos-test

@@ -742,7 +742,7 @@ class Run(NearMisses, Displayed):
         """
         thought = self._pending(step).step
         if not isinstance(thought, Think):
-            raise UsageError(f"the pending step is no thought but {thought.kind} ({thought.role}), which has no reply")
+            raise UsageError(f"only a thought has a reply, and the pending step is not one (it is {thought.kind}, {thought.role})")
         return self.performer.read(thought, mask(text))
 
     def recordings(self, step: Pending | None = None) -> list[Entry]:
