@@ -66,7 +66,7 @@ def test_the_dialect_of_the_run_reads_the_reply() -> None:
 def test_only_a_pending_thought_has_a_reply() -> None:
     run = shopping(ASK_TEA, "FINAL_ANSWER: 4")
     next(run)
-    with pytest.raises(UsageError, match="no thought"):
+    with pytest.raises(UsageError, match="pending step is not a thought"):
         run.read_reply(ASK_TEA)
     with pytest.raises(UsageError, match="reply"):
         run.edit(reply=ASK_TEA)

@@ -742,7 +742,9 @@ class Run(NearMisses, Displayed):
         """
         thought = self._pending(step).step
         if not isinstance(thought, Think):
-            raise UsageError(f"only a thought has a reply, and the pending step is not one (it is {thought.kind}, {thought.role})")
+            raise UsageError(
+                f"only a thought has a reply, and the pending step is not a thought (it is {thought.kind})"
+            )
         return self.performer.read(thought, mask(text))
 
     def recordings(self, step: Pending | None = None) -> list[Entry]:
