@@ -55,8 +55,9 @@ def work_through(lab: Notebook, path: Path) -> list[Any]:
     return cells
 
 
-def test_a_student_works_through_a_lesson_about_a_loop(lab: Notebook, shot: Callable[[str], None]) -> None:
-    work_through(lab, LESSONS / "08_plan_and_execute.ipynb")
+@pytest.mark.parametrize("name", ["00_quickstart", "08_plan_and_execute"])
+def test_a_student_works_through_a_lesson(lab: Notebook, name: str, shot: Callable[[str], None]) -> None:
+    work_through(lab, LESSONS / f"{name}.ipynb")
     shot("solved")
 
 
