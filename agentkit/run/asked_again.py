@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from agentkit.core.messages import canonical, digest
 from agentkit.core.steps import Think
@@ -21,20 +22,39 @@ from agentkit.trace.line import Tree
 class Question:
     """What a model was asked in a recorded thought.
 
-    `model` is the name of the model that would be asked now, and `digest` stands for the model and the request.
-    `dialect` replaces that of the run; None leaves it as it is.
+    `model` is the name of the model that would be asked now, `temperature` the one that the run sets for it, and
+    `digest` stands for the model and the request. `dialect` replaces that of the run; None leaves it as it is.
     """
 
     thought: Entry
     model: str
     digest: str
     dialect: Dialect | None = None
+    temperature: float | None = None
 
     def is_at(self, entry: Entry, tree: Tree) -> bool:
         """Return whether an entry is at the same position of the tree as the thought."""
         thought = self.thought
         place = tree.slot(thought.parent), thought.path, thought.index
         return (tree.slot(entry.parent), entry.path, entry.index) == place
+
+
+@dataclass(slots=True)
+class Asking:
+    """A question that is being asked at the moment: `calls` more times, unless it is stopped.
+
+    `cancel` cancels the call that is being made.
+    """
+
+    question: Question
+    calls: int
+    is_stopped: bool = False
+    cancel: Callable[[], Any] = field(default=str, repr=False)
+
+    def stop(self) -> None:
+        """Stop: no further call is made, and the one that is being made is cancelled if possible."""
+        self.is_stopped = True
+        self.cancel()
 
 
 def question(performer: Performer, thought: Entry) -> Question:
@@ -64,9 +84,10 @@ def _question(performer: Performer, thought: Entry, dialect: Dialect | None) -> 
     assert isinstance(step, Think)
     asking = copy(performer)
     asking.dialect = dialect or performer.dialect
-    model = name_of(performer.model_for(step))
+    asked = performer.model_for(step)
+    model, temperature = name_of(asked), performer.temperature_for(asked)
     request = asking.sent(step, thought.path)
-    return Question(thought, model, digest(canonical([model, request])), dialect)
+    return Question(thought, model, digest(canonical([model, request])), dialect, temperature)
 
 
 def recorded_replies(question: Question, rows: Iterable[Row], tree: Tree) -> list[Entry]:
