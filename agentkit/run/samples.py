@@ -62,7 +62,7 @@ class Samples(Displayed):
     """What a model replies if it is asked `times` times what it was asked in a recorded thought; see `Run.resample`.
 
     `samples[0]` is the most frequent outcome, and `samples[0].run` a run that continues with it. `replies` are the
-    entries of all replies so far; they are recorded. `forecast` says what is still to be asked and what that will
+    entries of the replies so far; they are recorded, and `recorded` is the number of all that are. `forecast` says what is still to be asked and what that will
     probably cost, and `go()` asks it.
     """
 
@@ -77,7 +77,7 @@ class Samples(Displayed):
     ) -> None:
         self.thought = question.thought
         self.times = times
-        self.replies = replies[:times]
+        self.replies, self.recorded = replies[:times], len(replies)
         self._question, self._asking, self._ask, self._fork = question, asking, ask, fork
         self._runs: dict[int, Any] = {}
 
@@ -134,6 +134,7 @@ class Samples(Displayed):
         """
         for entry in self._ask(self.calls):
             self.replies.append(entry)
+            self.recorded += 1
         return self
 
     @property

@@ -63,6 +63,7 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data
             "redo": trace.can_redo and status != "readonly",
         },
         "pace": state.pace,
+        "temperature": run.temperature,
         "asking": {question: asking.calls for question, asking in list(run.asking.items())},
         "tools": [tool.name for tool in run.performer.tools.tools],
         "roles": sorted(siblings.roles),
@@ -208,14 +209,14 @@ def _pending_data(run: Run, pending: Pending, *, is_running: bool) -> Data:
 
 
 def temperature_data(run: Run, step: Any) -> Data:
-    """Return the temperature that the run sets for a thought, and the one that applies without it, if its model takes
-    one; either is None if it is not known.
+    """Return the temperature that applies to a thought if the run sets none, if its model takes one; it is None if it
+    is not known.
     """
     model = run.performer.model_for(step)
     if not getattr(model, "abilities", Abilities()).temperature:
         return {}
     own = run.performer.settings.get("temperature", getattr(model, "temperature", None))
-    return {"temperature": {"value": run.temperature, "own": own if isinstance(own, int | float) else None}}
+    return {"own_temperature": own if isinstance(own, int | float) else None}
 
 
 def decision_id(pending: Pending, verdict: Verdict) -> str:

@@ -17,12 +17,17 @@ _MAX_OUTCOMES = 50
 _MAX_TEXT = 300
 
 
-def samples(feed: Feed, *, entry: int, times: int) -> Data:
+def samples(feed: Feed, *, entry: int, times: int | None) -> Data:
     """Return what a model has replied so far when it was asked for a thought again, and what `times` replies would cost.
 
-    Nothing is asked.
+    Without `times`, all recorded replies are counted, and otherwise as many as `Run.resample` asks for. Nothing is
+    asked.
     """
-    return _data(feed, feed.run.resample(find_entry(feed, entry), times))
+    thought = find_entry(feed, entry)
+    found = feed.run.resample(thought) if times is None else feed.run.resample(thought, times)
+    if times is None and found.recorded > found.times:
+        found = feed.run.resample(thought, found.recorded)
+    return _data(feed, found)
 
 
 def resample(feed: Feed, *, entry: int, times: int) -> Data:
@@ -35,7 +40,7 @@ def resample(feed: Feed, *, entry: int, times: int) -> Data:
 
 def stop_resample(feed: Feed, *, entry: int) -> None:
     """Stop asking the model, also what Python has begun."""
-    feed.run.resample(find_entry(feed, entry), 1).stop()
+    feed.run.resample(find_entry(feed, entry)).stop()
 
 
 def _data(feed: Feed, found: Samples) -> Data:
@@ -44,7 +49,9 @@ def _data(feed: Feed, found: Samples) -> Data:
     return {
         "question": found.question,
         "title": mask(found.title),
+        "times": found.times,
         "replies": replies,
+        "recorded": found.recorded,
         "calls": found.calls,
         "price": mask(found.price),
         "outcomes": [

@@ -116,7 +116,8 @@ export function Slider({ store, view, first, last }: SliderProps): JSX.Element {
 }
 
 function describePlace(at: number, last: number): string {
-  if (at === last) return at ? `You are looking at step ${formatNumber(at)}, the last one.` : "You are looking at the task.";
+  if (at === last)
+    return at ? `You are looking at step ${formatNumber(at)}, the last one.` : "You are looking at the task.";
   const place = at ? `step ${formatNumber(at)}` : "the task";
   return `You are looking at ${place}; the run is at step ${formatNumber(last)}.`;
 }
