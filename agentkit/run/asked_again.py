@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from agentkit.core.messages import canonical, digest
 from agentkit.core.steps import Think
 from agentkit.errors import UsageError
-from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row
+from agentkit.journal.entries import Entry
 from agentkit.models.base import name_of
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.dialects.without_stop import WithoutStop
@@ -90,15 +90,14 @@ def _question(performer: Performer, thought: Entry, dialect: Dialect | None) -> 
     return Question(thought, model, digest(canonical([model, request])), dialect, temperature)
 
 
-def recorded_replies(question: Question, rows: Iterable[Row], tree: Tree) -> list[Entry]:
-    """Return the replies to a question that are recorded in the rows of its tree, oldest first."""
-    forks = {
-        row.run
-        for row in rows
-        if isinstance(row, Note) and row.kind == ASKED_AGAIN and row.data["request"] == question.digest
-    }
-    found = [entry for entry in tree.entries.values() if entry.run in forks and is_reply(entry)]
-    return sorted((entry for entry in found if question.is_at(entry, tree)), key=lambda entry: entry.id)
+def recorded_replies(question: Question, tree: Tree) -> list[Entry]:
+    """Return the replies to a question that are recorded in a tree, oldest first."""
+    forks = tree.asked.get(question.digest)
+    if not forks:
+        return []
+    entries = list(tree.entries.values())  # another thread may be asking
+    found = [entry for entry in entries if entry.run in forks and is_reply(entry) and question.is_at(entry, tree)]
+    return sorted(found, key=lambda entry: entry.id)
 
 
 def is_reply(entry: Entry) -> bool:

@@ -640,7 +640,7 @@ class Run(NearMisses, Displayed):
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise UsageError(f"times must be an integer of at least 1, not {times!r:.100}")
         asked = question(self.performer, self._thought(entry))
-        replies = recorded_replies(asked, self.rows(), self.trace.tree)
+        replies = recorded_replies(asked, self.trace.tree)
         return Samples(asked, times, replies, self.asking, lambda calls: self._ask_again(asked, calls), self.fork)
 
     def without_stop(self, entry: int | Entry) -> TalkedOn:
@@ -655,7 +655,7 @@ class Run(NearMisses, Displayed):
         reply = thought
         if not thought.result.cut:
             asked = question_without_stop(self.performer, thought)
-            replies = recorded_replies(asked, self.rows(), tree) or list(self._ask_again(asked, 1))
+            replies = recorded_replies(asked, tree) or list(self._ask_again(asked, 1))
             reply = replies[-1]
         return TalkedOn(thought, reply, observations_of(thought, line, tree))
 

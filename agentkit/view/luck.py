@@ -48,7 +48,6 @@ def _data(feed: Feed, found: Samples) -> Data:
     outcomes = found.outcomes
     return {
         "question": found.question,
-        "title": mask(found.title),
         "times": found.times,
         "replies": replies,
         "recorded": found.recorded,

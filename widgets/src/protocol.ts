@@ -714,7 +714,6 @@ export interface TalkedOn {
 export interface Samples {
   /** Identifies the model and the request. */
   question: string;
-  title: string;
   /** How many replies were wanted, how many of them there are, and how many are recorded in all. */
   times: number;
   replies: number;

@@ -50,7 +50,7 @@ function Opened({ store, view, card }: LuckProps): JSX.Element {
       <Form label="Ask again" focusKey={card.id} onSubmit={ask} onCancel={close}>
         <div class="ak-buttons">
           <span>
-            Ask the same{" "}
+            Ask the same
             <TextField
               type="number"
               aria-label="How many times to ask the same"
@@ -59,7 +59,7 @@ function Opened({ store, view, card }: LuckProps): JSX.Element {
               value={typed ?? String(value?.times ?? "")}
               aria-invalid={times === 0}
               onInput={(event) => setTyped(event.currentTarget.value)}
-            />{" "}
+            />
             times
           </span>
           <ToolButton
@@ -105,10 +105,10 @@ function Progress({ recorded, left }: { recorded: number; left: number }): JSX.E
 }
 
 function Histogram({ samples, open }: { samples: Samples; open: (entry: number) => void }): JSX.Element {
-  const { title, outcomes, replies, more, happened } = samples;
+  const { outcomes, replies, more, happened } = samples;
   return (
     <figure class="ak-histogram">
-      <figcaption>{title}</figcaption>
+      <figcaption>{count(replies, "reply", "replies")}; each bar opens a run</figcaption>
       <ol>
         {outcomes.map((outcome) => (
           <li key={outcome.entry}>
