@@ -211,10 +211,12 @@ def test_another_thread_can_stop_it_in_the_middle_of_a_call_and_ask_for_the_rest
 
 
 def test_the_same_is_not_asked_twice_at_a_time() -> None:
-    run, model, called, bell = waiting(1)
+    run, _, called, bell = waiting(1)
     done = background.in_thread(run.resample(1, times=5).go)
     assert called.wait(10)
-    with pytest.raises(UsageError, match=r"being asked at the moment; wait for the replies, or stop it with samples\.stop"):
+    with pytest.raises(
+        UsageError, match=r"being asked at the moment; wait for the replies, or stop it with samples\.stop"
+    ):
         run.resample(1, times=5).go()
     run.resample(1).stop()
     done.result(timeout=10)

@@ -85,7 +85,7 @@ def test_a_fork_has_the_temperature_of_its_run_also_after_it_was_resumed(tmp_pat
 
 
 def test_another_temperature_is_another_question_for_samples() -> None:
-    run, model = started()
+    run, _ = started()
     run.drive()
     run.temperature = 0
     samples = run.resample(1, times=2).go()

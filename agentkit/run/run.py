@@ -640,8 +640,14 @@ class Run(NearMisses, Displayed):
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise UsageError(f"times must be an integer of at least 1, not {times!r:.100}")
         asked = question(self.performer, self._thought(entry))
-        replies = recorded_replies(asked, self.trace.tree)
-        return Samples(asked, times, replies, self.asking, lambda calls: self._ask_again(asked, calls), self.fork)
+        return Samples(
+            asked,
+            times,
+            lambda: recorded_replies(asked, self.trace.tree),
+            self.asking,
+            lambda calls: list(self._ask_again(asked, calls)),
+            self.fork,
+        )
 
     def without_stop(self, entry: int | Entry) -> TalkedOn:
         """Return what the model writes for a recorded thought if the request has no stop sequence, and so nothing stops

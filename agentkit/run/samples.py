@@ -19,8 +19,11 @@ from agentkit.run.asked_again import Asking, Question
 
 IN_THE_RUN = "← in the run"
 
-Ask = Callable[[int], Iterator[Entry]]
-"""Asks the question so many times; yields the entry of each reply, which is recorded by then."""
+Recorded = Callable[[], list[Entry]]
+"""Returns the replies to the question that are recorded, oldest first."""
+
+Ask = Callable[[int], Any]
+"""Asks the question so many times, and records the replies."""
 
 Fork = Callable[[Entry], Any]
 """Returns a run that continues with a reply."""
@@ -61,25 +64,35 @@ class Outcome:
 class Samples(Displayed):
     """What a model replies if it is asked `times` times what it was asked in a recorded thought; see `Run.resample`.
 
-    `samples[0]` is the most frequent outcome, and `samples[0].run` a run that continues with it. `replies` are the
-    entries of the replies so far; they are recorded, and `recorded` is the number of all that are. `forecast` says what is still to be asked and what that will
-    probably cost, and `go()` asks it.
+    `samples[0]` is the most frequent outcome, and `samples[0].run` a run that continues with it. `forecast` says what
+    is still to be asked and what that will probably cost, and `go()` asks it. Replies that are asked for elsewhere, as
+    in the live view, count at once.
     """
 
     def __init__(
         self,
         question: Question,
         times: int,
-        replies: list[Entry],
+        recorded: Recorded,
         asking: Mapping[str, Asking],
         ask: Ask,
         fork: Fork,
     ) -> None:
         self.thought = question.thought
         self.times = times
-        self.replies, self.recorded = replies[:times], len(replies)
-        self._question, self._asking, self._ask, self._fork = question, asking, ask, fork
+        self._question, self._recorded, self._asking = question, recorded, asking
+        self._ask, self._fork = ask, fork
         self._runs: dict[int, Any] = {}
+
+    @property
+    def replies(self) -> list[Entry]:
+        """The entries of the replies so far, at most `times`; they are recorded."""
+        return self._recorded()[: self.times]
+
+    @property
+    def recorded(self) -> int:
+        """The number of all replies that are recorded, also of those above `times`."""
+        return len(self._recorded())
 
     @property
     def question(self) -> str:
@@ -129,12 +142,10 @@ class Samples(Displayed):
     def go(self) -> Samples:
         """Ask the model, record its replies, and return the samples. Only the thought is performed, never a tool.
 
-        Raises the error of the model, and `UsageError` if the budget is used up or the same is being asked already; the replies up to then are kept, and
-        another `go()` asks for the rest.
+        Raises the error of the model, and `UsageError` if the budget is used up or the same is being asked already; the
+        replies up to then are kept, and another `go()` asks for the rest.
         """
-        for entry in self._ask(self.calls):
-            self.replies.append(entry)
-            self.recorded += 1
+        self._ask(self.calls)
         return self
 
     @property
@@ -155,11 +166,12 @@ class Samples(Displayed):
     def outcomes(self) -> list[Outcome]:
         """The different outcomes, the most frequent first."""
         groups: dict[bytes, list[Entry]] = {}
-        for entry in self.replies:
+        replies = self.replies
+        for entry in replies:
             groups.setdefault(_key(entry.result), []).append(entry)
         now = _key(self.thought.result)
         return [
-            Outcome(_text(group[0].result), group, len(group) / len(self.replies), key == now, self._fork, self._runs)
+            Outcome(_text(group[0].result), group, len(group) / len(replies), key == now, self._fork, self._runs)
             for key, group in sorted(groups.items(), key=lambda item: -len(item[1]))
         ]
 

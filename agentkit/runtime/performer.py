@@ -11,7 +11,16 @@ from agentkit.core.schema import Shape
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act, Think
 from agentkit.core.usage import Usage
-from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ModelTimeout, Stopped, ToolTimeout, UsageError
+from agentkit.errors import (
+    ArgumentsError,
+    ContextOverflow,
+    Control,
+    ModelError,
+    ModelTimeout,
+    Stopped,
+    ToolTimeout,
+    UsageError,
+)
 from agentkit.gates.deadline import out_of_time
 from agentkit.journal.entries import Entry
 from agentkit.models import dialects, structured_output
@@ -33,8 +42,8 @@ class Performer:
     """The model, tools and settings with which steps are performed; each attribute may be changed between two steps.
 
     `roles` contains other models for some roles ("evaluate", "plan" …), and for the names in `tags["model"]` of a step
-    ("fast"). If `dialect` is None, the abilities of the model decide. `temperature` is set in the requests to models that
-    take one; None leaves it to the settings and the model. `output` is the shape of the run's answer.
+    ("fast"). If `dialect` is None, the abilities of the model decide. `temperature` is set in the requests to models
+    that take one; None leaves it to the settings and the model. `output` is the shape of the run's answer.
     """
 
     def __init__(
@@ -121,7 +130,10 @@ class Performer:
         return self.temperature if getattr(model, "abilities", Abilities()).temperature else None
 
     def checked_temperature(self, value: Any) -> float | None:
-        """Return a temperature, or None. Raises `UsageError` if it is not a number from 0 to 2, or if no model takes it."""
+        """Return a temperature, or None.
+
+        Raises `UsageError` if it is not a number from 0 to 2, or if no model takes a temperature.
+        """
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TEMPERATURE:
@@ -155,9 +167,7 @@ class Performer:
         write = getattr(candidates[0], "body", None) if candidates else None
         return write(request) if write else request.to_dict()
 
-    def _request(
-        self, step: Think, path: str, model: Model, dialect: Dialect, temperature: float | None
-    ) -> Request:
+    def _request(self, step: Think, path: str, model: Model, dialect: Dialect, temperature: float | None) -> Request:
         """Return the request of a step; only the outermost engine, whose path is "", writes the answer of the run."""
         abilities = getattr(model, "abilities", Abilities())
         answer = self.output if path == "" else None

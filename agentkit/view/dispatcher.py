@@ -28,7 +28,7 @@ MAX_BYTES = 5_000_000
 
 _ENVELOPE = ("t", "v", "cid", "cmd")
 _validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
-SLOW = {"talk_on": talk_on, "resample": resample}
+SLOW: dict[str, Any] = {"talk_on": talk_on, "resample": resample}
 """Commands that may take any time, and that wait for no other one."""
 
 _FUNCTIONS = {

@@ -18,9 +18,9 @@ _MAX_TEXT = 300
 
 
 def samples(feed: Feed, *, entry: int, times: int | None) -> Data:
-    """Return what a model has replied so far when it was asked for a thought again, and what `times` replies would cost.
+    """Return what a model has replied so far when it was asked for a thought again, and what more replies would cost.
 
-    Without `times`, all recorded replies are counted, and otherwise as many as `Run.resample` asks for. Nothing is
+    `times` is how many are wanted; None stands for all that are recorded, but at least for the usual number. Nothing is
     asked.
     """
     thought = find_entry(feed, entry)
