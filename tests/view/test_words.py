@@ -152,13 +152,16 @@ def test_a_step_that_was_tried_again_and_one_that_goes_on_have_names_too(view: V
 
 def test_the_counts_are_those_of_the_branch_and_the_budget_counts_all(view: View) -> None:
     viewed = view(spending())
+
+    def shows(model_calls: int, tool_calls: int) -> bool:
+        head = viewed.screen.head
+        return (head["model_calls"], head["tool_calls"]) == (model_calls, tool_calls)
+
     viewed.settle("play", "undo", "undo", "undo", "undo")
-    viewed.until(lambda: viewed.screen.total == 3)
-    head = viewed.screen.head
-    assert (head["model_calls"], head["tool_calls"]) == (1, 1)
-    assert head["spent"] == {"model_calls": 3, "tool_calls": 2}
+    viewed.until(lambda: viewed.screen.total == 3 and shows(1, 1))
+    assert viewed.screen.head["spent"] == {"model_calls": 3, "tool_calls": 2}
     viewed.settle("redo")
-    assert (viewed.screen.head["model_calls"], viewed.screen.head["tool_calls"]) == (2, 1)
+    viewed.until(lambda: shows(2, 1))
 
 
 def test_a_fork_says_after_which_entry_it_begins(view: View) -> None:
