@@ -24,6 +24,7 @@ from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
 from agentkit.gates.approval import approval, rejection
+from agentkit.gates.asked_by_hook import asked_by_hook
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.call_limit import CallLimit
@@ -352,7 +353,7 @@ class Agent(NearMisses, Displayed):
         guards = (guards or self.guards).copy()
         budget = BudgetGate(guards.budget)
         limit = CallLimit(self.options.get("max_tool_calls"))
-        gates = (question, limit, rejection, repeated, budget, approval, *answer.gates(spec))
+        gates = (question, limit, rejection, repeated, budget, asked_by_hook, approval, *answer.gates(spec))
         state = State(trace, self._performed, gates, self.options.get("settings") or {}, guards)
         dialect = dialects.get(spec["dialect"]) if spec.get("dialect") else None
         performer = Performer(self.model, self._performed, dialect, self.roles, self.options.get("settings"))

@@ -58,6 +58,12 @@ class Options(TypedDict, total=False):
         'decides about calls in run(), also async: True, "allow" or "remember" approves, a dict changes the arguments, '
         '"reuse" takes the result of the earlier call',
     ]
+    hooks: Annotated[
+        Sequence[Any] | None, "functions under @hook, which run before and after tools, model calls and the run"
+    ]
+    guardrails: Annotated[
+        Sequence[Any] | None, 'checks of the task, replies, tool results and the answer: ["secrets", length(500), …]'
+    ]
     max_tool_calls: Annotated[Annotated[int, Ge(1)] | None, "how many tool calls a run may make; others are not run"]
     repair: Annotated[
         Literal[0, 1] | None, "how often to ask again for an unreadable reply (1); with 0, it is the answer"
