@@ -239,7 +239,7 @@ def test_a_condition_of_a_breakpoint_holds_the_run_until_it_is_waived(folder: Pa
     waived = agent(folder, *paying(1)).resume(run.id, waive=["breakpoints"])
     waived.drive()
     assert [point.text for point in waived.guards.breakpoints] == ["tool pay"] and waived.hold
-    with pytest.raises(UsageError, match='only "approve" and "breakpoints" can be waived'):
+    with pytest.raises(UsageError, match="only 'approve', 'breakpoints', 'hooks', 'guardrails' can be waived"):
         agent(folder).resume(run.id, waive=["budget"])
 
 

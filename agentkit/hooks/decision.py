@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agentkit.core.messages import Chat
 from agentkit.core.secrets import mask
@@ -84,6 +84,10 @@ def finish(why: str, answer: str = "") -> Decision:
 def problem(decision: Decision, when: str, of: str) -> str:
     """Return why a decision cannot be made at this point, or ""."""
     here = f"{when} a {of}"
+    if decision.kind not in get_args(Kind):
+        return f"it made a decision of the unknown kind {decision.kind!r:.100}"
+    if not all(isinstance(text, str) for text in (decision.why, decision.message, decision.what, decision.answer)):
+        return "it made a decision whose texts are not of type str"
     if decision.kind == "ask" and (when, of) != ("before", "tool"):
         return f"it asked for a person {here}, where nobody can be asked"
     if decision.kind == "finish" and (when, of) == ("after", "tool"):
