@@ -81,9 +81,7 @@ def _mark(entry: Entry) -> str:
         return entry.reason
     if entry.author in _ENTERED and entry.kind in ("think", "act"):
         return f"entered by {_ENTERED[entry.author]}{reason}"
-    if entry.author in ("recording", "hook") or entry.performed is not None:
-        return entry.reason
-    return ""
+    return entry.reason
 
 
 def _task(entry: Entry) -> EntryParts:

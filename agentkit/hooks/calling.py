@@ -63,7 +63,7 @@ class Ruling:
     def ended(self) -> str:
         """The reason of the answer of a run that a hook has ended, as in "guardrail:secrets"."""
         assert self.by is not None
-        return f"{'guardrail' if self.by.checks else 'hook'}:{self.by.name.rpartition(':')[2]}"
+        return f"{'guardrail' if self.by.checks else 'hook'}:{self.by.short_name}"
 
     def take(self, hook: Hook, decision: Decision) -> bool:
         """Take a decision into account; return whether the next hook is to be asked."""

@@ -61,8 +61,13 @@ class Hook:
 
     @property
     def label(self) -> str:
-        """The kind and the name of the hook."""
-        return f"{'guardrail' if self.checks else 'hook'} {self.name.rpartition(':')[2]!r}"
+        """The kind and the short name of the hook."""
+        return f"{'guardrail' if self.checks else 'hook'} {self.short_name!r}"
+
+    @property
+    def short_name(self) -> str:
+        """The name without that of the module, and of the function in which it was defined."""
+        return self.name.rpartition(":")[2].rpartition("<locals>.")[2]
 
     @property
     def point(self) -> str:

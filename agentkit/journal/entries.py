@@ -176,6 +176,8 @@ def entry_text(entry: Entry) -> str:
         mark = f"  [edited by {_line(by)}]"
     elif entry.repeats:
         mark = "  [the result of an earlier call]"
+    elif entry.reason:
+        mark = f"  [{_line(entry.reason)}]"
     if entry.kind == "begin":
         task = " / ".join(message["text"] for message in entry.result["task"] if message["role"] == "user")
         return f"Task         {_line(task)}"
@@ -187,10 +189,10 @@ def entry_text(entry: Entry) -> str:
     if entry.kind == "ask":
         return f"Question     {_line(step.question)}\nReply        {_line(entry.result)}{mark}"
     if entry.kind == "end":
-        return f"Ended        {_line(entry.result.answer)}"
+        return f"Ended        {_line(entry.result.answer)}{mark}"
     label = "Sent back   " if entry.author == "gate" else "Interrupt   "
     more = f"\n{label} {_line(entry.result.text)}" if entry.result else ""
-    return f"Answer       {_line(step.answer)}{more}"
+    return f"Answer       {_line(step.answer)}{more}{mark}"
 
 
 def _thought(entry: Entry, step: Any) -> str:

@@ -268,7 +268,8 @@ class Scheduler:
                 return self._save_ruling(pending, ruling.reason, End(step.answer, step.interrupted))
         state.may_begin = True
         state.rule(pending, ruling)
-        self._inject(pending, ruling)
+        if type(step) is not Conclude:
+            self._inject(pending, ruling)
         return None
 
     def _save_ruling(self, pending: Pending, reason: str, result: Any) -> Entry | None:
