@@ -182,7 +182,7 @@ class State:
     def arm(self) -> None:
         """Choose the gates and the hooks that have something to check; what other hooks have decided is forgotten."""
         hooks = (*self.guards.guardrails, *self.guards.hooks)
-        self.hooks = HookSet(hooks, self.tools) if hooks else None
+        self.hooks = HookSet(hooks, self.tools) if any(not hook.is_around for hook in hooks) else None
         self.rulings.clear()
         active = [
             gate

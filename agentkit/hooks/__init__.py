@@ -10,6 +10,7 @@ from agentkit.hooks.builtin import injection, invented, length, schema, secrets
 from agentkit.hooks.decision import Decision, allow, ask, change, deny, finish
 from agentkit.hooks.guardrail import guardrail
 from agentkit.hooks.hook import Hook, hook
+from agentkit.hooks.judge import judge
 
 __all__ = [
     "Decision",
@@ -23,6 +24,7 @@ __all__ = [
     "hook",
     "injection",
     "invented",
+    "judge",
     "length",
     "schema",
     "secrets",

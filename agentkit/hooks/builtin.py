@@ -12,6 +12,7 @@ from agentkit.core.secrets import mask
 from agentkit.errors import UsageError
 from agentkit.hooks.guardrail import guarding, text_of
 from agentkit.hooks.hook import Hook
+from agentkit.hooks.judge import NAME, restored_judge
 from agentkit.hooks.marks import injection_mark
 from agentkit.models.json_in_text import candidates
 from agentkit.models.structured_output import NOTHING, misfit
@@ -114,10 +115,10 @@ def restored(hook: Hook) -> Hook:
 
     A recording chooses among these functions by name and imports none. Raises `UsageError` for options that do not fit.
     """
-    make = BUILTIN.get(hook.name) if hook.checks else None
+    make = {**BUILTIN, NAME: restored_judge}.get(hook.name) if hook.checks else None
     if make is None:
         return hook
     try:
         return make(**hook.options, action=hook.action)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, UsageError) as error:
         raise UsageError(f"the recorded guardrail {hook.name!r} cannot be read: {error}") from None

@@ -39,16 +39,13 @@ def guardrail(
     the run. A function that raises or takes too long trips. Raises `UsageError`.
     """
 
-    def make(function: Callable[[str], str | None]) -> Hook:
-        return guarding(
-            lambda subject: function(text_of(subject)),
-            checks,
-            action,
-            name=name or name_of(function),
-            point={"tool": tool, "priority": priority, "timeout": timeout},
-        )
+    point = {"tool": tool, "priority": priority, "timeout": timeout}
+    guarding(text_of, checks, action, name=name, point=point)  # so that a mistake is reported in the line that makes it
 
-    guarding(text_of, checks, action, name=name, point={"tool": tool})  # a mistake is reported here, not below
+    def make(function: Callable[[str], str | None]) -> Hook:
+        own_name = name or name_of(function)
+        return guarding(lambda subject: function(text_of(subject)), checks, action, name=own_name, point=point)
+
     return make
 
 

@@ -31,7 +31,7 @@ class Hook:
     `tool` is a pattern of tool names, as in "shell*". Hooks with a higher `priority` run first. It must decide within
     `timeout` seconds. A hook after a run can have it go on `most` times. A guardrail also has the name of what it
     `checks` and the `action` when it trips. `options` are those with which a built-in guardrail was made. `function` is
-    None if it is only known from a recording.
+    None if it is only known from a recording. One that `is_around` has a model decide, in steps of its own.
     """
 
     function: Callable[..., Any] | None
@@ -45,6 +45,7 @@ class Hook:
     checks: str = ""
     action: str = ""
     options: Data = field(default_factory=dict)
+    is_around: bool = False
 
     def __call__(self, *args: Any) -> Any:
         """Call the function."""
@@ -163,7 +164,7 @@ class HookSet:
     def __init__(self, hooks: Iterable[Hook], tools: ToolSet) -> None:
         self._tools = tools
         self._at: dict[tuple[str, str], tuple[Hook, ...]] = {}
-        for hook in sorted(hooks, key=lambda hook: -hook.priority):
+        for hook in sorted((hook for hook in hooks if not hook.is_around), key=lambda hook: -hook.priority):
             self._at[hook.when, hook.of] = (*self._at.get((hook.when, hook.of), ()), hook)
 
     def at(self, when: When, of: Of) -> tuple[Hook, ...]:

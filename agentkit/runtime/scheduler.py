@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
-from agentkit.core.messages import EMPTY, Chat, Message, message_from_json, user
+from agentkit.core.messages import EMPTY, Chat, Message, Reply, message_from_json, user
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Conclude, End, Think
 from agentkit.core.text import error_text
@@ -25,6 +25,7 @@ from agentkit.gates.state import Gate, State
 from agentkit.gates.verdict import Verdict
 from agentkit.hooks.calling import Ruling
 from agentkit.hooks.hook import Hook
+from agentkit.hooks.judge import ROLE, broken
 from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row
 from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.runtime.in_flight import InFlight, Outcome
@@ -238,6 +239,8 @@ class Scheduler:
         if flight.ruling is not None:
             self._record_tripped(flight.pending, flight.ruling)
         if came_back:
+            if type(flight.step) is Think and flight.step.role == ROLE:
+                self._record_verdict(flight.pending, flight.step, value)
             entry = self.save(flight, value, sync=type(flight.step) is not Think)
             if flight.ruling is not None:
                 self._follow_up(flight.pending, flight.ruling)
@@ -298,6 +301,14 @@ class Scheduler:
         self._inject(pending, ruling)
         if ruling.by is not None and ruling.by.action == "hold":
             self.state.hold = ruling.refused
+
+    def _record_verdict(self, pending: Pending, step: Think, reply: Any) -> None:
+        """Record that a guardrail has tripped that a model judges, if it has."""
+        hook = next((hook for hook in self.state.guards.guardrails if hook.name == step.tags.get("guardrail")), None)
+        if hook is not None and type(reply) is Reply and (why := broken(reply)):
+            self._record_tripped(
+                pending, Ruling(step, step, tripped=[(replace(hook, checks=step.tags["checks"]), why)])
+            )
 
     def _record_tripped(self, pending: Pending, ruling: Ruling) -> None:
         """Record the guardrails that have tripped: which, over what, where, and what follows."""

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from fake_secrets import some
+
 from agentkit.errors import Finish, Stopped
 from agentkit.hooks import Decision, allow, ask, change, deny, finish
 
@@ -146,7 +148,7 @@ RAISE: dict[str, Callable[..., Any]] = {
     },
     "raises a finish": raising(Finish("allowed")),
     "raises a group": raising(ExceptionGroup("several", [ValueError("one")])),
-    "raises a secret": raising(ValueError("sk-proj-abcdefghijklmnopqrstuvwx1234567890ABCDEFGH")),
+    "raises a secret": raising(ValueError(f"sk-proj-{some(40)}")),
     "leaves": leaving,
     "recurses": deep,
     "takes nothing": without_arguments,
