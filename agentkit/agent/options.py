@@ -92,6 +92,7 @@ class Options(TypedDict, total=False):
     completion_markers: Annotated[str | Names | None, "regular expressions that a model uses to say that it is done"]
     warn_cycles: Annotated[Number, "warn the model if a call has returned the same result this many times (2)"]
     max_failures: Annotated[Number, "end the run after this many failures of one tool in a row (3)"]
+    mark_results: Annotated[Switch, "show tool results to the model between marks that say that they are data"]
     arounds: Annotated[Sequence[str | Callable[..., Any]] | None, "your own arounds, or names of those above"]
     retained_turns: Annotated[Annotated[int, Ge(1)] | None, "how many earlier turns of its session a run is shown (10)"]
     session_memory: Annotated[
