@@ -176,7 +176,7 @@ def entry_text(entry: Entry) -> str:
         mark = f"  [edited by {_line(by)}]"
     elif entry.repeats:
         mark = "  [the result of an earlier call]"
-    elif entry.reason:
+    elif entry.reason and entry.reason not in getattr(entry.result, "text", ""):
         mark = f"  [{_line(entry.reason)}]"
     if entry.kind == "begin":
         task = " / ".join(message["text"] for message in entry.result["task"] if message["role"] == "user")

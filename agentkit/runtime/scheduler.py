@@ -74,7 +74,7 @@ class Scheduler:
         for pending in steps if state.hooks is None or self._has_begun() else steps[:1]:
             if pending in state.in_flight or (state.decisions and self._is_waiting(pending)):
                 continue
-            if self.hooks_for(pending):
+            if state.hooks is not None and self.hooks_for(pending):
                 ready.append(pending)
                 continue
             gates = state.gates[pending.step.kind]
@@ -170,7 +170,7 @@ class Scheduler:
         """
         trace, state, step = self.trace, self.state, pending.step
         now = time.time()
-        if hooks := self.hooks_for(pending):
+        if state.hooks is not None and (hooks := self.hooks_for(pending)):
             return self._begin_hooks(pending, hooks)
         if type(step) is Act:
             try:
