@@ -234,8 +234,8 @@ class Scheduler:
         """Record the outcome of a step, and return its entry; None if it failed or was stopped and stays pending."""
         self.state.in_flight.pop(flight.pending, None)
         came_back, value = outcome
-        if flight.before and came_back:
-            return self._rule(flight.pending, value)
+        if flight.before and came_back:  # the run may have ended in another lane while the hooks decided
+            return self._rule(flight.pending, value) if flight.pending in self.trace.pending else None
         if flight.ruling is not None:
             self._record_tripped(flight.pending, flight.ruling)
         if came_back:

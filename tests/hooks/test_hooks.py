@@ -543,6 +543,33 @@ def test_a_question_to_a_person_is_none_of_the_hooks() -> None:
     assert run.drive().answer == "Ada" and SEEN == []
 
 
+def test_a_hook_that_ends_the_run_in_one_lane_ends_it_for_all() -> None:
+    begun = threading.Barrier(6)
+    ended = threading.Event()
+
+    @hook("before", timeout=60)
+    def last(call: Call) -> Any:
+        begun.wait(30)
+        if call.arguments["amount"] == 0:
+            return finish("enough", "That is enough.")
+        ended.wait(30)
+        return deny("too late")
+
+    lanes_agent = Agent("offline", [pay], engine=lanes, journal="memory", hooks=[last])
+    run = lanes_agent.start("pay", paused=True)
+    run.on_event(lambda event: ended.set() if event.kind == "completed" else None)
+    result = run.drive(timeout=60)
+    assert (result.answer, result.error, PAID) == ("That is enough.", None, [])
+    assert [entry.kind for entry in run.entries] == ["begin", "end"] and run.status == Status.DONE
+
+
+def test_asking_again_asks_the_hooks_again() -> None:
+    look_at = hook("before", "model")(lambda step: SEEN.append(step.role))
+    run = agent("one", "two", "three", hooks=[look_at]).run("q").run
+    assert len(run.resample(1, times=2).go()) == 2
+    assert SEEN == ["thought"] * 3
+
+
 # -- stopping ----------------------------------------------------------------------------------------------------------
 
 
