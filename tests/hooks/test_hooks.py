@@ -33,9 +33,11 @@ from agentkit import (
 )
 from agentkit.engines.react import react
 from agentkit.errors import HookRefused, ReadOnly, UsageError
+from agentkit.export.parts import parts_of
 from agentkit.hooks import Hook, allow, ask, change, deny, finish, hook
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.view.cards import card
 
 PAID: list[int] = []
 SEEN: list[Any] = []
@@ -623,8 +625,6 @@ def test_an_edit_while_a_hook_decides_has_the_hook_asked_about_the_new_call() ->
 
 
 def test_a_change_by_a_hook_is_shown_with_its_author() -> None:
-    from agentkit.export.parts import parts_of
-
     run = agent(*paying(50), "done", hooks=[cautious]).run("pay").run
     other = agent(*paying(50), "done", hooks=[never]).run("pay").run
     for text in (run.to_html(), run.to_markdown()):
@@ -632,6 +632,8 @@ def test_a_change_by_a_hook_is_shown_with_its_author() -> None:
     for text in (other.to_html(), other.to_markdown()):
         assert "entered by a hook" in text and "not on Fridays" in text
     assert "hook 'never'" in parts_of(other.entries[2]).mark
+    assert card(run.entries[2], 2)["reason"] == run.entries[2].reason and "changed the arguments" in repr(run)
+    assert card(other.entries[2], 2)["author"] == "hook"
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
