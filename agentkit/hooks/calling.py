@@ -102,7 +102,9 @@ def decide_after(hooks: Sequence[Hook], step: Any, result: Any, read: Any, cance
     """
     ruling = Ruling(step, step, result)
     for hook in hooks:
-        decision = decide(hook, (_subject(step), _copy_of(ruling.result)), cancelled)
+        is_answer = hook.of == "run"
+        subjects = (ruling.result.text,) if is_answer else (_subject(step), _copy_of(ruling.result))
+        decision = decide(hook, subjects, cancelled)
         if decision.kind == "change":
             before, text = ruling.result.text, mask(decision.changed)
             is_call = type(step) is Act

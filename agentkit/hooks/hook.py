@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal, get_args
 
+from agentkit.around.synthesis import ROLE
 from agentkit.core.messages import canonical
 from agentkit.core.steps import Act, Conclude, Think
 from agentkit.errors import UsageError
@@ -180,10 +181,18 @@ class HookSet:
         return self.at("after", "run") if type(step) is Conclude else ()
 
     def after(self, step: Any) -> tuple[Hook, ...]:
-        """Return the hooks that see the result of a step."""
+        """Return the hooks that see the result of a step; those of answers also see a result that ends the run."""
         if type(step) is Act:
-            return self._of_call(step, "after")
-        return self.at("after", "model") if type(step) is Think else ()
+            hooks, tool = self._of_call(step, "after"), self._tools.find(step.call.name)
+            return (*hooks, *self._of_answers()) if tool is not None and tool.ends_turn else hooks
+        if type(step) is Think:
+            hooks = self.at("after", "model")
+            return (*hooks, *self._of_answers()) if step.role == ROLE else hooks
+        return ()
+
+    def _of_answers(self) -> tuple[Hook, ...]:
+        """Return the guardrails that check the answer."""
+        return tuple(hook for hook in self.at("after", "run") if hook.checks)
 
     def _of_call(self, step: Act, when: When) -> tuple[Hook, ...]:
         """Return the hooks for a call; none if it cannot be performed, because its tool or arguments are unreadable."""

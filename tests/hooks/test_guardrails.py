@@ -181,6 +181,26 @@ def test_a_guardrail_that_is_wrongly_declared_is_an_error(make: Any, error: str)
         make()
 
 
+def test_an_answer_that_is_written_from_the_trace_is_checked() -> None:
+    long = agent("short", "a long answer, from the whole trace", guardrails=[length(10)], synthesize=True).run("q")
+    assert long.reason == "guardrail:length" and tripped(long.run)[0][1] == "output"
+    assert agent("short", "fine", guardrails=[length(10)], synthesize=True).run("q").answer == "fine"
+
+
+def test_the_result_of_a_tool_that_ends_the_turn_is_checked() -> None:
+    @tool(effect="pure", ends_turn=True)
+    def final(text: str) -> str:
+        """Answer."""
+        return text
+
+    calls = [
+        Reply("", (Call("final", {"text": text}, f"c{text}"),)) for text in ("a long answer, from a tool", "short")
+    ]
+    model = Scripted(calls, abilities=Abilities(tools=True))
+    result = Agent(model, [final], journal="memory", guardrails=[length(10)]).run("q")
+    assert result.answer == "short" and "its result is withheld" in result.run.entries[2].result.text
+
+
 # -- a model that judges -----------------------------------------------------------------------------------------------
 
 
