@@ -6,11 +6,12 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentkit.core import background, interrupts
-from agentkit.core.messages import Call, Chat, Message, digest
+from agentkit.core.messages import EMPTY, Call, Chat, Message
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Think
 from agentkit.core.text import call_text, error_line, one_line
@@ -18,7 +19,6 @@ from agentkit.errors import Stopped
 from agentkit.hooks.decision import Decision, deny, problem
 from agentkit.hooks.hook import Hook
 from agentkit.tools import observations
-from agentkit.tools.arguments import copy_json
 
 _POLL = 0.1
 """How often a wait looks whether the step was cancelled, in seconds."""
@@ -86,8 +86,7 @@ def decide_before(hooks: Sequence[Hook], step: Any, task: Chat, cancelled: Cance
     """
     ruling = Ruling(step, step)
     for hook in hooks:
-        subject = task if (hook.when, hook.of) == ("before", "run") else _subject(ruling.step)
-        decision = decide(hook, (subject,), cancelled)
+        decision = _decide(hook, cancelled, ruling.step, task=task)
         if decision.kind == "change":
             decision = _change_step(ruling, hook, decision)
         if not ruling.take(hook, decision):
@@ -102,29 +101,29 @@ def decide_after(hooks: Sequence[Hook], step: Any, result: Any, read: Any, cance
     """
     ruling = Ruling(step, step, result)
     for hook in hooks:
-        is_answer = hook.of == "run"
-        subjects = (ruling.result.text,) if is_answer else (_subject(step), _copy_of(ruling.result))
-        decision = decide(hook, subjects, cancelled)
+        decision = _decide(hook, cancelled, step, ruling.result)
         if decision.kind == "change":
             before, text = ruling.result.text, mask(decision.changed)
             is_call = type(step) is Act
             ruling.result = replace(ruling.result, text=text, value=None) if is_call else read(step, text)
-            ruling.reasons.append(_because(f"{hook.label} changed the result ({_trace_of(before)})", decision.why))
+            ruling.reasons.append(
+                _because(f"{hook.label} changed the result ({len(before):,} characters before)", decision.why)
+            )
         if not ruling.take(hook, decision):
             break
     if type(step) is Act and ruling.refusal is not None:
-        ruling.reasons.append(f"{ruling.refused} ({_trace_of(result.text)} before)")
+        ruling.reasons.append(f"{ruling.refused} ({len(result.text):,} characters before)")
         ruling.result = observations.withheld(step.call, ruling.refused)
     return ruling
 
 
-def decide(hook: Hook, subjects: tuple[Any, ...], cancelled: Cancelled) -> Decision:
+def _decide(hook: Hook, cancelled: Cancelled, step: Any, result: Any = None, task: Chat = EMPTY) -> Decision:
     """Return the decision of a hook; one that raises, takes too long or returns anything else denies.
 
     Raises `Stopped` if the step is cancelled in the meantime.
     """
     try:
-        decision = _decision(hook, _called(hook, subjects, cancelled))
+        decision = _decision(hook, _called(hook, _subjects(hook, step, result, task), cancelled))
     except BaseException as error:
         if isinstance(error, Stopped) or (isinstance(error, KeyboardInterrupt) and interrupts.pressed(error)):
             raise
@@ -184,18 +183,20 @@ async def _awaited(value: Any) -> Any:
         raise RuntimeError(error_line(error)) from error
 
 
-def _subject(step: Any) -> Any:
-    """Return what a hook sees of a step: a call of its own to look at, the thought, or the text of the answer."""
-    if type(step) is Act:
-        return replace(step.call, arguments=copy_json(step.call.arguments))
-    return step if type(step) is Think else step.answer
+def _subjects(hook: Hook, step: Any, result: Any, task: Chat) -> tuple[Any, ...]:
+    """Return what a hook is called with; what it could change in place is its own copy."""
+    if hook.of == "run":
+        is_before = hook.when == "before"
+        return (task if is_before else step.answer if result is None else result.text,)
+    seen = replace(step.call, arguments=deepcopy(step.call.arguments)) if type(step) is Act else step
+    return (seen,) if result is None else (seen, _copy_of(result))
 
 
 def _copy_of(result: Any) -> Any:
     """Return a result for a hook to look at, so that it cannot change what is recorded."""
     if isinstance(result, Message):
-        return replace(result, value=copy_json(result.value))
-    return replace(result, calls=tuple(replace(call, arguments=copy_json(call.arguments)) for call in result.calls))
+        return replace(result, value=deepcopy(result.value))
+    return replace(result, calls=tuple(replace(call, arguments=deepcopy(call.arguments)) for call in result.calls))
 
 
 def _change_step(ruling: Ruling, hook: Hook, decision: Decision) -> Decision:
@@ -219,11 +220,6 @@ def _change_step(ruling: Ruling, hook: Hook, decision: Decision) -> Decision:
 
 def _because(text: str, why: str) -> str:
     return f"{text} ({why})" if why else text
-
-
-def _trace_of(text: str) -> str:
-    """Return what is kept of a text that is not stored: its length and a digest."""
-    return f"{len(text):,} characters, sha256 {digest(text.encode(errors='surrogatepass'))[:12]}"
 
 
 def _described(value: Any) -> str:
