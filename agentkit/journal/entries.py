@@ -190,9 +190,9 @@ def entry_text(entry: Entry) -> str:
         return f"Question     {_line(step.question)}\nReply        {_line(entry.result)}{mark}"
     if entry.kind == "end":
         return f"Ended        {_line(entry.result.answer)}{mark}"
-    label = "Sent back   " if entry.author == "gate" else "Interrupt   "
+    label = "Sent back   " if entry.author in ("gate", "hook") else "Interrupt   "
     more = f"\n{label} {_line(entry.result.text)}" if entry.result else ""
-    return f"Answer       {_line(step.answer)}{more}{mark}"
+    return f"Answer       {_line(step.answer)}{more}{mark if entry.author == 'hook' else ''}"
 
 
 def _thought(entry: Entry, step: Any) -> str:
