@@ -206,6 +206,15 @@ class ToolTimeout(ToolError):
     """The tool took longer than its timeout."""
 
 
+class HookRefused(AgentkitError):
+    """A hook or a guardrail decided against a model call, a reply or an answer; drive the run to ask it again.
+
+    `usage` is what a model has used for a reply that was refused.
+    """
+
+    usage: Any = None
+
+
 class JournalError(AgentkitError):
     """The store of runs could not be read or written."""
 

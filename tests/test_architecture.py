@@ -25,6 +25,7 @@ ROOMS = (
         "around",
         "stepper",
         "trace",
+        "hooks",
     ),
     *(
         "gates",

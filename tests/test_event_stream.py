@@ -11,6 +11,7 @@ import pytest
 
 from agentkit import Act, Agent, Answer, Ask, Call, Chat, Reply, Run, Think, tool
 from agentkit.errors import ModelError
+from agentkit.hooks import length
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 from agentkit.trace.events import KINDS, Event
@@ -133,6 +134,7 @@ def test_every_declared_kind_of_event_occurs() -> None:
     waiting.wait(0)
     over.set()
     waiting.signal("shipped")
+    Agent("echo", journal="memory", on_event=heard.append, guardrails=[length(1)]).run("a question")
     assert {*kinds(heard), *kinds(run.events())} == set(KINDS)
 
 

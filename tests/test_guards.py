@@ -239,7 +239,7 @@ def test_a_condition_of_a_breakpoint_holds_the_run_until_it_is_waived(folder: Pa
     waived = agent(folder, *paying(1)).resume(run.id, waive=["breakpoints"])
     waived.drive()
     assert [point.text for point in waived.guards.breakpoints] == ["tool pay"] and waived.hold
-    with pytest.raises(UsageError, match='only "approve" and "breakpoints" can be waived'):
+    with pytest.raises(UsageError, match="only 'approve', 'breakpoints', 'hooks', 'guardrails' can be waived"):
         agent(folder).resume(run.id, waive=["budget"])
 
 
@@ -308,6 +308,8 @@ def test_guards_show_themselves_as_a_table(tmp_path: Path) -> None:
         "  repeat       pay: allow, all other tools: ask",
         "  remembered   none",
         "  breakpoints  tool pay (disabled)",
+        "  hooks        none",
+        "  guardrails   none",
     ]
     assert "<td" in (run.guards._repr_html_() or "") and "| budget |" in (run.guards._repr_markdown_() or "")
     assert "is true, which is not available" in repr(Guards.from_json(run.guards.to_json()))

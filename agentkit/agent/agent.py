@@ -14,22 +14,25 @@ from typing import TYPE_CHECKING, Any, Unpack
 from agentkit.agent import approver, arounds, lessons, log, recorded, sessions
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
+from agentkit.around.base import Around
 from agentkit.core import interrupts, secrets
 from agentkit.core.checked_arguments import checked_names
 from agentkit.core.display import Displayed
-from agentkit.core.messages import Chat, Reply, message_to_json, system
+from agentkit.core.messages import Chat, Reply, message_from_json, message_to_json, system
 from agentkit.core.near_misses import NearMisses
 from agentkit.core.secrets import mask_json
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
 from agentkit.gates.approval import approval, rejection
+from agentkit.gates.asked_by_hook import asked_by_hook
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.call_limit import CallLimit
 from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
+from agentkit.hooks.judge import judging
 from agentkit.inert import inert
 from agentkit.journal import check, open_journal
 from agentkit.journal.entries import NOT_BEGUN, Journal, Note, Row, RunInfo
@@ -347,12 +350,12 @@ class Agent(NearMisses, Displayed):
         if parent and parent.control.sealed:
             raise ReadOnly(f"this run is read-only: {parent.control.sealed}")
         name = name or uuid.uuid4().hex[:12]
-        around = answer.arounds(spec, (*self.arounds, *sessions.arounds(spec)))
+        around = answer.arounds(spec, (*_judges(spec), *self.arounds, *sessions.arounds(spec)))
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
         guards = (guards or self.guards).copy()
         budget = BudgetGate(guards.budget)
         limit = CallLimit(self.options.get("max_tool_calls"))
-        gates = (question, limit, rejection, repeated, budget, approval, *answer.gates(spec))
+        gates = (question, limit, rejection, repeated, budget, asked_by_hook, approval, *answer.gates(spec))
         state = State(trace, self._performed, gates, self.options.get("settings") or {}, guards)
         dialect = dialects.get(spec["dialect"]) if spec.get("dialect") else None
         performer = Performer(self.model, self._performed, dialect, self.roles, self.options.get("settings"))
@@ -604,6 +607,13 @@ class Agent(NearMisses, Displayed):
 
 
 Agent.__init__.__signature__ = agent_options.signature(Agent.__init__)  # type: ignore[attr-defined]
+
+
+def _judges(spec: dict[str, Any]) -> tuple[Around, ...]:
+    """Return the arounds of the guardrails that a model judges, as the run was started with them."""
+    if not spec.get("guards", {}).get("guardrails"):
+        return ()
+    return judging(Guards.from_json(spec["guards"]).guardrails, Chat.of(map(message_from_json, spec["task"])))
 
 
 def _left(end: float | None) -> float | None:

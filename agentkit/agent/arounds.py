@@ -11,6 +11,7 @@ from agentkit.around.clear_results import BEGINNING, clear_results
 from agentkit.around.compaction import compact
 from agentkit.around.completion import MARKERS, pattern
 from agentkit.around.ends_turn import ends_turn
+from agentkit.around.mark_results import mark_results
 from agentkit.around.nudge import nudge
 from agentkit.around.offload import address, offload
 from agentkit.around.reformat import reformatting
@@ -49,6 +50,7 @@ FROM_OUTSIDE: dict[str, tuple[Callable[..., Around], str]] = {
     "compact": (compact, "tokens"),
     "warn_cycles": (warn_cycles, "after"),
     "max_failures": (stop_after_failures, "most"),
+    "mark_results": (mark_results, ""),
 }
 """The arounds that an option brings, the outermost first, and for each the parameter that a bare number sets."""
 

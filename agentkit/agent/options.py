@@ -58,6 +58,12 @@ class Options(TypedDict, total=False):
         'decides about calls in run(), also async: True, "allow" or "remember" approves, a dict changes the arguments, '
         '"reuse" takes the result of the earlier call',
     ]
+    hooks: Annotated[
+        Sequence[Any] | None, "functions under @hook, which run before and after tools, model calls and the run"
+    ]
+    guardrails: Annotated[
+        Sequence[Any] | None, 'checks of the task, replies, tool results and the answer: ["secrets", length(500), …]'
+    ]
     max_tool_calls: Annotated[Annotated[int, Ge(1)] | None, "how many tool calls a run may make; others are not run"]
     repair: Annotated[
         Literal[0, 1] | None, "how often to ask again for an unreadable reply (1); with 0, it is the answer"
@@ -86,6 +92,7 @@ class Options(TypedDict, total=False):
     completion_markers: Annotated[str | Names | None, "regular expressions that a model uses to say that it is done"]
     warn_cycles: Annotated[Number, "warn the model if a call has returned the same result this many times (2)"]
     max_failures: Annotated[Number, "end the run after this many failures of one tool in a row (3)"]
+    mark_results: Annotated[Switch, "show tool results to the model between marks that say that they are data"]
     arounds: Annotated[Sequence[str | Callable[..., Any]] | None, "your own arounds, or names of those above"]
     retained_turns: Annotated[Annotated[int, Ge(1)] | None, "how many earlier turns of its session a run is shown (10)"]
     session_memory: Annotated[

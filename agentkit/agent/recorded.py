@@ -35,7 +35,7 @@ Data = dict[str, Any]
 OPTIONS = (
     *("roles", "settings", "max_tool_calls", "repair", "discover", "select_tools", "window", "compact"),
     *("clear_results", "offload", "revise_calls", "structured_thinking", "self_check", "check_completion"),
-    *("completion_markers", "warn_cycles", "max_failures", "arounds"),
+    *("completion_markers", "warn_cycles", "max_failures", "mark_results", "arounds"),
 )
 """The options of an agent that change how a run goes, and that are recorded with it under `agent`."""
 

@@ -15,6 +15,7 @@ from agentkit.errors import Finish
 LONGEST = 2_000
 """The length, in characters, to which each result is cut for the model that writes the answer; the trace is not cut."""
 
+ROLE = "synthesize"
 WRITE = """\
 Write the answer for the person who asked, based on the findings below. Be direct and complete, use Markdown where that
 helps, and write in the language of the question. Do not say how the answer was found: mention no steps, no tools, and
@@ -43,7 +44,7 @@ def synthesis(task: Chat, longest: int = LONGEST) -> Around:
         elif result:
             done.append(result)
         elif not step.interrupted:
-            written: Reply = yield Think(view(task, done, step.answer, longest), role="synthesize", optional=True)
+            written: Reply = yield Think(view(task, done, step.answer, longest), role=ROLE, optional=True)
             if written.answer and finish_reasons.is_whole(written.finish):
                 raise Finish(written.answer, "")
         return result

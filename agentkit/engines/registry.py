@@ -51,8 +51,19 @@ MAX_NESTED = 20
 TOO_DEEP = f"engines can be nested at most {MAX_NESTED} levels deep"
 
 ROLES = (
-    *("analyze", "answer", "choose", "compact", "critique", "draft", "evaluate", "feedback", "follow_up", "nudge"),
-    *("plan", "propose", "reflect", "reformat", "revise", "self_check", "solve", "steps", "structured_thought"),
+    *("analyze", "answer", "choose", "compact", "critique", "draft", "evaluate", "feedback", "follow_up", "guard"),
+    *(
+        "nudge",
+        "plan",
+        "propose",
+        "reflect",
+        "reformat",
+        "revise",
+        "self_check",
+        "solve",
+        "steps",
+        "structured_thought",
+    ),
     *("synthesize", "thought", "work"),
 )
 """The roles of the thoughts of this package's engines and arounds; other engines may have others."""

@@ -69,17 +69,19 @@ def parts_of(entry: Entry) -> EntryParts:
     return result
 
 
+_ENTERED = {"human": "hand", "gate": "a gate", "hook": "a hook"}
+"""Who enters a result in the place of the model or the tool, by the author of the entry."""
+
+
 def _mark(entry: Entry) -> str:
     reason = f": {entry.reason}" if entry.reason else ""
     if entry.original:
         return f"edited by {entry.author}{reason}"
     if entry.repeats:
         return entry.reason
-    if entry.author in ("human", "gate") and entry.kind in ("think", "act"):
-        return f"entered by {'hand' if entry.author == 'human' else 'a gate'}{reason}"
-    if entry.author == "recording":
-        return entry.reason
-    return ""
+    if entry.author in _ENTERED and entry.kind in ("think", "act"):
+        return f"entered by {_ENTERED[entry.author]}{reason}"
+    return entry.reason
 
 
 def _task(entry: Entry) -> EntryParts:

@@ -1,4 +1,4 @@
-"""What guards a run: approvals, remembered answers, the policy for repeated calls, the budget, and breakpoints.
+"""What guards a run: approvals, remembered answers, the policy for repeated calls, the budget, breakpoints, and hooks.
 
 Guards are part of the run. Entry 0 records those that it starts with, and a row of the kind "guards" every change, with
 its author; so a run that is opened again is guarded as before. An agent that opens it can only add to its guards.
@@ -17,14 +17,21 @@ from agentkit.core.text import one_line
 from agentkit.errors import UsageError
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.limits import NAMES, Budget
+from agentkit.hooks.builtin import BUILTIN, restored
+from agentkit.hooks.guardrail import guardrails_of
+from agentkit.hooks.hook import Hook, both, hooks_of
+from agentkit.hooks.hook import from_json as hook_from_json
 from agentkit.inert import inert_lines
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.tools.tool import Repeat
 
 Json = dict[str, Any]
 
-OPTIONS = ("approve", "budget", "repeat")
+OPTIONS = ("approve", "budget", "repeat", "hooks", "guardrails")
 """The options of an agent that guard its runs."""
+
+WAIVABLE = ("approve", "breakpoints", "hooks", "guardrails")
+"""The guards that `resume` can do without if they cannot be restored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ class Guards(Displayed):
 
     `approve` says which calls a person must approve, `remembered` which tools a person has always allowed (true) or
     always rejected (false). `repeat` is the policy for repeated calls by tool, with "" for all others: "ask" (the
-    default), "reuse" or "allow".
+    default), "reuse" or "allow". `hooks` and `guardrails` run before and after its steps.
     """
 
     approve: Approval = field(default_factory=Approval)
@@ -98,6 +105,8 @@ class Guards(Displayed):
     repeat: dict[str, str] = field(default_factory=dict)
     remembered: dict[str, bool] = field(default_factory=dict)
     breakpoints: list[Breakpoint] = field(default_factory=list)
+    hooks: tuple[Hook, ...] = ()
+    guardrails: tuple[Hook, ...] = ()
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Guards:
@@ -106,6 +115,8 @@ class Guards(Displayed):
             Approval.of(options.get("approve")),
             Budget.of(options.get("budget") or Budget()),
             policies(options.get("repeat")),
+            hooks=hooks_of(options.get("hooks")),
+            guardrails=guardrails_of(options.get("guardrails"), BUILTIN),
         )
 
     def changed(self, changes: Mapping[str, Any]) -> Guards:
@@ -126,6 +137,8 @@ class Guards(Displayed):
             approve=self.approve.tightened_by(other.approve),
             budget=_stricter(self.budget, other.budget),
             repeat={**stricter, **kept},
+            hooks=both(self.hooks, other.hooks),
+            guardrails=both(self.guardrails, other.guardrails),
         )
 
     def differences(self, other: Guards) -> tuple[str, ...]:
@@ -135,14 +148,19 @@ class Guards(Displayed):
 
     @property
     def missing(self) -> list[tuple[str, str]]:
-        """What cannot be restored, each with the name by which it is waived: functions of approvals and breakpoints."""
+        """What cannot be restored, each with the name by which it is waived: the functions of guards."""
         approval = self.approve.name if self.approve.name and not self.approve.function else ""
         lost = [point.when.text for point in self.breakpoints if isinstance(point.when, Lost)]
         approvals = [("approve", f"approve={approval}")] if approval else []
-        return [*approvals, *(("breakpoints", f"the breakpoint when={text}") for text in lost)]
+        hooks = [(name, hook) for name in ("hooks", "guardrails") for hook in getattr(self, name)]
+        return [
+            *approvals,
+            *(("breakpoints", f"the breakpoint when={text}") for text in lost),
+            *((name, f"the {hook}") for name, hook in hooks if hook.function is None),
+        ]
 
     def without(self, waived: Iterable[str]) -> Guards:
-        """Return these guards without those that cannot be restored and are waived by name, "approve" or "breakpoints".
+        """Return these guards without those that cannot be restored and are waived by name, as in `WAIVABLE`.
 
         Raises `UsageError` for another name.
         """
@@ -153,8 +171,11 @@ class Guards(Displayed):
             elif name == "breakpoints":
                 kept = [point for point in guards.breakpoints if not isinstance(point.when, Lost)]
                 guards = replace(guards, breakpoints=kept)
+            elif name in ("hooks", "guardrails"):
+                kept_hooks: Any = {name: tuple(hook for hook in getattr(guards, name) if hook.function is not None)}
+                guards = replace(guards, **kept_hooks)
             else:
-                raise UsageError(f'only "approve" and "breakpoints" can be waived, not {name!r}')
+                raise UsageError(f"only {', '.join(map(repr, WAIVABLE))} can be waived, not {name!r}")
         return guards
 
     @property
@@ -171,6 +192,8 @@ class Guards(Displayed):
                 for name, is_allowed in self.remembered.items()
             ],
             "breakpoints": breakpoints,
+            "hooks": [f"{hook.name} ({hook.point})" for hook in self.hooks],
+            "guardrails": [f"{hook.name} ({hook.checks}: {hook.action})" for hook in self.guardrails],
         }
         return [[name, mask(", ".join(filter(None, parts)) or "none")] for name, parts in texts.items()]
 
@@ -187,6 +210,8 @@ class Guards(Displayed):
             "repeat": dict(self.repeat),
             "remembered": dict(self.remembered),
             "breakpoints": [_breakpoint_to_json(point) for point in self.breakpoints],
+            "hooks": [hook.to_json() for hook in self.hooks],
+            "guardrails": [hook.to_json() for hook in self.guardrails],
         }
         return {name: value for name, value in data.items() if value}
 
@@ -206,7 +231,8 @@ class Guards(Displayed):
             raise UsageError(f"the recorded guards cannot be read: {data!r:.100}")
         remembered, points = data.get("remembered") or {}, data.get("breakpoints") or []
         is_answers = isinstance(remembered, dict) and all(isinstance(answer, bool) for answer in remembered.values())
-        if not is_answers or not isinstance(points, list):
+        hooks, guardrails = data.get("hooks") or [], data.get("guardrails") or []
+        if not is_answers or not all(isinstance(items, list) for items in (points, hooks, guardrails)):
             raise UsageError(f"the recorded guards cannot be read: {data!r:.100}")
         try:
             return cls(
@@ -215,6 +241,8 @@ class Guards(Displayed):
                 policies(data.get("repeat")),
                 dict(remembered),
                 [_breakpoint_from_json(point) for point in points],
+                tuple(hook_from_json(hook) for hook in hooks),
+                tuple(restored(hook_from_json(hook)) for hook in guardrails),
             )
         except (ValueError, TypeError) as error:
             raise UsageError(f"the recorded guards cannot be read: {error}") from None

@@ -13,6 +13,8 @@ from agentkit.core.usage import Lost, Usage
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.guards import Guards
 from agentkit.gates.verdict import Verdict
+from agentkit.hooks.calling import Ruling
+from agentkit.hooks.hook import HookSet
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import KINDS, Pending
 from agentkit.tools.toolset import ToolSet
@@ -111,7 +113,9 @@ class State:
     the other runs of a comparison, and `compared` is how many calls of other runs of the tree were compared with the
     last call. `counted` are the runs of the tree whose steps count as those of this run: itself, and the forks in which
     its model was only asked again. `in_flight` are the steps that are being performed, `starting` those that are about
-    to start. `pace` is the time between two steps while the run plays, in seconds.
+    to start. `hooks` are those of the run, if any, and `rulings` what they have decided about pending steps, by their
+    position; `may_begin` is true once the hooks before the run have let it begin. `pace` is the time between two steps
+    while the run plays, in seconds.
     """
 
     def __init__(
@@ -124,11 +128,14 @@ class State:
         self.unrecorded: tuple[str, ...] = ()
         self.all_gates = gates
         self.gates: dict[str, tuple[Gate, ...]] = {}
+        self.hooks: HookSet | None = None
+        self.rulings: dict[tuple[int, str, int], Ruling] = {}
         self.arm()
         self.decisions: dict[tuple[int, str, int], Decision] = {}
         self.elsewhere: tuple[Ledger, ...] = ()
         self.counted = {trace.run}
         self.compared = 0
+        self.may_begin = False
         self.in_flight: dict[Pending, Any] = {}
         self.starting: list[Pending] = []
         self.hold = ""
@@ -173,13 +180,34 @@ class State:
         self.arm()
 
     def arm(self) -> None:
-        """Choose the gates that have something to check."""
+        """Choose the gates and the hooks that have something to check; what other hooks have decided is forgotten."""
+        hooks = (*self.guards.guardrails, *self.guards.hooks)
+        self.hooks = HookSet(hooks, self.tools) if any(not hook.is_around for hook in hooks) else None
+        self.rulings.clear()
         active = [
             gate
             for gate in self.all_gates
             if not getattr(gate, "is_idle", False) and getattr(gate, "only_if", bool)(self.guards)
         ]
         self.gates = {kind: tuple(gate for gate in active if kind in getattr(gate, "kinds", KINDS)) for kind in KINDS}
+
+    # -- hooks ---------------------------------------------------------------------------------------------------------
+
+    def rule(self, pending: Pending, ruling: Ruling) -> None:
+        """Record what hooks have decided about a step, and change the step as they did."""
+        self.rulings[self.trace.place(pending)] = ruling
+        self.ruling(pending)
+
+    def ruling(self, pending: Pending) -> Ruling | None:
+        """Return what hooks have decided about a pending step, if it is still the same; the step is as they left it."""
+        ruling = self.rulings.get(self.trace.place(pending)) if self.rulings else None
+        if ruling is not None and ruling.original != pending.proposed:
+            ruling = None
+        proposed = pending.proposed
+        step = proposed if ruling is None else ruling.step
+        if step is not pending.step:
+            pending.step, pending.original = step, None if step is proposed else proposed
+        return ruling
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 
@@ -193,6 +221,8 @@ class State:
 
     def decision(self, pending: Pending) -> Decision | None:
         """Return the decision about a step, if the step is still the same."""
+        if self.rulings:
+            self.ruling(pending)
         decision = self.decisions.get(self.trace.place(pending)) if self.decisions else None
         return decision if decision is not None and decision.step == pending.step else None
 
@@ -236,8 +266,9 @@ class State:
 
     def withdraw(self) -> None:
         """Drop the decisions about steps that are not pending: who leaves a step takes back the approval of it."""
-        if self.decisions:
+        if self.decisions or self.rulings:
             pending = {self.trace.place(pending) for pending in self.trace.pending}
+            self.rulings = {place: known for place, known in self.rulings.items() if place in pending}
             self.decisions = {place: known for place, known in self.decisions.items() if place in pending}
 
     def ask_again(self) -> None:

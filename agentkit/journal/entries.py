@@ -77,11 +77,11 @@ class Note:
     """Anything that happened apart from the steps: a `kind` and JSON data.
 
     Kinds: "call" (a tool is about to run, with these arguments), "abandoned" (a call was left before it ended),
-    "guards" (some guards of the run were changed), "inject", "recall", "head" (the run moved to other entries),
-    "asked_again" (the run is a fork in which the model of run `data["of"]` is only asked again; `data["request"]` is a
-    digest of the request), "signal", "error", "status", "warning", and "lost" (rows of the tree after row
-    `data["after"]` had been recorded and are missing now, so a call that is not on record may have been performed;
-    `data["text"]` says it in a sentence).
+    "guards" (some guards of the run were changed), "tripped" (a guardrail has tripped), "inject", "recall",
+    "head" (the run moved to other entries), "asked_again" (the run is a fork in which the model of run `data["of"]` is
+    only asked again; `data["request"]` is a digest of the request), "signal", "error", "status", "warning", and "lost"
+    (rows of the tree after row `data["after"]` had been recorded and are missing now, so a call that is not on record
+    may have been performed; `data["text"]` says it in a sentence).
     """
 
     kind: str
@@ -178,6 +178,8 @@ def entry_text(entry: Entry) -> str:
         mark = f"  [edited by {_line(by)}]"
     elif entry.repeats:
         mark = "  [the result of an earlier call]"
+    elif entry.reason and entry.reason not in getattr(entry.result, "text", ""):
+        mark = f"  [{_line(entry.reason)}]"
     if entry.kind == "begin":
         task = " / ".join(message["text"] for message in entry.result["task"] if message["role"] == "user")
         return f"Task         {_line(task)}"
@@ -189,10 +191,10 @@ def entry_text(entry: Entry) -> str:
     if entry.kind == "ask":
         return f"Question     {_line(step.question)}\nReply        {_line(entry.result)}{mark}"
     if entry.kind == "end":
-        return f"Ended        {_line(entry.result.answer)}"
-    label = "Sent back   " if entry.author == "gate" else "Interrupt   "
+        return f"Ended        {_line(entry.result.answer)}{mark}"
+    label = "Sent back   " if entry.author in ("gate", "hook") else "Interrupt   "
     more = f"\n{label} {_line(entry.result.text)}" if entry.result else ""
-    return f"Answer       {_line(step.answer)}{more}"
+    return f"Answer       {_line(step.answer)}{more}{mark if entry.author == 'hook' else ''}"
 
 
 def _thought(entry: Entry, step: Any) -> str:

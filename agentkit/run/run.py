@@ -36,7 +36,7 @@ from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.effects import repeated_call, still_performed
 from agentkit.gates.guards import OPTIONS as GUARDS
-from agentkit.gates.guards import Guards
+from agentkit.gates.guards import WAIVABLE, Guards
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
@@ -63,9 +63,6 @@ from agentkit.trace.recordings import recordings
 from agentkit.trace.trace import Trace
 
 Path = str | os.PathLike[str]
-
-WAIVABLE = ("approve", "breakpoints")
-"""The guards that `resume` can do without if they cannot be restored."""
 
 SETTLE_TIMEOUT = 0.5
 """How long a wait whose time is up waits for the run to rest, in seconds; a listener that blocks may prevent that."""
@@ -512,9 +509,11 @@ class Run(NearMisses, Displayed):
         def may_start() -> list[Pending]:
             if begun and not over:
                 return []
-            due = self.control.scheduler.due(stepping=not begun)
-            begun.extend(due)
-            return due if over else due[:1]
+            scheduler = self.control.scheduler
+            due = scheduler.due(stepping=not begun)
+            due = due if over else due[:1]
+            begun.extend(pending for pending in due if not scheduler.hooks_for(pending))
+            return due
 
         if self.status != Status.DONE:
             self.control.play(self._until_over() if over else str, may_start)
@@ -728,8 +727,10 @@ class Run(NearMisses, Displayed):
         def may_start() -> list[Pending]:
             if begun or asking.is_stopped:
                 return []
-            begun.extend(p for p in self.control.scheduler.due(stepping=True) if (p.path, p.index) == place)
-            return begun[:]
+            scheduler = self.control.scheduler
+            due = [p for p in scheduler.due(stepping=True) if (p.path, p.index) == place]
+            begun.extend(pending for pending in due if not scheduler.hooks_for(pending))
+            return due
 
         self._ready()
         self._play_and_wait(str, may_start=may_start)
@@ -970,9 +971,10 @@ class Run(NearMisses, Displayed):
             )
 
     def guard(self, *, reason: str = "", author: str = "human", **changes: Any) -> Run:
-        """Change what guards the run: `approve=`, `budget=` or `repeat=`, given like options of an agent.
+        """Change what guards the run: `approve=`, `budget=`, `repeat=`, `hooks=` or `guardrails=`.
 
-        None takes a guard away. The change is recorded with its author and reason.
+        They are given like options of an agent, and None takes a guard away. The change is recorded with its author and
+        reason.
         """
         for name in changes:
             if name not in GUARDS:

@@ -161,20 +161,27 @@ class Control:
                 DRIVING.reset(token)
 
     def _step(self) -> Entry | None:
-        """Perform one step; the lock is held, except while a model or a tool is running."""
+        """Perform one step; the lock is held, except while a hook, a model or a tool is running."""
+        self.state.error = None
+        while True:
+            entry, flight = self._step_or_hooks()
+            if entry is not None or flight is None or not flight.before or self.state.error is not None:
+                return entry
+
+    def _step_or_hooks(self) -> tuple[Entry | None, InFlight | None]:
+        """Ask the hooks before a step, or perform it; return its entry and its flight, each None if there is none."""
         scheduler, state = self.scheduler, self.state
-        state.error = None
         flight = None
         while flight is None:
             due = scheduler.due(stepping=True)
             if not due:
-                return None
+                return None, None
             state.hold = ""
             if scheduler.is_conclusion(due[0]):
-                return scheduler.conclude(due[0])
+                return scheduler.conclude(due[0]), None
             flight = scheduler.begin(due[0])
             if flight is None and state.hold:
-                return None
+                return None, None
         self._release()
         try:
             outcome = scheduler.performer.perform(flight, scheduler.listeners)
@@ -188,7 +195,7 @@ class Control:
                 scheduler.abandon(flight, "interrupted")
             raise
         self._take()
-        return self._came_back(flight, outcome)
+        return self._came_back(flight, outcome), flight
 
     def play(self, until: Until = str, may_start: MayStart | None = None) -> Future[None]:
         """Perform steps in the background, in a copy of the caller's context, until `until()` returns a reason to stop.

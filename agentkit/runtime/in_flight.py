@@ -6,8 +6,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from agentkit.core.messages import EMPTY, Chat
 from agentkit.core.steps import Step
 from agentkit.core.usage import Usage
+from agentkit.hooks.calling import Ruling
+from agentkit.hooks.hook import Hook
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import Pending
 
@@ -25,6 +28,10 @@ class InFlight:
     works on it, which `cancel()` cancels. `has_begun` is true as soon as a model or a tool was called, and `used` is
     what the model has reported so far. `raised` is the error of a tool. `cancelled` is why it was cancelled, or "". If
     it is `given_up`, its result is not used any more.
+
+    If there are hooks to ask `before` the step, only they are asked, about the step and the `task` of the run: the
+    outcome is their ruling, and the step stays pending. The hooks `after` a step are asked about its result, and
+    `ruling` is what they decide.
     """
 
     pending: Pending
@@ -43,6 +50,10 @@ class InFlight:
     is_late: bool = False
     given_up: bool = False
     cancelled: str = ""
+    before: tuple[Hook, ...] = ()
+    after: tuple[Hook, ...] = ()
+    task: Chat = EMPTY
+    ruling: Ruling | None = None
 
     def cancel(self, why: str) -> None:
         """Cancel the call as far as possible."""

@@ -9,12 +9,13 @@ from agentkit.core import interrupts
 from agentkit.core.messages import Call, Chat, Message, Reply
 from agentkit.core.schema import Shape
 from agentkit.core.secrets import mask, mask_json
-from agentkit.core.steps import Act, Think
+from agentkit.core.steps import Act, End, Think
 from agentkit.core.usage import Usage
 from agentkit.errors import (
     ArgumentsError,
     ContextOverflow,
     Control,
+    HookRefused,
     ModelError,
     ModelTimeout,
     Stopped,
@@ -22,6 +23,7 @@ from agentkit.errors import (
     UsageError,
 )
 from agentkit.gates.deadline import out_of_time
+from agentkit.hooks.calling import decide_after, decide_before
 from agentkit.journal.entries import Entry
 from agentkit.models import dialects, structured_output
 from agentkit.models.base import MAX_TEMPERATURE, Abilities, Model, Request
@@ -67,13 +69,31 @@ class Performer:
     def perform(self, flight: InFlight, listeners: Listeners) -> Outcome:
         """Perform a step in the current thread, and return its outcome. Raises only an interrupt by a person."""
         try:
-            if type(flight.step) is Act:
-                return True, self._act(flight.step.call, flight)
-            return True, self._think(flight, listeners)
+            if flight.before:
+                return True, decide_before(flight.before, flight.step, flight.task, lambda: flight.cancelled)
+            is_call = type(flight.step) is Act
+            result = self._act(flight.step.call, flight) if is_call else self._think(flight, listeners)  # type: ignore
+            return True, self._after(flight, result) if flight.after else result
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and interrupts.pressed(error):
                 raise
             return False, error
+
+    def _after(self, flight: InFlight, result: Any) -> Any:
+        """Return the result of a step as the hooks after it leave it. Raises `HookRefused` for a reply."""
+        entry = flight.entry
+        if flight.given_up or entry.author not in ("tool", "model"):
+            return result  # nothing was called, and the text is agentkit's own
+        ruling = decide_after(flight.after, flight.step, result, self.read, lambda: flight.cancelled)
+        flight.ruling, refusal = ruling, ruling.refusal
+        entry.reason = "; ".join(filter(None, (entry.reason, ruling.reason)))
+        if refusal is None or type(flight.step) is Act:
+            return ruling.result
+        if refusal.kind == "finish":
+            return End(refusal.answer, ruling.ended)
+        error = HookRefused(ruling.refused)
+        error.usage = entry.usage
+        raise error
 
     def late(self, flight: InFlight) -> Outcome:
         """Return the outcome of a step whose call took too long."""
@@ -238,7 +258,7 @@ class Performer:
         except ArgumentsError as error:
             return observations.invalid_arguments(call, error)
         if coerced:
-            entry.reason = "; ".join(coerced)
+            entry.reason = "; ".join(filter(None, (entry.reason, *coerced)))
         entry.author = "tool"
         try:
             value = call_tool(tool.function, arguments, flight, tool.timeout)
@@ -264,7 +284,7 @@ def _is_out_of_time(flight: InFlight) -> bool:
 
 def used_before(error: Any) -> Usage | None:
     """Return what a model had used before it raised an error; None if it did not report it."""
-    return error.usage if isinstance(error, ModelError) and is_usage(error.usage) else None
+    return error.usage if isinstance(error, ModelError | HookRefused) and is_usage(error.usage) else None
 
 
 def name_of(model: Any) -> str:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
-from agentkit.core.messages import Message
+from agentkit.core.messages import EMPTY, Chat, Message, Reply, message_from_json, user
 from agentkit.core.secrets import mask
-from agentkit.core.steps import Act, Conclude, Think
+from agentkit.core.steps import Act, Conclude, End, Think
 from agentkit.core.text import error_text
 from agentkit.core.usage import Lost, Usage
-from agentkit.errors import JournalError, Stopped, UsageError
+from agentkit.errors import HookRefused, JournalError, Stopped, UsageError
 from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import hit
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.deadline import deadline, time_left
 from agentkit.gates.state import Gate, State
 from agentkit.gates.verdict import Verdict
+from agentkit.hooks.calling import Ruling
+from agentkit.hooks.hook import Hook
+from agentkit.hooks.judge import ROLE, broken
 from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row
 from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.runtime.in_flight import InFlight, Outcome
@@ -65,8 +70,12 @@ class Scheduler:
         if (state.hold and not stepping) or not self.is_ready():
             return []
         ready = state.starting = []
-        for pending in trace.stepper.pending:
+        steps = trace.stepper.pending
+        for pending in steps if state.hooks is None or self._has_begun() else steps[:1]:
             if pending in state.in_flight or (state.decisions and self._is_waiting(pending)):
+                continue
+            if state.hooks is not None and self.hooks_for(pending):
+                ready.append(pending)
                 continue
             gates = state.gates[pending.step.kind]
             if pending.scopes and pending.step.kind != "conclude":
@@ -94,6 +103,20 @@ class Scheduler:
             return ready
         state.starting = []
         return []
+
+    def hooks_for(self, pending: Pending) -> tuple[Hook, ...]:
+        """Return the hooks that have to decide about a step before the gates are asked and it is performed."""
+        state = self.state
+        if state.hooks is None or state.ruling(pending) is not None:
+            return ()
+        if type(pending.step) is Conclude and self.trace.answer_first() is not None:
+            return ()
+        before_run = () if self._has_begun() else state.hooks.at("before", "run")
+        return (*before_run, *state.hooks.before(pending.step))
+
+    def _has_begun(self) -> bool:
+        """Return whether the hooks before the run need not be asked, because they were, or the run is under way."""
+        return self.state.may_begin or len(self.trace.line) > 1 or not self.state.hooks.at("before", "run")  # type: ignore[union-attr]
 
     def is_ready(self) -> bool:
         """Write rows that the journal refused, and rebuild an interrupted engine; return whether steps may start."""
@@ -141,12 +164,14 @@ class Scheduler:
             self.settle()
 
     def begin(self, pending: Pending) -> InFlight | None:
-        """Begin a step: from now on it may have its effect.
+        """Begin a step: from now on it may have its effect. If hooks have to decide about it, they are asked first.
 
         Return None if the journal refuses this, which holds the run, or if the gates have to be asked again.
         """
         trace, state, step = self.trace, self.state, pending.step
         now = time.time()
+        if state.hooks is not None and (hooks := self.hooks_for(pending)):
+            return self._begin_hooks(pending, hooks)
         if type(step) is Act:
             try:
                 if not self._begin_call(pending, now):
@@ -161,6 +186,10 @@ class Scheduler:
             state.forget_decision(pending)
         entry = Entry(0, "", pending.path, pending.index, started=now, run=trace.run, reason=approval)
         flight = InFlight(pending, trace.to_perform(pending), entry, trace.place(pending))
+        if state.hooks is not None:
+            ruling = state.ruling(pending)
+            entry.reason = "; ".join(filter(None, (approval, ruling.reason if ruling is not None else "")))
+            flight.after = state.hooks.after(step)
         if pending.scopes and (left := time_left(pending, state)):
             flight.seconds = left[0]
         budget = self._budget
@@ -168,6 +197,14 @@ class Scheduler:
         if left_in_budget is not None and (flight.seconds is None or left_in_budget < flight.seconds):
             flight.seconds, flight.in_budget = left_in_budget, True
         state.in_flight[pending] = flight
+        return flight
+
+    def _begin_hooks(self, pending: Pending, hooks: tuple[Hook, ...]) -> InFlight:
+        """Begin to ask the hooks before a step; nothing of the step itself has begun."""
+        begin = self.trace.line.entries[0]
+        task = Chat.of(map(message_from_json, begin.result["task"])) if begin.kind == "begin" else EMPTY
+        flight = InFlight(pending, pending.step, Entry(0, ""), self.trace.place(pending), before=hooks, task=task)
+        self.state.in_flight[pending] = flight
         return flight
 
     def _begin_call(self, pending: Pending, now: float) -> bool:
@@ -197,14 +234,88 @@ class Scheduler:
         """Record the outcome of a step, and return its entry; None if it failed or was stopped and stays pending."""
         self.state.in_flight.pop(flight.pending, None)
         came_back, value = outcome
+        if flight.before and came_back:  # the run may have ended in another lane while the hooks decided
+            return self._rule(flight.pending, value) if flight.pending in self.trace.pending else None
+        if flight.ruling is not None:
+            self._record_tripped(flight.pending, flight.ruling)
         if came_back:
-            return self.save(flight, value, sync=type(flight.step) is not Think)
+            if type(flight.step) is Think and flight.step.role == ROLE:
+                self._record_verdict(flight.pending, flight.step, value)
+            entry = self.save(flight, value, sync=type(flight.step) is not Think)
+            if flight.ruling is not None:
+                self._follow_up(flight.pending, flight.ruling)
+            return entry
         if flight.cancelled and isinstance(value, Stopped):
             self.abandon(flight, flight.cancelled)
         else:
             self._lose(flight, used_before(value) or Usage())
             self.fail(value)
         return None
+
+    def _rule(self, pending: Pending, ruling: Ruling) -> Entry | None:
+        """Do what the hooks before a step have decided; return an entry if that takes the place of the step."""
+        state, step, refusal = self.state, ruling.step, ruling.refusal
+        self._record_tripped(pending, ruling)
+        if refusal is not None and ruling.by is not None:
+            if refusal.kind == "finish":
+                return self._save_ruling(pending, ruling.refused, End(refusal.answer, ruling.ended))
+            if type(step) is Act and ruling.by.of == "tool":
+                message = observations.skipped(step.call, ruling.refused)
+                return self._save_ruling(pending, ruling.refused, self._with_earlier_attempt(pending, message, None))
+            self.fail(HookRefused(ruling.refused))
+            return None
+        if type(step) is Conclude:
+            if more := self._goes_on(step, ruling):
+                return self._save_ruling(pending, f"{more[0].label} has the run go on", user(more[1]))
+            if step is not ruling.original:
+                return self._save_ruling(pending, ruling.reason, End(step.answer, step.interrupted))
+        state.may_begin = True
+        state.rule(pending, ruling)
+        if type(step) is not Conclude:
+            self._inject(pending, ruling)
+        return None
+
+    def _save_ruling(self, pending: Pending, reason: str, result: Any) -> Entry | None:
+        return self.save(self._instead(pending, "hook", reason), result)
+
+    def _goes_on(self, step: Conclude, ruling: Ruling) -> tuple[Hook, str] | None:
+        """Return the first text with which a hook has the run go on after its answer, and the hook.
+
+        An answer that was forced by a limit ends the run in any case.
+        """
+        times = sum(entry.kind == "conclude" and entry.author == "hook" for entry in self.trace.line)
+        for hook, text in () if step.interrupted else ruling.messages:
+            if times < hook.most:
+                return hook, text
+            self.warn(f"the {hook.label} has had the run go on {times} times, which is its limit; the answer stays")
+        return None
+
+    def _inject(self, pending: Pending, ruling: Ruling) -> None:
+        """Add the messages of hooks to the lane of a step."""
+        for hook, text in ruling.messages:
+            inject = functools.partial(self.trace.inject, uuid.uuid4().hex[:12], text, pending.lane.path)
+            self.trace.unsaved.attempt(functools.partial(inject, time.time(), hook.label))
+
+    def _follow_up(self, pending: Pending, ruling: Ruling) -> None:
+        """Do what the hooks after a step have decided, apart from its result."""
+        self._inject(pending, ruling)
+        if ruling.by is not None and ruling.by.action == "hold":
+            self.state.hold = ruling.refused
+
+    def _record_verdict(self, pending: Pending, step: Think, reply: Any) -> None:
+        """Record that a guardrail has tripped that a model judges, if it has."""
+        hook = next((hook for hook in self.state.guards.guardrails if hook.name == step.tags.get("guardrail")), None)
+        if hook is not None and type(reply) is Reply and (why := broken(reply)):
+            self._record_tripped(
+                pending, Ruling(step, step, tripped=[(replace(hook, checks=step.tags["checks"]), why)])
+            )
+
+    def _record_tripped(self, pending: Pending, ruling: Ruling) -> None:
+        """Record the guardrails that have tripped: which, over what, where, and what follows."""
+        for hook, why in ruling.tripped:
+            data = {"guardrail": hook.name, "checks": hook.checks, "why": why, "action": hook.action}
+            note = functools.partial(self.trace.note, "tripped", {**data, **place(pending)}, at=time.time())
+            self.trace.unsaved.attempt(note)
 
     def abandon(self, flight: InFlight, why: str) -> None:
         """Record that a call is left before it has ended, and why; its step stays pending, and its result is not used.
@@ -291,6 +402,8 @@ class Scheduler:
         entry.ended = entry.ended or time.time()
         if state.decisions:
             state.forget_decision(pending)
+        if state.rulings:
+            state.rulings.pop(trace.place(pending), None)
         trace.record(pending, flight.step, result, entry, sync=sync)
         state.spent.add(entry)
         trace.advance(pending, entry.result)
@@ -373,6 +486,8 @@ class Scheduler:
         flights, state.in_flight, lost = list(state.in_flight.values()), {}, []
         for flight in flights:
             now = places.get(flight.place)
+            if now is not None:
+                state.ruling(now)
             if now is None or now.step != flight.pending.step:
                 lost.append(flight)
                 continue
@@ -436,7 +551,7 @@ class Scheduler:
 
     def is_conclusion(self, pending: Pending) -> bool:
         """Return whether a step only proposes the answer, so that there is nothing to perform."""
-        return type(pending.step) is Conclude
+        return type(pending.step) is Conclude and not self.hooks_for(pending)
 
 
 def _estimate(step: Any) -> Usage:

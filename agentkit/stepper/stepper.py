@@ -31,13 +31,22 @@ KINDS = ("think", "act", "ask", "all", "conclude")
 
 @dataclass(slots=True, eq=False)
 class Pending:
-    """A step that waits to be performed, its position in the engine, and the scopes that it is in."""
+    """A step that waits to be performed, its position in the engine, and the scopes that it is in.
+
+    If hooks have changed the step, `step` is what will be performed, and `original` is what the engine asked for.
+    """
 
     lane: Lane
     path: str
     index: int
     step: Step
     scopes: tuple[tuple[str, Scope], ...] = ()
+    original: Step | None = None
+
+    @property
+    def proposed(self) -> Step:
+        """The step that the engine asked for."""
+        return self.original or self.step
 
     @inert
     def __repr__(self) -> str:

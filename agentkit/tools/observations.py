@@ -257,6 +257,11 @@ def skipped(call: Call, reason: str) -> Message:
     return _failed(call, f"The call of '{_name(call)}' was not run: {reason}")
 
 
+def withheld(call: Call, reason: str) -> Message:
+    """Return the observation of a tool that has run and whose result the model does not get to see."""
+    return _failed(call, f"The tool '{_name(call)}' has run, but its result is withheld: {reason}")
+
+
 def _failed(call: Call, text: str, value: Any = None) -> Message:
     return Message("tool", storable_text(text), (), call.id, call.name, False, "", "", "", (), False, value)
 

@@ -41,9 +41,10 @@ def is_engine_call(trace: Trace, pending: Pending) -> bool:
 
 
 def call_of(action: Entry | Pending) -> Call:
-    """Return the call of an action."""
-    assert type(action.step) is Act
-    return action.step.call
+    """Return the call of an action, as the engine asked for it."""
+    step = action.proposed if isinstance(action, Pending) else action.step
+    assert type(step) is Act
+    return step.call
 
 
 def _line(trace: Trace, action: Entry | Pending) -> list[Entry]:
@@ -65,7 +66,7 @@ def _calls_before(trace: Trace, action: Entry | Pending) -> Iterator[Call]:
         return
     place, _, number = lane[:-1].rpartition(".")
     calls = {entry.path: entry.step.call for entry in _line(trace, action) if type(entry.step) is Act}
-    calls |= {pending.path: pending.step.call for pending in trace.pending if type(pending.step) is Act}
+    calls |= {pending.path: call_of(pending) for pending in trace.pending if type(pending.step) is Act}
     for earlier in range(int(number.partition("<")[0])):
         if (call := calls.get(f"{place}.{earlier}]")) is not None:
             yield call

@@ -23,7 +23,7 @@ KINDS = {
     "asked": "path, index, role, tags, question, text",
     "concluding": "path, index, role, tags, answer, more (an injected message to be answered first)",
     "edited": "entry, of, author, reason",
-    "injected": "id, text, to, anchor (the entry at which it was sent)",
+    "injected": "id, text, to, anchor (the entry at which it was sent), by (the hook that added it, if one did)",
     "recalled": "id",
     "signalled": "name, value",
     "moved": 'keep, then, why, text (if why is "diverged": how the engine differs from the recording)',
@@ -34,7 +34,8 @@ KINDS = {
     "budget_warning": "limit, max, spent, text, path",
     "budget_exceeded": "limit, max, spent, text, path",
     "budget_extended": "limit, to",
-    "guarded": "approve, budget, repeat, remembered, breakpoints (those that are set), author, reason",
+    "guarded": "approve, budget, repeat, remembered, breakpoints, hooks, guardrails (those set), author, reason",
+    "tripped": "guardrail, checks (what it checks), why, action (what follows), path, index, role, tags",
     "completed": "answer, interrupted",
     "thinking": "path, index, role, tags",
     "model_chunk": "path, index, text, reasoning, again (why the chunks before it are no longer valid)",
@@ -84,6 +85,7 @@ _NOTES = {
     "budget_exceeded": "budget_exceeded",
     "budget": "budget_extended",
     "guards": "guarded",
+    "tripped": "tripped",
 }
 
 
@@ -117,7 +119,8 @@ class RowEvents:
             self._begun.discard(place_in_run)
             performed = {"performed": has_begun or row.author in _PERFORMERS}
             if not has_begun:
-                yield Event("tool_call", row.run, 0, mask_json({**place(row), **call_data(row.step), **performed}))
+                data = {**place(row), **call_data(row.performed or row.step), **performed}
+                yield Event("tool_call", row.run, 0, mask_json(data))
         kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)
         if kind:
             yield Event(kind, row.run, row.id, mask_json({**data, **performed}))
@@ -138,7 +141,7 @@ _PERFORMERS = ("tool", "host")
 
 
 def call_data(step: Any) -> dict[str, Any]:
-    """Return the call of an action as the data of an event."""
+    """Return the call of an action as the data of an event; that of an entry is the call that was performed."""
     return {"name": step.call.name, "id": step.call.id, "arguments": step.call.arguments}
 
 
@@ -172,7 +175,7 @@ def _result(entry: Entry) -> tuple[str, dict[str, Any]]:
     message: Message = entry.result
     return "tool_result", {
         **place(entry),
-        **call_data(entry.step),
+        **call_data(entry.performed or entry.step),
         "ok": message.ok,
         "text": message.text,
         "seconds": round(entry.ended - entry.started, 6),

@@ -57,10 +57,11 @@ class Injections:
 
 
 def interrupt(notes: list[Note]) -> Message:
-    """Return injected messages as one user message; several are numbered."""
-    texts = [note.data["text"] for note in notes]
+    """Return injected messages as one user message; several are numbered, and those of hooks name the hook."""
+    texts = [f"[{note.data['by']}] {note.data['text']}" if "by" in note.data else note.data["text"] for note in notes]
     body = texts[0] if len(texts) == 1 else "\n".join(f"{i}. {text}" for i, text in enumerate(texts, 1))
-    return Message("user", f"[USER INTERRUPT] {body}", notes=tuple(note.data["id"] for note in notes), pinned=True)
+    label = "" if all("by" in note.data for note in notes) else "[USER INTERRUPT] "
+    return Message("user", f"{label}{body}", notes=tuple(note.data["id"] for note in notes), pinned=True)
 
 
 def added(step: Think, before: Step) -> list[Message]:

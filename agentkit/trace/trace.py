@@ -228,7 +228,7 @@ class Trace(Position):
         """
         if self.difference or self.opened_with:
             self.settle(entry.started)
-        step, lane = pending.step, pending.lane.path
+        step, lane = pending.proposed, pending.lane.path
         if performed is not step:
             entry.performed = entry.performed or performed
             if isinstance(performed, Think) and isinstance(result, Reply):
@@ -293,12 +293,15 @@ class Trace(Position):
         """Return the injected messages that must be answered before the run can end, as one message."""
         return self.injections.answer_first(self.line) if self.injections.notes else None
 
-    def inject(self, key: str, text: str, to: str = "", at: float = 0.0) -> None:
-        """Anchor a message at the end of a lane; the next Think with `hears` gets it. `key` names it, for `recall`."""
+    def inject(self, key: str, text: str, to: str = "", at: float = 0.0, by: str = "") -> None:
+        """Anchor a message at the end of a lane; the next Think with `hears` gets it. `key` names it, for `recall`.
+
+        `by` is the hook that adds it; "" for a person.
+        """
         self.settle(at)
         is_split = any(lane.path == to and lane.batch for lane in all_lanes(self.stepper.root))
         anchor = self.line.tip(to) if is_split else self.line.last(to)
-        data = {"id": key, "text": text, "to": to, "anchor": anchor}
+        data = {"id": key, "text": text, "to": to, "anchor": anchor, **({"by": by} if by else {})}
         self.injections.notes[key] = self.note("inject", data, at=at)
 
     def recall(self, key: str, at: float = 0.0) -> None:

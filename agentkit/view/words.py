@@ -21,6 +21,7 @@ _TITLES = {
     "evaluate": "Evaluation",
     "feedback": "Feedback",
     "follow_up": "Follow-up question",
+    "guard": "Judged the task or the answer",
     "nudge": "Asked again: the reply was empty",
     "plan": "Plan",
     "propose": "Proposal",
