@@ -27,6 +27,7 @@ from agentkit.gates.approval import approval, rejection
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.call_limit import CallLimit
+from agentkit.gates import permission_file
 from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
@@ -113,7 +114,11 @@ class Agent(NearMisses, Displayed):
         self.tools = arounds.offered_tools(ToolSet.of(known), options, known)
         self.arounds = arounds.stack(self.tools, options, is_complete=is_complete)
         self._performed = arounds.performed_tools(self.tools, options)
-        for option, names in (("tool to approve", self.guards.approve.tools), ("tool to repeat", self.guards.repeat)):
+        for option, names in (
+            ("tool to approve", self.guards.approve.tools),
+            ("tool to repeat", self.guards.repeat),
+            ("tool in the permissions", self.guards.permissions.names()),
+        ):
             for name in filter(None, names if is_complete else ()):
                 if self.tools.find(name) is None:  # a mistyped name would never match a call
                     raise Unknown(option, name, [tool.name for tool in self.tools.tools])
@@ -253,10 +258,19 @@ class Agent(NearMisses, Displayed):
         """Return a new run, paused; `timeout` is how long a source of tools may take."""
         secrets.refresh()
         agent = self.prepared(timeout=timeout)
-        spec = sessions.prepare(agent._spec(task), agent, session, user)
+        guards = agent.guards_of_person()
+        spec = sessions.prepare(agent._spec(task, guards), agent, session, user)
         with interrupts.deferred():
             run = self._unfinished(spec) if output is None else None
-            return run or agent.attach(answer.begin(spec, output, self.options.get("synthesize")))
+            return run or agent.attach(answer.begin(spec, output, self.options.get("synthesize")), guards=guards)
+
+    def guards_of_person(self) -> Guards:
+        """Return the guards of this agent, and the permissions in the settings file of the person.
+
+        Raises `UsageError` if there is a mistake in the file.
+        """
+        table = permission_file.read()
+        return replace(self.guards, permissions=self.guards.permissions.with_table(table))
 
     def _unfinished(self, spec: dict[str, Any]) -> Run | None:
         """Return the last run of a session, if it had the same task and its process ended before it did; else None."""
@@ -274,7 +288,7 @@ class Agent(NearMisses, Displayed):
 
     # -- making runs ---------------------------------------------------------------------------------------------------
 
-    def _spec(self, task: Any) -> dict[str, Any]:
+    def _spec(self, task: Any, guards: Guards) -> dict[str, Any]:
         """Return all that is needed to start the run again in another kernel, as JSON data."""
         try:
             chat = Chat.of(task)
@@ -294,7 +308,7 @@ class Agent(NearMisses, Displayed):
             **self._tools_spec(),
             "model": name_of(self.model),
             "dialect": self.dialect.name if self.dialect else None,
-            **({"guards": guards} if (guards := self.guards.to_json()) else {}),
+            **({"guards": recorded_guards} if (recorded_guards := guards.to_json()) else {}),
             **recorded.about(self),
             "version": 1,
         }
@@ -504,7 +518,7 @@ class Agent(NearMisses, Displayed):
         to_look, is_copy = verb == "look", verb != "resume"
         agent, restored = self._recorded(spec, rows, to_look=to_look)
         before = Guards.recorded(spec.get("guards", {}), rows, known.run)
-        guards = before.without(waive).tightened_by(self.guards)
+        guards = before.without(waive).tightened_by(self.guards_of_person())
         given = {} if restored.missing or to_look else recorded.difference(spec, agent.spec_part(spec))
         run = agent.attach({**spec, **given}, guards=guards, name=known.run, journal=journal, is_copy=is_copy)
         run.tree_id, run.saved_status = known.tree, known.status

@@ -17,6 +17,7 @@ from annotated_types import Ge, MinLen
 from agentkit.engines.registry import Engine, check_value, hint_for
 from agentkit.errors import Unknown
 from agentkit.gates.limits import Budget
+from agentkit.gates.permissions import Permissions
 from agentkit.journal.entries import Journal
 from agentkit.memory.base import SessionMemory
 from agentkit.tools.tool import Repeat
@@ -52,6 +53,11 @@ class Options(TypedDict, total=False):
         Repeat | Mapping[str, Repeat] | None,
         'what happens before a call that was made before the run went back: "ask" (the default), "reuse" or "allow"; '
         "or a dict of these by tool",
+    ]
+    permissions: Annotated[
+        str | Mapping[str, Any] | Permissions | None,
+        'which calls are made, asked about, or never made: a mode ("ask", "allow", "deny", "plan"), or a dict of a mode '
+        "and rules; the rules in your own settings file count, too",
     ]
     approver: Annotated[
         Callable[[Any], Any] | None,

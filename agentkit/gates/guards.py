@@ -17,13 +17,14 @@ from agentkit.core.text import one_line
 from agentkit.errors import UsageError
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.limits import NAMES, Budget
+from agentkit.gates.permissions import Permissions, only_strict
 from agentkit.inert import inert_lines
 from agentkit.journal.entries import Entry, Note, Row
 from agentkit.tools.tool import Repeat
 
 Json = dict[str, Any]
 
-OPTIONS = ("approve", "budget", "repeat")
+OPTIONS = ("approve", "budget", "repeat", "permissions")
 """The options of an agent that guard its runs."""
 
 
@@ -90,7 +91,7 @@ class Guards(Displayed):
 
     `approve` says which calls a person must approve, `remembered` which tools a person has always allowed (true) or
     always rejected (false). `repeat` is the policy for repeated calls by tool, with "" for all others: "ask" (the
-    default), "reuse" or "allow".
+    default), "reuse" or "allow". `permissions` are the rules about which calls are made, asked about, or never made.
     """
 
     approve: Approval = field(default_factory=Approval)
@@ -98,6 +99,7 @@ class Guards(Displayed):
     repeat: dict[str, str] = field(default_factory=dict)
     remembered: dict[str, bool] = field(default_factory=dict)
     breakpoints: list[Breakpoint] = field(default_factory=list)
+    permissions: Permissions = field(default_factory=Permissions)
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Guards:
@@ -106,11 +108,16 @@ class Guards(Displayed):
             Approval.of(options.get("approve")),
             Budget.of(options.get("budget") or Budget()),
             policies(options.get("repeat")),
+            permissions=Permissions.of(options.get("permissions")),
         )
 
     def changed(self, changes: Mapping[str, Any]) -> Guards:
-        """Return these guards with some replaced, given like options of an agent; None takes a guard away."""
+        """Return these guards with some replaced, given like options of an agent; None takes a guard away.
+
+        The permissions in the settings file of the person stay.
+        """
         given = Guards.of(changes)
+        given.permissions = self.permissions.replaced_by(given.permissions)
         return replace(self, **{name: getattr(given, name) for name in OPTIONS if name in changes})
 
     def copy(self) -> Guards:
@@ -126,6 +133,7 @@ class Guards(Displayed):
             approve=self.approve.tightened_by(other.approve),
             budget=_stricter(self.budget, other.budget),
             repeat={**stricter, **kept},
+            permissions=self.permissions.tightened_by(other.permissions),
         )
 
     def differences(self, other: Guards) -> tuple[str, ...]:
@@ -171,6 +179,7 @@ class Guards(Displayed):
                 for name, is_allowed in self.remembered.items()
             ],
             "breakpoints": breakpoints,
+            "permissions": [self.permissions.text],
         }
         return [[name, mask(", ".join(filter(None, parts)) or "none")] for name, parts in texts.items()]
 
@@ -187,6 +196,7 @@ class Guards(Displayed):
             "repeat": dict(self.repeat),
             "remembered": dict(self.remembered),
             "breakpoints": [_breakpoint_to_json(point) for point in self.breakpoints],
+            "permissions": self.permissions.to_json(),
         }
         return {name: value for name, value in data.items() if value}
 
@@ -215,6 +225,7 @@ class Guards(Displayed):
                 policies(data.get("repeat")),
                 dict(remembered),
                 [_breakpoint_from_json(point) for point in points],
+                Permissions.from_json(data.get("permissions") or []),
             )
         except (ValueError, TypeError) as error:
             raise UsageError(f"the recorded guards cannot be read: {error}") from None
@@ -251,6 +262,8 @@ def _only_strict(guards: Any) -> Any:
     for name, allowed in (("repeat", "allow"), ("remembered", True)):
         if isinstance(given := guards.get(name), dict):
             strict[name] = {tool: value for tool, value in given.items() if value != allowed}
+    if "permissions" in guards:
+        strict["permissions"] = only_strict(guards["permissions"])
     return strict
 
 

@@ -12,6 +12,7 @@ from agentkit.core.steps import Act, Step
 from agentkit.core.usage import Lost, Usage
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.guards import Guards
+from agentkit.gates.permissions import Permissions, Ruling
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import KINDS, Pending
@@ -51,6 +52,9 @@ def gate(*kinds: Any, only_if: Callable[[Guards], Any] = bool) -> Callable[[Any]
         return function
 
     return mark
+
+
+PERMITTED = Ruling("allow", "")
 
 
 @dataclass(slots=True)
@@ -136,12 +140,23 @@ class State:
         self.interrupted = ""
         self.pace = 0.0
         self.spent = Spent()
+        self._ruled: tuple[Step, Permissions, Ruling] | None = None
 
     def effect(self, pending: Pending) -> str:
         """Return the effect of the tool that an Act calls; "pure" if the call will not run."""
         assert type(pending.step) is Act
         tool = self.tools.find(pending.step.call.name)
         return "pure" if tool is None or pending.step.call.problem else tool.effect
+
+    def ruling(self, pending: Pending) -> Ruling:
+        """Return what the permissions of the run say about a call; the gates and the entry get the same answer."""
+        step, permissions = pending.step, self.guards.permissions
+        assert type(step) is Act
+        if not permissions:
+            return PERMITTED
+        if self._ruled is None or self._ruled[0] is not step or self._ruled[1] is not permissions:
+            self._ruled = step, permissions, permissions.judge(step.call, self.tools.find(step.call.name))
+        return self._ruled[2]
 
     def is_in_flight(self, past: PastCall) -> bool:
         """Return whether this run is making a call at the moment; an earlier call at the same place does not count."""
@@ -218,11 +233,16 @@ class State:
         self.decisions[self.trace.place(pending)] = known
 
     def approval(self, pending: Pending) -> str:
-        """Return who has approved a step, as in "approved by Ada"; "" if nobody had to."""
+        """Return who has approved a step, as in "approved by Ada", or what permits it; "" if nothing had to."""
         decision = self.decision(pending)
-        if decision is None or not decision.is_allowed:
+        if decision is not None and decision.is_allowed:
+            return f"approved by {'a person' if decision.approved_by == 'human' else decision.approved_by}"
+        if type(pending.step) is not Act or not self.guards.permissions:
             return ""
-        return f"approved by {'a person' if decision.approved_by == 'human' else decision.approved_by}"
+        ruling, name = self.ruling(pending), pending.step.call.name
+        if ruling.outcome == "ask":
+            return f"allowed: {name} is always allowed in this run"
+        return ruling.why and f"allowed: {ruling.why}"
 
     def pass_next(self, pending: Pending) -> None:
         """Record that the run has paused before a step."""

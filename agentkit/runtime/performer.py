@@ -195,7 +195,7 @@ class Performer:
         except ArgumentsError as error:
             return observations.invalid_arguments(call, error)
         if coerced:
-            entry.reason = "; ".join(coerced)
+            entry.reason = "; ".join(filter(None, (entry.reason, *coerced)))
         entry.author = "tool"
         try:
             value = call_tool(tool.function, arguments, flight, tool.timeout)

@@ -34,7 +34,7 @@ KINDS = {
     "budget_warning": "limit, max, spent, text, path",
     "budget_exceeded": "limit, max, spent, text, path",
     "budget_extended": "limit, to",
-    "guarded": "approve, budget, repeat, remembered, breakpoints (those that are set), author, reason",
+    "guarded": "approve, budget, repeat, remembered, breakpoints, permissions (those that are set), author, reason",
     "completed": "answer, interrupted",
     "thinking": "path, index, role, tags",
     "model_chunk": "path, index, text, reasoning, again (why the chunks before it are no longer valid)",
