@@ -308,6 +308,7 @@ def test_guards_show_themselves_as_a_table(tmp_path: Path) -> None:
         "  repeat       pay: allow, all other tools: ask",
         "  remembered   none",
         "  breakpoints  tool pay (disabled)",
+        "  permissions  none",
     ]
     assert "<td" in (run.guards._repr_html_() or "") and "| budget |" in (run.guards._repr_markdown_() or "")
     assert "is true, which is not available" in repr(Guards.from_json(run.guards.to_json()))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from agentkit.agent import approver, arounds, lessons, log, recorded, sessions
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
+from agentkit.audit import Audit
 from agentkit.core import interrupts, secrets
 from agentkit.core.checked_arguments import checked_names
 from agentkit.core.display import Displayed
@@ -376,6 +377,10 @@ class Agent(NearMisses, Displayed):
         run.expected = registry.forecast(self.engine, spec["options"])
         if is_copy:
             return run
+        if (audit := Audit.of(self.options.get("audit"))) is not None:
+            state.audit = audit
+            how = "resumed" if not is_new else "forked" if parent else "started"
+            audit.write(how, run.id, model=name_of(self.model), engine=spec["engine"], permissions=guards.permissions.text)
         if on_event := self.options.get("on_event"):
             run.on_event(on_event)
         lessons.remember_lessons(run, self.engine_options.get("lessons"))

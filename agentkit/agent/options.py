@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
 from annotated_types import Ge, MinLen
 
+from agentkit.audit import Audit
 from agentkit.engines.registry import Engine, check_value, hint_for
 from agentkit.errors import Unknown
 from agentkit.gates.limits import Budget
@@ -58,6 +59,10 @@ class Options(TypedDict, total=False):
         str | Mapping[str, Any] | Permissions | None,
         'which calls are made, asked about, or never made: a mode ("ask", "allow", "deny", "plan"), or a dict of a mode '
         "and rules; the rules in your own settings file count, too",
+    ]
+    audit: Annotated[
+        str | os.PathLike[str] | Audit | None,
+        "a file in which each decision about a call, each call and its end gets a line that cannot be changed unnoticed",
     ]
     approver: Annotated[
         Callable[[Any], Any] | None,

@@ -111,7 +111,8 @@ def _text(text: str) -> str:
 
 
 def _refused(file: Path, line: str, problem: str) -> UsageError:
-    return UsageError(f"{file}{line}: {problem}. Nothing in this file is used, and no run starts; correct it")
+    end = "" if problem.endswith((".", "?")) else "."
+    return UsageError(f"{file}{line}: {problem}{end} Nothing in this file is used, and no run starts; correct it")
 
 
 def _line_of_mistake(text: str, problem: str) -> int:

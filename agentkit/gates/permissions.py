@@ -275,6 +275,12 @@ class Permissions:
         tables = [*others, *([table] if table.mode or table.rules else [])]
         return Permissions(tuple(sorted(tables, key=lambda other: _ORDER.index(other.source))))
 
+    def in_mode(self, mode: str) -> Permissions:
+        """Return these permissions with another mode of the agent, whose rules stay. Raises `Unknown`."""
+        checked = Table.of(mode)
+        own = next((table for table in self.tables if table.source == AGENT), checked)
+        return self.with_table(replace(own, mode=mode))
+
     def with_rule(self, rule: Rule) -> Permissions:
         """Return these permissions with one more rule of the person, before the others."""
         own = next((table for table in self.tables if table.source == PERSON), Table(PERSON))

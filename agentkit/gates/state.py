@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from agentkit.audit import Audit
 from agentkit.core.steps import Act, Step
 from agentkit.core.usage import Lost, Usage
 from agentkit.gates.breakpoints import Breakpoint
@@ -62,7 +63,7 @@ class Decision:
     """A decision about a step: the verdict that waits for a person, if any, and whether a person approved the step.
 
     Both can apply to the same step: a call that was approved can still wait for more budget. `has_paused` is true once
-    the run has paused before the step, and `approved_by` is who approved it.
+    the run has paused before the step, `approved_by` is who approved it, and `asked` why the permissions asked about it.
     """
 
     step: Step
@@ -71,6 +72,7 @@ class Decision:
     has_paused: bool = False
     past: tuple[str, int] | None = None
     approved_by: str = ""
+    asked: str = ""
 
 
 @dataclass(slots=True)
@@ -140,6 +142,7 @@ class State:
         self.interrupted = ""
         self.pace = 0.0
         self.spent = Spent()
+        self.audit: Audit | None = None
         self._ruled: tuple[Step, Permissions, Ruling] | None = None
 
     def effect(self, pending: Pending) -> str:
@@ -157,6 +160,18 @@ class State:
         if self._ruled is None or self._ruled[0] is not step or self._ruled[1] is not permissions:
             self._ruled = step, permissions, permissions.judge(step.call, self.tools.find(step.call.name))
         return self._ruled[2]
+
+    def why_asked(self, pending: Pending) -> str:
+        """Return why the permissions of the run ask about a step, or ""."""
+        ruling = self.ruling(pending) if type(pending.step) is Act else PERMITTED
+        return ruling.why if ruling.outcome == "ask" else ""
+
+    def log(self, kind: str, pending: Pending, **data: Any) -> None:
+        """Add a line about a call to the audit log, if there is one. Raises `AuditError`."""
+        if self.audit is not None and type(pending.step) is Act:
+            call, place = pending.step.call, {"path": pending.path, "index": pending.index}
+            arguments = {} if kind == "result" else {"arguments": call.arguments}  # they are in the line of the call
+            self.audit.write(kind, self.trace.run, tool=call.name, **arguments, **place, **data)
 
     def is_in_flight(self, past: PastCall) -> bool:
         """Return whether this run is making a call at the moment; an earlier call at the same place does not count."""
@@ -183,6 +198,8 @@ class State:
         """Change some guards, and record who did so and why. Raises `JournalError`; then nothing has changed."""
         data = guards.to_json()
         values = {name: data.get(name) for name in changed}
+        if self.audit is not None:
+            self.audit.write("guards", self.trace.run, author=author, reason=reason, guards=values)
         self.trace.note("guards", {**values, "author": author, "reason": reason}, at=time.time())
         self.guards = guards
         self.arm()
@@ -226,17 +243,21 @@ class State:
         known = self.decision(pending) or Decision(pending.step)
         self.decisions[self.trace.place(pending)] = replace(known, verdict=verdict)
 
-    def allow(self, pending: Pending, past: PastCall | None = None, author: str = "human") -> None:
-        """Record that a person has approved a step, and which earlier call it was said to repeat."""
+    def allow(
+        self, pending: Pending, past: PastCall | None = None, author: str = "human", asked: str = ""
+    ) -> None:
+        """Record that a person has approved a step, which earlier call it was said to repeat, and why it was asked."""
         key = past.key if past is not None else None
-        known = Decision(pending.step, is_allowed=True, past=key, approved_by=author)
+        known = Decision(pending.step, is_allowed=True, past=key, approved_by=author, asked=asked)
         self.decisions[self.trace.place(pending)] = known
 
     def approval(self, pending: Pending) -> str:
         """Return who has approved a step, as in "approved by Ada", or what permits it; "" if nothing had to."""
         decision = self.decision(pending)
         if decision is not None and decision.is_allowed:
-            return f"approved by {'a person' if decision.approved_by == 'human' else decision.approved_by}"
+            asked = decision.asked
+            by = "a person" if decision.approved_by == "human" else decision.approved_by
+            return f"approved by {by}{asked and f' ({asked})'}"
         if type(pending.step) is not Act or not self.guards.permissions:
             return ""
         ruling, name = self.ruling(pending), pending.step.call.name

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
-from agentkit.core.messages import Call, Message, Reply
+from agentkit.core.messages import Message, Reply
 from agentkit.core.near_misses import NearMisses
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act, Think
@@ -38,7 +38,7 @@ from agentkit.gates.budget import BudgetGate
 from agentkit.gates.effects import repeated_call, still_performed
 from agentkit.gates.guards import OPTIONS as GUARDS
 from agentkit.gates.guards import Guards
-from agentkit.gates.permissions import Rule, Ruling
+from agentkit.gates.permissions import Rule
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
@@ -948,18 +948,6 @@ class Run(NearMisses, Displayed):
         """What guards the run: approvals, remembered answers, the policy for repeated calls, budget, breakpoints."""
         return self.state.guards
 
-    def permit(self, name: str, arguments: Mapping[str, Any] | None = None) -> Ruling:
-        """Return what the permissions of the run say about a call, and why; nothing is called.
-
-        Raises `Unknown` for a tool that the run does not have.
-        """
-        tools = self.performer.tools
-        if (tool := tools.find(name)) is None:
-            raise Unknown("tool", name, tools.names)
-        call = Call(tool.name, dict(arguments or {}))
-        tool.bind(call)  # raises if the tool would not be called with such arguments
-        return self.state.guards.permissions.judge(call, tool)
-
     # -- decisions -----------------------------------------------------------------------------------------------------
 
     def approve(
@@ -987,7 +975,7 @@ class Run(NearMisses, Displayed):
             now, state = self._still(pending), self.state
             if arguments is not None:
                 asked_by(self.trace, now)  # before anything is granted
-            limit, past = self._budget_limit(now), self._repeated(now)
+            limit, past, asked = self._budget_limit(now), self._repeated(now), state.why_asked(now)
             is_asked = any(other is now for other, _ in state.waiting)
             if limit:
                 gate = self._budget_gate()
@@ -1008,7 +996,7 @@ class Run(NearMisses, Displayed):
                 if (same.path, same.index) == (now.path, now.index):
                     if not is_asked:
                         self.trace.read_news()
-                    state.allow(same, past if is_asked else repeated_call(same, state), author)
+                    state.allow(same, past if is_asked else repeated_call(same, state), author, asked)
 
         self.control.do(allow)
         return self
@@ -1078,7 +1066,8 @@ class Run(NearMisses, Displayed):
             return self._answer(pending, end.result, author, comment or end.why)
         self._check_call(pending)
         message = observations.rejected(pending.step.call, mask(comment))  # type: ignore[union-attr]
-        entry = self._answer(pending, message, author, "rejected")
+        asked = self.state.why_asked(pending)
+        entry = self._answer(pending, message, author, f"rejected{asked and f' ({asked})'}")
         if remember:
             self.control.do(lambda: self._remember(pending, False, author, always=remember == "always"))
         return entry

@@ -24,7 +24,7 @@ class InFlight:
     those of the current call, in seconds and by the monotonic clock, and `future` is the future of the event loop that
     works on it, which `cancel()` cancels. `has_begun` is true as soon as a model or a tool was called, and `used` is
     what the model has reported so far. `raised` is the error of a tool. `cancelled` is why it was cancelled, or "". If
-    it is `given_up`, its result is not used any more.
+    it is `given_up`, its result is not used any more. `is_logged` is true if its end is in the audit log.
     """
 
     pending: Pending
@@ -43,6 +43,7 @@ class InFlight:
     is_late: bool = False
     given_up: bool = False
     cancelled: str = ""
+    is_logged: bool = False
 
     def cancel(self, why: str) -> None:
         """Cancel the call as far as possible."""
