@@ -461,8 +461,8 @@ def test_permissions(
     if mode is not None:
         rules = rules.with_table(PermissionTable.of(mode))
     found = known.get(tool, tool) if effect is None else tool
-    ruling = permits.judge_named(rules, found, permits.arguments_of(arguments), effect)  # type: ignore[arg-type]
-    typer.echo(f"{ruling.outcome}: {ruling.why or 'no rule is about it, and there is no mode'}")
+    judgment = permits.judge_named(rules, found, permits.arguments_of(arguments), effect)  # type: ignore[arg-type]
+    typer.echo(f"{judgment.outcome}: {judgment.why or 'no rule is about it, and there is no mode'}")
 
 
 @permissions_app.command()

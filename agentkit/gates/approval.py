@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentkit.core.messages import Call
 from agentkit.core.steps import Act
 from agentkit.gates.guards import Approval
-from agentkit.gates.permissions import Ruling
+from agentkit.gates.permissions import Judgment
 from agentkit.gates.state import State, gate
 from agentkit.gates.verdict import Verdict
 from agentkit.stepper.stepper import Pending
@@ -21,24 +21,24 @@ def rejection(pending: Pending, state: State) -> Verdict | None:
     call = pending.step.call
     if state.guards.remembered.get(call.name) is False:
         return Verdict("answer", f"{call.name} is always rejected in this run", observations.rejected(call))
-    return _denial(call, state.ruling(pending))
+    return _denial(call, state.judgment(pending))
 
 
 @gate(Act, only_if=lambda guards: guards.approve != NOTHING or guards.permissions)
 def approval(pending: Pending, state: State) -> Verdict | None:
     """Ask a person before a call that needs approval, unless the person has always allowed its tool."""
     assert type(pending.step) is Act
-    call, guards, ruling = pending.step.call, state.guards, state.ruling(pending)
-    if denied := _denial(call, ruling):  # an earlier gate has changed something, or a link was changed in the meantime
+    call, guards, judgment = pending.step.call, state.guards, state.judgment(pending)
+    if denied := _denial(call, judgment):  # an earlier gate has changed something, or a link was changed in the meantime
         return denied
-    if guards.remembered.get(call.name) or ruling.by_person:
+    if guards.remembered.get(call.name) or judgment.by_person:
         return None
     if guards.approve.is_needed(call):
         return Verdict("ask", f"{call.name} needs your approval")
-    return Verdict("ask", f"{call.name} needs your approval: {ruling.why}") if ruling.outcome == "ask" else None
+    return Verdict("ask", f"{call.name} needs your approval: {judgment.why}") if judgment.outcome == "ask" else None
 
 
-def _denial(call: Call, ruling: Ruling) -> Verdict | None:
-    if ruling.outcome != "deny":
+def _denial(call: Call, judgment: Judgment) -> Verdict | None:
+    if judgment.outcome != "deny":
         return None
-    return Verdict("answer", f"denied: {ruling.why}", observations.denied(call, ruling.why))
+    return Verdict("answer", f"denied: {judgment.why}", observations.denied(call, judgment.why))

@@ -225,7 +225,7 @@ class Guards(Displayed):
                 policies(data.get("repeat")),
                 dict(remembered),
                 [_breakpoint_from_json(point) for point in points],
-                Permissions.from_json(data.get("permissions") or []),
+                permissions=Permissions.from_json(data.get("permissions") or []),
             )
         except (ValueError, TypeError) as error:
             raise UsageError(f"the recorded guards cannot be read: {error}") from None

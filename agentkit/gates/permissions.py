@@ -240,7 +240,7 @@ def _unknown_mode(mode: Any) -> UsageError:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class Judgment:
     """What the permissions say about a call, and why; `by_person` if a rule of the person's own settings allows it."""
 
     outcome: Outcome
@@ -309,12 +309,12 @@ class Permissions:
             if table.source == AGENT:
                 yield from (rule.tool for rule in table.rules if not set(rule.tool) & set(_WILDCARDS))
 
-    def judge(self, call: Call, tool: Tool | None) -> Ruling:
+    def judge(self, call: Call, tool: Tool | None) -> Judgment:
         """Return what happens to a call. A call that cannot be made, since its tool or arguments are wrong, is allowed:
         the model is told what is wrong.
         """
         if tool is None or call.problem:
-            return Ruling("allow", "")
+            return Judgment("allow", "")
         facts = Facts(call, tool)
         try:
             fitting = [
@@ -324,10 +324,10 @@ class Permissions:
                 if rule.fits(facts)
             ]
         except ArgumentsError:
-            return Ruling("allow", "")
+            return Judgment("allow", "")
         for rule, table, number in fitting:
             if rule.outcome == "deny":
-                return Ruling("deny", _because(rule, table, number))
+                return Judgment("deny", _because(rule, table, number))
         first = fitting[0] if fitting else None
         modes = dict.fromkeys(table.mode for table in self.tables if table.mode) or ("",)
         return max((_in_mode(mode, first, facts) for mode in modes), key=lambda known: OUTCOMES.index(known.outcome))
@@ -378,21 +378,21 @@ def only_strict(data: Any) -> Any:
     return [table.strict.to_json() for table in Permissions.from_json(data).tables] if data else data
 
 
-def _in_mode(mode: str, first: tuple[Rule, Table, int] | None, facts: Facts) -> Ruling:
+def _in_mode(mode: str, first: tuple[Rule, Table, int] | None, facts: Facts) -> Judgment:
     """Return what one mode and the first rule that fits say about a call that no rule denies."""
     by_person = first is not None and first[1].source == PERSON and first[0].outcome == "allow"
     if mode == BYPASS:
-        return Ruling("allow", f"mode {mode}", by_person)
+        return Judgment("allow", f"mode {mode}", by_person)
     if mode == "plan" and facts.effect != "pure":
-        return Ruling("deny", f"in mode plan, only pure tools are called, and {facts.name} is {facts.effect}")
+        return Judgment("deny", f"in mode plan, only pure tools are called, and {facts.name} is {facts.effect}")
     if first is not None:
-        return Ruling(first[0].outcome, _because(*first), by_person)
+        return Judgment(first[0].outcome, _because(*first), by_person)
     if mode == "allow":
-        return Ruling("deny", f"in mode allow, only what a rule allows is called, and no rule allows {facts.name}")
+        return Judgment("deny", f"in mode allow, only what a rule allows is called, and no rule allows {facts.name}")
     asks = facts.effect == "irreversible" if mode == "deny" else bool(mode) and facts.effect != "pure"
     if asks:
-        return Ruling("ask", f"in mode {mode}, {_effect_text(facts)} is asked about, and no rule allows {facts.name}")
-    return Ruling("allow", f"mode {mode}: {_effect_text(facts)}" if mode else "")
+        return Judgment("ask", f"in mode {mode}, {_effect_text(facts)} is asked about, and no rule allows {facts.name}")
+    return Judgment("allow", f"mode {mode}: {_effect_text(facts)}" if mode else "")
 
 
 def _effect_text(facts: Facts) -> str:

@@ -13,7 +13,7 @@ from agentkit.core.steps import Act, Step
 from agentkit.core.usage import Lost, Usage
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.guards import Guards
-from agentkit.gates.permissions import Permissions, Ruling
+from agentkit.gates.permissions import Permissions, Judgment
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import KINDS, Pending
@@ -55,7 +55,7 @@ def gate(*kinds: Any, only_if: Callable[[Guards], Any] = bool) -> Callable[[Any]
     return mark
 
 
-PERMITTED = Ruling("allow", "")
+PERMITTED = Judgment("allow", "")
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class State:
         self.pace = 0.0
         self.spent = Spent()
         self.audit: Audit | None = None
-        self._ruled: tuple[Step, Permissions, Ruling] | None = None
+        self._judged: tuple[Step, Permissions, Judgment] | None = None
 
     def effect(self, pending: Pending) -> str:
         """Return the effect of the tool that an Act calls; "pure" if the call will not run."""
@@ -151,20 +151,20 @@ class State:
         tool = self.tools.find(pending.step.call.name)
         return "pure" if tool is None or pending.step.call.problem else tool.effect
 
-    def ruling(self, pending: Pending) -> Ruling:
+    def judgment(self, pending: Pending) -> Judgment:
         """Return what the permissions of the run say about a call; the gates and the entry get the same answer."""
         step, permissions = pending.step, self.guards.permissions
         assert type(step) is Act
         if not permissions:
             return PERMITTED
-        if self._ruled is None or self._ruled[0] is not step or self._ruled[1] is not permissions:
-            self._ruled = step, permissions, permissions.judge(step.call, self.tools.find(step.call.name))
-        return self._ruled[2]
+        if self._judged is None or self._judged[0] is not step or self._judged[1] is not permissions:
+            self._judged = step, permissions, permissions.judge(step.call, self.tools.find(step.call.name))
+        return self._judged[2]
 
     def why_asked(self, pending: Pending) -> str:
         """Return why the permissions of the run ask about a step, or ""."""
-        ruling = self.ruling(pending) if type(pending.step) is Act else PERMITTED
-        return ruling.why if ruling.outcome == "ask" else ""
+        judgment = self.judgment(pending) if type(pending.step) is Act else PERMITTED
+        return judgment.why if judgment.outcome == "ask" else ""
 
     def log(self, kind: str, pending: Pending, **data: Any) -> None:
         """Add a line about a call to the audit log, if there is one. Raises `AuditError`."""
@@ -260,10 +260,10 @@ class State:
             return f"approved by {by}{asked and f' ({asked})'}"
         if type(pending.step) is not Act or not self.guards.permissions:
             return ""
-        ruling, name = self.ruling(pending), pending.step.call.name
-        if ruling.outcome == "ask":
+        judgment, name = self.judgment(pending), pending.step.call.name
+        if judgment.outcome == "ask":
             return f"allowed: {name} is always allowed in this run"
-        return ruling.why and f"allowed: {ruling.why}"
+        return judgment.why and f"allowed: {judgment.why}"
 
     def pass_next(self, pending: Pending) -> None:
         """Record that the run has paused before a step."""

@@ -246,8 +246,8 @@ def permissions(session: Session, args: Args) -> Any:
     rules = run.guards.permissions if run is not None else Permissions().with_table(permission_file.read())
     if args.what == "test" and args.value:
         found = run.performer.tools.find(args.value) if run is not None else None
-        ruling = permits.judge_named(rules, found or args.value, permits.arguments_of(args.arguments))
-        return Notice(f"{ruling.outcome}: {ruling.why or 'no rule is about it, and there is no mode'}", ruling)
+        judgment = permits.judge_named(rules, found or args.value, permits.arguments_of(args.arguments))
+        return Notice(f"{judgment.outcome}: {judgment.why or 'no rule is about it, and there is no mode'}", judgment)
     if args.what == "mode" and args.value:
         if run is None:
             raise UsageError(f"there is no run yet; write the mode into {permission_file.path()}, or start a run")

@@ -10,7 +10,7 @@ from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act
 from agentkit.core.text import call_text
 from agentkit.errors import UsageError
-from agentkit.gates.permissions import Permissions, Ruling
+from agentkit.gates.permissions import Permissions, Judgment
 from agentkit.journal.entries import Entry
 from agentkit.run.run import Run
 from agentkit.tools.tool import Effect, Tool
@@ -29,11 +29,11 @@ def explanations(run: Run) -> list[list[str]]:
     for pending in run.pending:
         if type(pending.step) is Act:
             verdict = waiting.get(id(pending))
-            ruling = run.state.ruling(pending)
+            judgment = run.state.judgment(pending)
             then = "waits for you" if verdict else {"allow": "next", "ask": "will be asked", "deny": "will be denied"}[
-                ruling.outcome
+                judgment.outcome
             ]
-            rows.append(["next", _call(pending.step.call), then, verdict.why if verdict else ruling.why or _NO_REASON])
+            rows.append(["next", _call(pending.step.call), then, verdict.why if verdict else judgment.why or _NO_REASON])
     return rows
 
 
@@ -46,7 +46,7 @@ def _call(call: Call) -> str:
     return mask(call_text(Call(call.name, mask_json(call.arguments))))
 
 
-def judge_named(permissions: Permissions, tool: Tool | str, arguments: Any = None, effect: Effect | None = None) -> Ruling:
+def judge_named(permissions: Permissions, tool: Tool | str, arguments: Any = None, effect: Effect | None = None) -> Judgment:
     """Return what permissions say about a call; of a tool that is only a name, the arguments are not checked.
 
     Raises `ArgumentsError` if the tool would not be called with such arguments.
