@@ -14,6 +14,7 @@ from agentkit.gates.permissions import Permissions, Judgment
 from agentkit.journal.entries import Entry
 from agentkit.run.run import Run
 from agentkit.tools.tool import Effect, Tool
+from agentkit.tools.toolset import ToolSet
 
 HEADER = ["entry", "call", "then", "why"]
 """The columns of `explanations`."""
@@ -67,3 +68,15 @@ def arguments_of(text: str | None) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f'the arguments must be a JSON object, such as {{"path": "notes.md"}}, not {text}')
     return value
+
+
+def preview(tools: ToolSet, call: Call) -> str:
+    """Return what a call would do, as its tool says; secrets are masked.
+
+    Raises `UsageError` if the tool does not tell, and whatever its function raises.
+    """
+    tool = tools.find(call.name)
+    if tool is None or tool.preview is None:
+        raise UsageError(f"{call.name} does not tell what a call would do")
+    arguments, _ = tool.bind(call)
+    return mask(str(tool.preview(**arguments)))
