@@ -115,14 +115,12 @@ class Agent(NearMisses, Displayed):
         self.tools = arounds.offered_tools(ToolSet.of(known), options, known)
         self.arounds = arounds.stack(self.tools, options, is_complete=is_complete)
         self._performed = arounds.performed_tools(self.tools, options)
-        for option, names in (
-            ("tool to approve", self.guards.approve.tools),
-            ("tool to repeat", self.guards.repeat),
-            ("tool in the permissions", self.guards.permissions.names()),
-        ):
+        for option, names in (("tool to approve", self.guards.approve.tools), ("tool to repeat", self.guards.repeat)):
             for name in filter(None, names if is_complete else ()):
                 if self.tools.find(name) is None:  # a mistyped name would never match a call
                     raise Unknown(option, name, [tool.name for tool in self.tools.tools])
+        if is_complete:
+            self.guards.permissions.check(self.tools)
 
     def prepared(self, recorded: list[Any] | None = None, *, timeout: float | None = None) -> Agent:
         """Return an agent like this one with the tools that its sources have now, or had by the `recorded` schemas.

@@ -20,6 +20,7 @@ from agentkit.core.secrets import mask
 from agentkit.core.text import counted
 from agentkit.errors import ArgumentsError, Unknown, UsageError
 from agentkit.tools.tool import Tool
+from agentkit.tools.toolset import ToolSet
 
 Json = dict[str, Any]
 Outcome = Literal["allow", "ask", "deny"]
@@ -145,19 +146,20 @@ class Facts:
         self.effect = tool.effect
         self._call = call
         self._tool = tool
-        self._bound: Mapping[str, Any] | None = None
+        self._bound: Mapping[str, Any] | _Fields | None = None
 
-    def values_of(self, name: str) -> list[Any]:
-        """Return the value of an argument, or the values in it if it is a list; nothing if it is not known.
-
-        Raises `ArgumentsError` if the arguments do not fit the tool, which is not called then.
-        """
+    def bind(self) -> Mapping[str, Any] | _Fields:
+        """Return the arguments. Raises `ArgumentsError` if they do not fit the tool, which is not called then."""
         if self._bound is None:
             arguments, _ = self._tool.bind(self._call)
             model = self._tool.interface.model_parameter
             fields = arguments[model] if model else arguments
             self._bound = fields if isinstance(fields, Mapping) else _Fields(fields)
-        value = self._bound.get(name, _MISSING)
+        return self._bound
+
+    def values_of(self, name: str) -> list[Any]:
+        """Return the value of an argument, or the values in it if it is a list; nothing if it is not known."""
+        value = self.bind().get(name, _MISSING)
         if value is _MISSING:
             described = self._tool.parameters.get("properties", {}).get(name, {})
             value = described.get("default", _MISSING) if isinstance(described, dict) else _MISSING
@@ -303,11 +305,21 @@ class Permissions:
                 tables.insert(0, Table(OPENER, mode, rules))
         return Permissions(tuple(tables))
 
-    def names(self) -> Iterable[str]:
-        """Yield the names of tools in the rules of the agent that are no patterns."""
-        for table in self.tables:
-            if table.source == AGENT:
-                yield from (rule.tool for rule in table.rules if not set(rule.tool) & set(_WILDCARDS))
+    def check(self, tools: ToolSet) -> None:
+        """Check the names of tools and arguments in the rules of the agent: a mistyped one would never fit a call.
+
+        Raises `Unknown`.
+        """
+        for rule in (rule for table in self.tables if table.source == AGENT for rule in table.rules):
+            if set(rule.tool) & set(_WILDCARDS):
+                continue
+            if (tool := tools.find(rule.tool)) is None:
+                raise Unknown("tool in the permissions", rule.tool, tools.names)
+            named = {*rule.arguments, *rule.paths}
+            known = tool.parameters.get("properties", {}) if named else {}
+            for name in sorted(named - set(known)):
+                if not tool.parameters.get("additionalProperties"):
+                    raise Unknown("argument in the permissions", name, known, of=tool.name)
 
     def judge(self, call: Call, tool: Tool | None) -> Judgment:
         """Return what happens to a call. A call that cannot be made, since its tool or arguments are wrong, is allowed:
@@ -317,14 +329,20 @@ class Permissions:
             return Judgment("allow", "")
         facts = Facts(call, tool)
         try:
-            fitting = [
-                (rule, table, number)
-                for table in self.tables
-                for number, rule in enumerate(table.rules, 1)
-                if rule.fits(facts)
-            ]
+            judgment = self._judge(facts)
+            if judgment.outcome == "ask":
+                facts.bind()  # nobody is asked about a call that is not made in any case
         except ArgumentsError:
             return Judgment("allow", "")
+        return judgment
+
+    def _judge(self, facts: Facts) -> Judgment:
+        fitting = [
+            (rule, table, number)
+            for table in self.tables
+            for number, rule in enumerate(table.rules, 1)
+            if rule.fits(facts)
+        ]
         for rule, table, number in fitting:
             if rule.outcome == "deny":
                 return Judgment("deny", _because(rule, table, number))
