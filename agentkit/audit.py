@@ -10,14 +10,16 @@ noted elsewhere, nobody can know that lines at the end are missing, or that all 
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -159,31 +161,66 @@ def verify(path: str | os.PathLike[str], last: str = "") -> Report:
         if line is not due:
             text = f"line {line.at} was moved: it was written as line {line.number}"
             report.problems.append(Problem(line.at, line.number, text))
-    missing = _missing(first_of)
-    _name_damaged(lines, first_of, missing, report)
-    for number in sorted(missing):
-        report.problems.append(Problem(0, number, f"line {number} was removed"))
+    missing = _Missing(first_of)
+    end = _name_damaged(lines, missing, report)
+    for first, until in missing.ranges:
+        report.problems.append(Problem(0, first, f"{_lines_text(first, until)} removed"))
     _check_links(first_of, report)
-    _check_end(first_of, _seal_of(file), last, report)
+    _check_end(first_of, end, _seal_of(file), last, report)
     report.problems.sort(key=lambda problem: (problem.line or problem.number, problem.number))
     return report
 
 
-def _missing(first_of: dict[int, _Line]) -> set[int]:
-    return set(range(1, max(first_of, default=0))) - first_of.keys()
+class _Missing:
+    """The numbers of lines that are not in a file although later ones are, as ranges with both ends, in order."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        known = [0, *sorted(numbers)]
+        self.ranges = [(one + 1, other - 1) for one, other in itertools.pairwise(known) if other > one + 1]
+
+    def take(self, number: int) -> bool:
+        """Take a number out; return whether it was there."""
+        at = bisect.bisect_right(self.ranges, number, key=lambda part: part[0]) - 1
+        if at < 0 or number > self.ranges[at][1]:
+            return False
+        first, last = self.ranges[at]
+        self.ranges[at : at + 1] = [
+            part for part in ((first, number - 1), (number + 1, last)) if part[0] <= part[1]
+        ]
+        return True
+
+    def after(self, number: int) -> int:
+        """Return the lowest number above another one; 0 if there is none."""
+        at = bisect.bisect_right(self.ranges, number, key=lambda part: part[1])
+        return max(self.ranges[at][0], number + 1) if at < len(self.ranges) else 0
 
 
-def _name_damaged(lines: list[_Line], first_of: dict[int, _Line], missing: set[int], report: Report) -> None:
-    """Name each line that is not as it was written, and take its number off those that are missing."""
-    for position, line in enumerate(lines):
+def _lines_text(first: int, last: int) -> str:
+    return f"line {first} was" if first == last else f"lines {first} to {last} were"
+
+
+def _name_damaged(lines: list[_Line], missing: _Missing, report: Report) -> int:
+    """Name each line that is not as it was written, and take its number off those that are missing.
+
+    Return the highest number, also of damaged lines at the end.
+    """
+    before, end = 0, max((line.number for line in lines), default=0)
+    last_intact = max((line.at for line in lines if line.number), default=0)
+    for line in lines:
         if line.number:
+            before = max(before, line.number)
             continue
-        before = max((other.number for other in lines[:position] if other.number), default=0)
-        number = line.claimed if line.claimed in missing else next((n for n in sorted(missing) if n > before), 0)
-        missing.discard(number)
+        if missing.take(line.claimed):
+            number = line.claimed
+        elif line.at > last_intact:
+            end = number = end + 1
+        else:
+            number = missing.after(before)
+            missing.take(number)
         was = f" (it was written as line {number})" if number not in (0, line.at) else ""
         what = "is cut off, or was not written to its end" if line.is_cut else "was changed"
-        report.problems.append(Problem(line.at, number or line.claimed, f"line {line.at} {what}{was}"))
+        report.problems.append(Problem(line.at, number, f"line {line.at} {what}{was}"))
+    return end
 
 
 def _check_links(first_of: dict[int, _Line], report: Report) -> None:
@@ -197,21 +234,22 @@ def _check_links(first_of: dict[int, _Line], report: Report) -> None:
             report.problems.append(Problem(line.at, 1, f"line {line.at} was changed: there were lines before it"))
 
 
-def _check_end(first_of: dict[int, _Line], seal: tuple[int, str] | None, last: str, report: Report) -> None:
+def _check_end(
+    first_of: dict[int, _Line], end: int, seal: tuple[int, str] | None, last: str, report: Report
+) -> None:
     """Compare the end with the seal, and with a hash that was noted elsewhere."""
-    end = max(first_of, default=0)
     if last and all(line.mark != last for line in first_of.values()):
         text = "no line has the given hash: lines at the end were cut off, or lines were written anew"
         report.problems.append(Problem(0, end + 1, text))
     if seal is None:
-        report.cut = "" if last else "there is no seal of this file here: lines that were cut off at its end are not noticed"
-    elif seal[0] > end:
-        for number in range(end + 1, seal[0] + 1):
-            if all(problem.number != number for problem in report.problems):
-                report.problems.append(Problem(0, number, f"line {number} was removed from the end"))
-    elif first_of[seal[0]].mark != seal[1] if seal[0] in first_of else False:
-        text = f"line {seal[0]} is not the one that was sealed: all lines from a changed one on were written anew"
-        report.problems.append(Problem(first_of[seal[0]].at, seal[0], text))
+        report.cut = "" if last else "there is no seal of this file here: lines that are cut off at its end are not noticed"
+        return
+    number, mark = seal
+    if number > end:
+        report.problems.append(Problem(0, end + 1, f"{_lines_text(end + 1, number)} removed from the end"))
+    elif (sealed := first_of.get(number)) is not None and sealed.mark != mark:
+        text = f"line {number} is not the one that was sealed: all lines from a changed one on were written anew"
+        report.problems.append(Problem(sealed.at, number, text))
 
 
 def _read(file: Path) -> Iterator[_Line]:

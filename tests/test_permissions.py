@@ -280,6 +280,16 @@ def test_a_value_that_is_no_path_is_asked_about_in_every_mode(folder: Path) -> N
     assert run.waiting and "is not a path" in run.waiting[0][1].why and not MADE
 
 
+def test_a_link_that_changes_while_a_person_thinks_is_judged_again(folder: Path) -> None:
+    rules = [{"deny": "save", "paths": {"path": "../out"}}, {"ask": "save"}]
+    run = played({"rules": rules}, call("save", {"path": "alias/new"}))
+    assert run.waiting
+    (folder / "alias").unlink()
+    (folder / "alias").symlink_to(folder.parent / "out")
+    run.approve().drive(30)
+    assert run[2].author == "gate" and "deny save" in run[2].reason and not MADE
+
+
 @tool(effect="irreversible")
 def remove(paths: list[str]) -> str:
     """Remove files."""
@@ -399,6 +409,7 @@ def test_permissions_hold_where_the_run_is_opened_again(tmp_path: Path) -> None:
     assert again.guards.permissions == run.guards.permissions
 
 
+@pytest.mark.slow
 def test_an_agent_that_opens_a_run_can_only_add_to_its_permissions(tmp_path: Path) -> None:
     def opened(recorded: Any, opener: Any) -> Run:
         run = agent(recorded, journal=tmp_path / "runs.db").start("Go.", paused=True)

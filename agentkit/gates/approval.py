@@ -21,7 +21,7 @@ def rejection(pending: Pending, state: State) -> Verdict | None:
     call = pending.step.call
     if state.guards.remembered.get(call.name) is False:
         return Verdict("answer", f"{call.name} is always rejected in this run", observations.rejected(call))
-    return _denial(call, state.judgment(pending))
+    return _denial(call, state.judgment(pending, anew=True))
 
 
 @gate(Act, only_if=lambda guards: guards.approve != NOTHING or guards.permissions)
@@ -29,7 +29,7 @@ def approval(pending: Pending, state: State) -> Verdict | None:
     """Ask a person before a call that needs approval, unless the person has always allowed its tool."""
     assert type(pending.step) is Act
     call, guards, judgment = pending.step.call, state.guards, state.judgment(pending)
-    if denied := _denial(call, judgment):  # an earlier gate has changed something, or a link was changed in the meantime
+    if denied := _denial(call, judgment):  # only if this gate is asked alone
         return denied
     if guards.remembered.get(call.name) or judgment.by_person:
         return None

@@ -241,6 +241,10 @@ def _unknown_mode(mode: Any) -> UsageError:
     return Unknown("mode of permissions", mode, MODES, hint)
 
 
+_Place = tuple[Rule, Table, int]
+"""A rule, its table, and its number there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """What the permissions say about a call, and why; `by_person` if a rule of the person's own settings allows it."""
@@ -255,6 +259,13 @@ class Permissions:
     """The tables of permissions of a run; without tables, every call is made."""
 
     tables: tuple[Table, ...] = ()
+    modes: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _rules: tuple[_Place, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        rules = ((rule, table, number) for table in self.tables for number, rule in enumerate(table.rules, 1))
+        object.__setattr__(self, "modes", tuple(dict.fromkeys(table.mode for table in self.tables if table.mode)))
+        object.__setattr__(self, "_rules", tuple(rules))
 
     @classmethod
     def of(cls, option: Any) -> Permissions:
@@ -269,7 +280,7 @@ class Permissions:
     @property
     def is_bypassed(self) -> bool:
         """Whether nothing is asked, so that a view has to show it."""
-        return {table.mode for table in self.tables if table.mode} == {BYPASS}
+        return self.modes == (BYPASS,)
 
     def with_table(self, table: Table) -> Permissions:
         """Return these permissions with the table of one source replaced; a table that says nothing is left out."""
@@ -329,7 +340,7 @@ class Permissions:
             return Judgment("allow", "")
         facts = Facts(call, tool)
         try:
-            judgment = self._judge(facts)
+            judgment = self._judge(facts) if self._rules else _in_modes(self.modes, tool.name, tool.effect)
             if judgment.outcome == "ask":
                 facts.bind()  # nobody is asked about a call that is not made in any case
         except ArgumentsError:
@@ -337,18 +348,13 @@ class Permissions:
         return judgment
 
     def _judge(self, facts: Facts) -> Judgment:
-        fitting = [
-            (rule, table, number)
-            for table in self.tables
-            for number, rule in enumerate(table.rules, 1)
-            if rule.fits(facts)
-        ]
-        for rule, table, number in fitting:
-            if rule.outcome == "deny":
-                return Judgment("deny", _because(rule, table, number))
-        first = fitting[0] if fitting else None
-        modes = dict.fromkeys(table.mode for table in self.tables if table.mode) or ("",)
-        return max((_in_mode(mode, first, facts) for mode in modes), key=lambda known: OUTCOMES.index(known.outcome))
+        fitting = [place for place in self._rules if place[0].fits(facts)]
+        for place in fitting:
+            if place[0].outcome == "deny":
+                return Judgment("deny", _because(place))
+        if not fitting:
+            return _in_modes(self.modes, facts.name, facts.effect)
+        return _strictest(_in_mode(mode, facts.name, facts.effect, fitting[0]) for mode in self.modes or ("",))
 
     @property
     def rows(self) -> list[list[str]]:
@@ -396,28 +402,36 @@ def only_strict(data: Any) -> Any:
     return [table.strict.to_json() for table in Permissions.from_json(data).tables] if data else data
 
 
-def _in_mode(mode: str, first: tuple[Rule, Table, int] | None, facts: Facts) -> Judgment:
-    """Return what one mode and the first rule that fits say about a call that no rule denies."""
+@functools.lru_cache(1024)
+def _in_modes(modes: tuple[str, ...], name: str, effect: str) -> Judgment:
+    """Return what modes say about a call that no rule is about."""
+    return _strictest(_in_mode(mode, name, effect) for mode in modes or ("",))
+
+
+def _strictest(judgments: Iterable[Judgment]) -> Judgment:
+    return max(judgments, key=lambda judgment: OUTCOMES.index(judgment.outcome))
+
+
+def _in_mode(mode: str, name: str, effect: str, first: _Place | None = None) -> Judgment:
+    """Return what a mode and the first rule that fits say about a call that no rule denies."""
     by_person = first is not None and first[1].source == PERSON and first[0].outcome == "allow"
     if mode == BYPASS:
         return Judgment("allow", f"mode {mode}", by_person)
-    if mode == "plan" and facts.effect != "pure":
-        return Judgment("deny", f"in mode plan, only pure tools are called, and {facts.name} is {facts.effect}")
+    if mode == "plan" and effect != "pure":
+        return Judgment("deny", f"in mode plan, only pure tools are called, and {name} is {effect}")
     if first is not None:
-        return Judgment(first[0].outcome, _because(*first), by_person)
+        return Judgment(first[0].outcome, _because(first), by_person)
     if mode == "allow":
-        return Judgment("deny", f"in mode allow, only what a rule allows is called, and no rule allows {facts.name}")
-    asks = facts.effect == "irreversible" if mode == "deny" else bool(mode) and facts.effect != "pure"
+        return Judgment("deny", f"in mode allow, only what a rule allows is called, and no rule allows {name}")
+    kind = "a tool that does not declare its effect" if effect == "undeclared" else f"a tool that is {effect}"
+    asks = effect == "irreversible" if mode == "deny" else bool(mode) and effect != "pure"
     if asks:
-        return Judgment("ask", f"in mode {mode}, {_effect_text(facts)} is asked about, and no rule allows {facts.name}")
-    return Judgment("allow", f"mode {mode}: {_effect_text(facts)}" if mode else "")
+        return Judgment("ask", f"in mode {mode}, {kind} is asked about, and no rule allows {name}")
+    return Judgment("allow", f"mode {mode}: {kind}" if mode else "")
 
 
-def _effect_text(facts: Facts) -> str:
-    return "a tool that does not declare its effect" if facts.effect == "undeclared" else f"a tool that is {facts.effect}"
-
-
-def _because(rule: Rule, table: Table, number: int) -> str:
+def _because(place: _Place) -> str:
+    rule, table, number = place
     why = f" ({mask(rule.why)})" if rule.why else ""
     return f"rule {number} of the {table.source}: {rule.text}{why}"
 

@@ -151,13 +151,16 @@ class State:
         tool = self.tools.find(pending.step.call.name)
         return "pure" if tool is None or pending.step.call.problem else tool.effect
 
-    def judgment(self, pending: Pending) -> Judgment:
-        """Return what the permissions of the run say about a call; the gates and the entry get the same answer."""
+    def judgment(self, pending: Pending, *, anew: bool = False) -> Judgment:
+        """Return what the permissions of the run say about a call; the gates and the entry get the same answer.
+
+        The first gate asks `anew`: a link may have changed since the call was asked about.
+        """
         step, permissions = pending.step, self.guards.permissions
         assert type(step) is Act
         if not permissions:
             return PERMITTED
-        if self._judged is None or self._judged[0] is not step or self._judged[1] is not permissions:
+        if anew or self._judged is None or self._judged[0] is not step or self._judged[1] is not permissions:
             self._judged = step, permissions, permissions.judge(step.call, self.tools.find(step.call.name))
         return self._judged[2]
 
