@@ -1,8 +1,8 @@
 """The audit log: a file of JSON lines that says which calls were asked about, decided, made and answered, and by whom.
 
 It is kept apart from the journal, for people who have to show later what an agent was allowed to do. Each line has a
-number, and contains the hash of the line before it, so that a line that is changed, removed or moved is noticed. Several
-processes may write to one file. Secrets are masked before a line is hashed.
+number, and contains the hash of the line before it, so that a line that is changed, removed or moved is noticed.
+Several processes may write to one file. Secrets are masked before a line is hashed.
 
 The hash of the last line is also kept in a seal in the folder of agentkit's own data: without it, or a hash that was
 noted elsewhere, nobody can know that lines at the end are missing, or that all lines were written anew.
@@ -78,7 +78,9 @@ class Audit:
                 with contextlib.suppress(OSError):  # the seal only helps to notice what is cut off at the end
                     _seal(self.path, number + 1, mark)
         except (OSError, ValueError) as error:
-            raise AuditError(f"cannot write the audit log {self.path}: {error}; nothing is called without it") from error
+            raise AuditError(
+                f"cannot write the audit log {self.path}: {error}; nothing is called without it"
+            ) from error
 
     def lines(self, run: str, most: int = 200) -> list[dict[str, Any]]:
         """Return the last lines about a run, as data; those that cannot be read are left out. Raises `AuditError`."""
@@ -139,9 +141,9 @@ class _Line:
 
 
 def verify(path: str | os.PathLike[str], last: str = "") -> Report:
-    """Read an audit log, and return what was changed, removed, moved or added; `last` is the hash that a line must have.
+    """Read an audit log, and return what was changed, removed, moved or added.
 
-    Raises `UsageError` if there is no such file.
+    `last` is a hash that one of the lines must have. Raises `UsageError` if there is no such file.
     """
     file = Path(os.path.abspath(outside.path_of(path, "an audit log")))
     try:
@@ -154,7 +156,9 @@ def verify(path: str | os.PathLike[str], last: str = "") -> Report:
     for line in intact:
         known = first_of.setdefault(line.number, line)
         if known is not line:
-            same = f"is the same as line {known.at}" if known.mark == line.mark else f"has the number of line {known.at}"
+            same = (
+                f"is the same as line {known.at}" if known.mark == line.mark else f"has the number of line {known.at}"
+            )
             report.problems.append(Problem(line.at, line.number, f"line {line.at} was added: it {same}"))
     kept = [line for line in intact if first_of[line.number] is line]
     for line, due in zip(kept, sorted(kept, key=lambda other: other.number), strict=True):
@@ -184,9 +188,7 @@ class _Missing:
         if at < 0 or number > self.ranges[at][1]:
             return False
         first, last = self.ranges[at]
-        self.ranges[at : at + 1] = [
-            part for part in ((first, number - 1), (number + 1, last)) if part[0] <= part[1]
-        ]
+        self.ranges[at : at + 1] = [part for part in ((first, number - 1), (number + 1, last)) if part[0] <= part[1]]
         return True
 
     def after(self, number: int) -> int:
@@ -234,15 +236,15 @@ def _check_links(first_of: dict[int, _Line], report: Report) -> None:
             report.problems.append(Problem(line.at, 1, f"line {line.at} was changed: there were lines before it"))
 
 
-def _check_end(
-    first_of: dict[int, _Line], end: int, seal: tuple[int, str] | None, last: str, report: Report
-) -> None:
+def _check_end(first_of: dict[int, _Line], end: int, seal: tuple[int, str] | None, last: str, report: Report) -> None:
     """Compare the end with the seal, and with a hash that was noted elsewhere."""
     if last and all(line.mark != last for line in first_of.values()):
         text = "no line has the given hash: lines at the end were cut off, or lines were written anew"
         report.problems.append(Problem(0, end + 1, text))
     if seal is None:
-        report.cut = "" if last else "there is no seal of this file here: lines that are cut off at its end are not noticed"
+        report.cut = (
+            "" if last else "there is no seal of this file here: lines that are cut off at its end are not noticed"
+        )
         return
     number, mark = seal
     if number > end:

@@ -24,27 +24,27 @@ from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 
 SIZE = int(os.environ.get("AGENTKIT_SIZE", "60"))
-MADE: list[str] = []
+made: list[str] = []
 
 
 @tool(effect="irreversible")
 def pay(amount: int, note: str = "") -> str:
     """Pay an amount."""
-    MADE.append("pay")
+    made.append("pay")
     return f"paid {amount}"
 
 
 @tool(effect="pure")
 def look() -> str:
     """Look."""
-    MADE.append("look")
+    made.append("look")
     return "nothing"
 
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep the seals of this test apart."""
-    MADE.clear()
+    made.clear()
     monkeypatch.setenv("AGENTKIT_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
@@ -101,7 +101,7 @@ def test_a_call_that_is_not_made_has_a_line_that_says_who_decided(log: Path) -> 
     run.reject("too much", author="Ada")
     refused = [line for line in lines(log) if line["kind"] == "not called"]
     assert [(line["author"], line["arguments"]["amount"]) for line in refused] == [("gate", 5), ("Ada", 6)]
-    assert "in mode plan" in refused[0]["reason"] and "too much" in refused[1]["result"] and not MADE
+    assert "in mode plan" in refused[0]["reason"] and "too much" in refused[1]["result"] and not made
 
 
 def test_a_run_that_goes_on_elsewhere_says_so(log: Path, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_only_the_person_can_read_the_log(log: Path) -> None:
 def test_a_run_does_not_start_without_its_audit_log(tmp_path: Path) -> None:
     with pytest.raises(AuditError, match="nothing is called without it"):
         audited(tmp_path / "no folder" / "audit.jsonl", Call("look", {}, "1"))
-    with pytest.raises(AuditError, match="not a regular file|directory"):
+    with pytest.raises(AuditError, match=r"not a regular file|directory"):
         audited(tmp_path, Call("look", {}, "1"))
     with pytest.raises(UsageError, match="audit"):
         audited(7)
@@ -158,11 +158,11 @@ def test_nothing_is_called_while_the_log_cannot_be_written(log: Path) -> None:
     log.rename(aside)
     log.mkdir()
     run.drive(30)
-    assert isinstance(run.error, AuditError) and not MADE and len(run) == 2
+    assert isinstance(run.error, AuditError) and not made and len(run) == 2
     log.rmdir()
     aside.rename(log)
     run.drive(30)
-    assert MADE == ["pay"] and run.status == "done" and verify(log).is_sound
+    assert made == ["pay"] and run.status == "done" and verify(log).is_sound
 
 
 def test_a_result_whose_line_cannot_be_written_holds_the_run_and_is_not_lost(log: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_result_whose_line_cannot_be_written_holds_the_run_and_is_not_lost(log
     @tool(effect="irreversible")
     def break_log() -> str:
         """Take the log away."""
-        MADE.append("broken")
+        made.append("broken")
         log.rename(aside)
         log.mkdir()
         return "taken away"
@@ -179,11 +179,11 @@ def test_a_result_whose_line_cannot_be_written_holds_the_run_and_is_not_lost(log
     model = Scripted([Reply("", (Call("break_log", {}, "1"),)), "done"], abilities=Abilities(tools=True))
     run = Agent(model, [break_log], audit=log, journal="memory").start("Go.", paused=True)
     run.drive(30)
-    assert isinstance(run.error, AuditError) and MADE == ["broken"] and run.answer is None
+    assert isinstance(run.error, AuditError) and made == ["broken"] and run.answer is None
     log.rmdir()
     aside.rename(log)
     run.drive(30)
-    assert MADE == ["broken"] and run[2].result.text == "taken away" and run.answer == "done"
+    assert made == ["broken"] and run[2].result.text == "taken away" and run.answer == "done"
     assert [line["kind"] for line in lines(log)] == ["started", "call", "result"] and verify(log).is_sound
 
 

@@ -442,7 +442,7 @@ def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_permissions_lists_the_rules_and_the_file(rules: Path) -> None:
     code, text, _ = agentkit("permissions")
     assert code == 0 and text.splitlines()[-1] == str(rules)
-    assert ["rule 1", "ask calculate"] == text.splitlines()[1].split("  ")[:2] and "I like to look" in text
+    assert text.splitlines()[1].split("  ")[:2] == ["rule 1", "ask calculate"] and "I like to look" in text
     assert json.loads(agentkit("permissions", "--json")[1])["rules"][1] == {"deny": "shell*"}
     rules.unlink()
     assert "does not exist yet" in agentkit("permissions")[1]

@@ -17,34 +17,34 @@ from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 from agentkit.run import permits
 
-MADE: list[str] = []
+made: list[str] = []
 
 
 @tool(effect="pure")
 def read(path: str = "notes.md", lines: int = 1) -> str:
     """Read a file."""
-    MADE.append("read")
+    made.append("read")
     return f"the text of {path}"
 
 
 @tool(effect="idempotent")
 def save(path: str, text: str = "") -> str:
     """Save a file."""
-    MADE.append("save")
+    made.append("save")
     return "saved"
 
 
 @tool(effect="irreversible")
 def pay(amount: int, to: str = "Ada") -> str:
     """Pay an amount."""
-    MADE.append("pay")
+    made.append("pay")
     return "paid"
 
 
 @tool
 def shell(command: str) -> str:
     """Run a command."""
-    MADE.append("shell")
+    made.append("shell")
     return "done"
 
 
@@ -60,7 +60,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Use a settings file of this test alone."""
-    MADE.clear()
+    made.clear()
     monkeypatch.setenv("AGENTKIT_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
@@ -105,7 +105,7 @@ MODES = {
 def test_each_mode_decides_about_each_effect_and_says_why(mode: str, name: str) -> None:
     run = played(mode, call(name))
     assert outcome(run) == MODES[mode][name]
-    assert MADE == ([name] if outcome(run) == "allow" else [])
+    assert made == ([name] if outcome(run) == "allow" else [])
     if run.waiting:
         assert f"in mode {mode}" in run.waiting[0][1].why
         run.reject("no")
@@ -119,7 +119,7 @@ def test_each_mode_decides_about_each_effect_and_says_why(mode: str, name: str) 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_without_permissions_nothing_is_asked_and_no_gate_is_armed(name: str) -> None:
     run = played(None, call(name))
-    assert (outcome(run), MADE, run[2].reason) == ("allow", [name], "")
+    assert (outcome(run), made, run[2].reason) == ("allow", [name], "")
     assert run.guards.permissions.tables == () and "permissions" not in run.guards.to_json()
     assert {gate.__name__ for gate in run.state.gates["act"]}.isdisjoint({"approval", "rejection"})
 
@@ -187,13 +187,13 @@ def test_the_first_rule_that_fits_decides_but_one_that_denies_comes_first(
 ) -> None:
     run = played({"rules": rules}, call(name, arguments))
     assert outcome(run) == expected
-    assert MADE == ([name] if expected == "allow" else [])
+    assert made == ([name] if expected == "allow" else [])
 
 
 def test_rules_see_the_arguments_with_which_the_tool_would_run() -> None:
     rules = {"rules": [{"deny": "read", "arguments": {"lines": "7"}}]}
     corrected = played(rules, call("read", {"lines": "7"}))  # a text that is read as a number
-    assert (outcome(corrected), MADE) == ("deny", [])
+    assert (outcome(corrected), made) == ("deny", [])
 
 
 def test_a_rule_knows_a_tool_by_its_own_name_however_a_step_spells_it() -> None:
@@ -206,7 +206,7 @@ def test_a_rule_knows_a_tool_by_its_own_name_however_a_step_spells_it() -> None:
 
 def test_a_call_that_cannot_be_made_is_not_asked_about() -> None:
     run = played("ask", call("pay", {"amout": 5}))
-    assert not run.waiting and "was not run" in run[2].result.text and not MADE
+    assert not run.waiting and "was not run" in run[2].result.text and not made
 
 
 def test_the_lists_of_names_come_after_the_rules() -> None:
@@ -253,7 +253,7 @@ def test_a_path_is_resolved_before_it_is_compared_with_a_folder(folder: Path, pa
 def test_no_spelling_of_a_path_leads_out_of_an_allowed_folder(folder: Path, path: str) -> None:
     allowed = {"mode": "allow", "rules": [{"allow": "save", "paths": {"path": "in"}}]}
     assert outcome(played(allowed, call("save", {"path": path}))) == "deny"
-    assert not MADE
+    assert not made
 
 
 def test_a_tilde_counts_as_both_things_that_a_tool_may_make_of_it(folder: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_path_may_have_wildcards_and_begin_in_another_folder(folder: Path) -> 
 def test_a_value_that_is_no_path_is_asked_about_in_every_mode(folder: Path) -> None:
     rules = {"mode": "deny", "rules": [{"deny": "save", "paths": {"path": "in"}}]}
     run = played(rules, call("save", {"path": "in\0"}))
-    assert run.waiting and "is not a path" in run.waiting[0][1].why and not MADE
+    assert run.waiting and "is not a path" in run.waiting[0][1].why and not made
 
 
 def test_a_link_that_changes_while_a_person_thinks_is_judged_again(folder: Path) -> None:
@@ -287,13 +287,13 @@ def test_a_link_that_changes_while_a_person_thinks_is_judged_again(folder: Path)
     (folder / "alias").unlink()
     (folder / "alias").symlink_to(folder.parent / "out")
     run.approve().drive(30)
-    assert run[2].author == "gate" and "deny save" in run[2].reason and not MADE
+    assert run[2].author == "gate" and "deny save" in run[2].reason and not made
 
 
 @tool(effect="irreversible")
 def remove(paths: list[str]) -> str:
     """Remove files."""
-    MADE.append("remove")
+    made.append("remove")
     return "removed"
 
 
@@ -322,9 +322,9 @@ def test_an_approval_holds_once_for_this_run_or_always(own_home: Path) -> None:
     calls = [call("pay"), Call("pay", {"amount": 6}, "c2"), Call("pay", {"amount": 7}, "c3")]
     run = played("ask", *calls)
     run.approve().drive(30)
-    assert (MADE, run.status) == (["pay"], "waiting")
+    assert (made, run.status) == (["pay"], "waiting")
     run.approve(remember=True).drive(30)
-    assert (MADE, run.status) == (["pay"] * 3, "done")
+    assert (made, run.status) == (["pay"] * 3, "done")
     assert "approved by a person (in mode ask" in run[2].reason and "always allowed in this run" in run[6].reason
     assert outcome(played("ask", call("pay"))) == "ask"  # another run
     assert not (own_home / "permissions.toml").exists()
@@ -337,7 +337,7 @@ def test_an_approval_holds_once_for_this_run_or_always(own_home: Path) -> None:
 def test_a_rejection_that_holds_always_is_a_rule_that_denies(own_home: Path) -> None:
     played("ask", call("pay")).reject("too much", remember="always")
     run = played(BYPASS, call("pay"))
-    assert outcome(run) == "deny" and "rule 1 of the person: deny pay" in run[2].result.text and not MADE
+    assert outcome(run) == "deny" and "rule 1 of the person: deny pay" in run[2].result.text and not made
 
 
 def test_always_holds_for_what_the_agent_asks_to_approve(own_home: Path) -> None:
@@ -361,12 +361,12 @@ def test_how_long_a_decision_holds_is_one_of_three_things(word: Any) -> None:
     run = played("ask", call("pay"))
     with pytest.raises(UsageError, match="remember must be"):
         run.approve(remember=word)
-    assert run.waiting and not MADE
+    assert run.waiting and not made
 
 
 def test_nobody_there_is_told_to_the_model_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
     result = agent("ask", call("pay")).run("Go.")
-    assert result.denied and "(in mode ask, a tool that is irreversible" in result.run[2].result.text and not MADE
+    assert result.denied and "(in mode ask, a tool that is irreversible" in result.run[2].result.text and not made
 
 
 # -- permissions are part of the run -----------------------------------------------------------------------------------
@@ -375,20 +375,20 @@ def test_nobody_there_is_told_to_the_model_with_the_reason(caplog: pytest.LogCap
 def test_a_denial_is_not_overruled_by_an_approval() -> None:
     run = played({"rules": [{"deny": "pay", "arguments": {"to": "Bob"}}]}, call("pay"))
     run.approve(arguments={"amount": 5, "to": "Bob"}).drive(30)
-    assert run[2].author == "gate" and "deny pay if to is like 'Bob'" in run[2].reason and not MADE
+    assert run[2].author == "gate" and "deny pay if to is like 'Bob'" in run[2].reason and not made
 
 
 def test_bypass_bypasses_neither_an_approval_of_the_agent_nor_the_ledger() -> None:
     assert outcome(played(BYPASS, call("pay"), approve=["pay"])) == "ask"
-    MADE.clear()
+    made.clear()
     run = played(BYPASS, call("pay"), journal=MemoryJournal())
-    assert MADE == ["pay"]
+    assert made == ["pay"]
     run.rewind(1)
     run.drive(30)
-    assert run.status == "waiting" and "was performed at" in run.waiting[0][1].why and MADE == ["pay"]
+    assert run.status == "waiting" and "was performed at" in run.waiting[0][1].why and made == ["pay"]
     fork = run.fork(1)
     fork.drive(30)
-    assert fork.status == "waiting" and MADE == ["pay"]
+    assert fork.status == "waiting" and made == ["pay"]
 
 
 def test_a_denied_call_is_not_asked_about_although_it_would_repeat_one() -> None:
@@ -396,7 +396,7 @@ def test_a_denied_call_is_not_asked_about_although_it_would_repeat_one() -> None
     run.rewind(1)
     run.guard(permissions={"deny": ["pay"]})
     run.drive(30)
-    assert run[2].author == "gate" and MADE == ["pay"]
+    assert run[2].author == "gate" and made == ["pay"]
 
 
 def test_permissions_hold_where_the_run_is_opened_again(tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_permissions_hold_where_the_run_is_opened_again(tmp_path: Path) -> None:
     run.close()
     again = agent(None, call("pay"), call("save"), journal=tmp_path / "runs.db").resume(run.id)
     again.drive(30)
-    assert again[2].author == "gate" and again.waiting and not MADE
+    assert again[2].author == "gate" and again.waiting and not made
     assert again.guards.permissions == run.guards.permissions
 
 
@@ -423,7 +423,7 @@ def test_an_agent_that_opens_a_run_can_only_add_to_its_permissions(tmp_path: Pat
         run.close()
     run = opened({"allow": ["pay"]}, {"ask": ["pay"]})
     run.drive(30)
-    assert run.waiting and "opener" in repr(run.guards) and not MADE
+    assert run.waiting and "opener" in repr(run.guards) and not made
     again = agent({"ask": ["pay"]}, journal=tmp_path / "runs.db").resume(run.id)
     assert again.guards.permissions == run.guards.permissions  # nothing is added twice
 
@@ -436,7 +436,7 @@ def test_a_file_can_deny_but_not_allow(tmp_path: Path) -> None:
     assert "ask save" in texts and "deny shell" in texts and "allow pay" not in texts
     assert not other.guards.permissions.is_bypassed
     other.drive(30)
-    assert other.waiting and not MADE
+    assert other.waiting and not made
 
 
 def test_permissions_change_in_the_middle_of_a_run_with_a_row_that_says_who_did_it() -> None:
@@ -445,7 +445,7 @@ def test_permissions_change_in_the_middle_of_a_run_with_a_row_that_says_who_did_
     run.guard(permissions=BYPASS, author="Ada", reason="a test")
     assert run.guards.permissions.is_bypassed
     run.drive(30)
-    assert MADE == ["pay", "save"] and run.status == "done"
+    assert made == ["pay", "save"] and run.status == "done"
     (event,) = [event for event in run.events() if event.kind == "guarded"]
     assert (event.data["author"], event.data["reason"]) == ("Ada", "a test")
 
@@ -478,7 +478,7 @@ def test_replay_asks_nothing_and_no_file_is_read_for_what_is_recorded(own_home: 
     (own_home / "permissions.toml").write_text('[[rules]]\ndeny = "pay"\n')
     looked = agent(None, journal=tmp_path / "runs.db").look(run.id)
     assert [entry.author for entry in looked.entries] == [entry.author for entry in run.entries]
-    assert MADE == ["pay"]
+    assert made == ["pay"]
 
 
 # -- the settings file -------------------------------------------------------------------------------------------------
@@ -506,7 +506,7 @@ def test_a_settings_file_with_a_mistake_is_refused_whole_with_the_line(
     (own_home / "permissions.toml").write_text(text)
     with pytest.raises(UsageError, match=problem) as caught:
         agent(None, call("read")).run("Go.")
-    assert f"line {line}" in str(caught.value) and "no run starts" in str(caught.value) and not MADE
+    assert f"line {line}" in str(caught.value) and "no run starts" in str(caught.value) and not made
     with pytest.raises(UsageError, match=problem):
         permission_file.add(Permissions.of({"allow": ["read"]}).tables[0].rules[0])
     assert (own_home / "permissions.toml").read_text() == text
@@ -529,7 +529,7 @@ def test_a_rule_that_cannot_be_added_leaves_the_file_and_the_call_as_they_are(ow
     run = played(None, call("pay"))
     with pytest.raises(UsageError, match=r"as a \[\[rules\]\] table"):
         run.approve(remember="always")
-    assert run.waiting and not MADE and (own_home / "permissions.toml").read_text() == written
+    assert run.waiting and not made and (own_home / "permissions.toml").read_text() == written
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\\b", "ä", "a\nb", "*", "[x]"])

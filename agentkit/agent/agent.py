@@ -24,11 +24,11 @@ from agentkit.core.secrets import mask_json
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
+from agentkit.gates import permission_file
 from agentkit.gates.approval import approval, rejection
 from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.call_limit import CallLimit
-from agentkit.gates import permission_file
 from agentkit.gates.effects import repeated
 from agentkit.gates.guards import Guards
 from agentkit.gates.state import State
@@ -378,7 +378,9 @@ class Agent(NearMisses, Displayed):
         if (audit := Audit.of(self.options.get("audit"))) is not None:
             state.audit = audit
             how = "resumed" if not is_new else "forked" if parent else "started"
-            audit.write(how, run.id, model=name_of(self.model), engine=spec["engine"], permissions=guards.permissions.text)
+            audit.write(
+                how, run.id, model=name_of(self.model), engine=spec["engine"], permissions=guards.permissions.text
+            )
         if on_event := self.options.get("on_event"):
             run.on_event(on_event)
         lessons.remember_lessons(run, self.engine_options.get("lessons"))

@@ -57,12 +57,12 @@ class Options(TypedDict, total=False):
     ]
     permissions: Annotated[
         str | Mapping[str, Any] | Permissions | None,
-        'which calls are made, asked about, or never made: a mode ("ask", "allow", "deny", "plan"), or a dict of a mode '
-        "and rules; the rules in your own settings file count, too",
+        'which calls are made, asked about, or never made: a mode ("ask", "allow", "deny", "plan"), or a dict of a '
+        "mode and rules; the rules in your own settings file count, too",
     ]
     audit: Annotated[
         str | os.PathLike[str] | Audit | None,
-        "a file in which each decision about a call, each call and its end gets a line that cannot be changed unnoticed",
+        "a file in which each decision about a call, each call and its end gets a line; a changed line is noticed",
     ]
     approver: Annotated[
         Callable[[Any], Any] | None,

@@ -41,7 +41,14 @@ PERSON, AGENT, OPENER = "person", "agent", "opener"
 """The sources of tables: the person's settings file, the agent, and an agent that has opened the recorded run."""
 
 _ORDER = (OPENER, PERSON, AGENT)
-_MEANT = {"always": "allow", "never": "deny", "prompt": "ask", "default": "ask", "readonly": "plan", "read_only": "plan"}
+_MEANT = {
+    "always": "allow",
+    "never": "deny",
+    "prompt": "ask",
+    "default": "ask",
+    "readonly": "plan",
+    "read_only": "plan",
+}
 _KEYS = (*OUTCOMES, "arguments", "paths", "relative_to", "why")
 _WILDCARDS = "*?["
 
@@ -100,7 +107,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The rule in a line, for example "deny shell if command is like 'rm *'"."""
+        """The rule in a line, for example ``deny shell if command is like 'rm *'``."""
         conditions = [f"{name} is like {pattern!r}" for name, pattern in self.arguments.items()]
         conditions += [f"{name} is in {path}" for name, path in self.paths.items()]
         return mask(f"{self.outcome} {self.tool}{' if ' if conditions else ''}{' and '.join(conditions)}")
@@ -477,12 +484,10 @@ def _and_folders(path: str) -> Iterable[str]:
 
 
 def _is_same(path: str, other: str) -> bool:
-    """Return whether two paths are the same file, also if they are spelled in another case where that does not matter."""
+    """Return whether two paths are the same file, also if their case differs where that does not matter."""
     if os.path.normcase(path) == os.path.normcase(other):
         return True
     try:
         return os.path.samefile(path, other)
     except (OSError, ValueError):
         return False
-
-

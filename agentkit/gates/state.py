@@ -13,7 +13,7 @@ from agentkit.core.steps import Act, Step
 from agentkit.core.usage import Lost, Usage
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.guards import Guards
-from agentkit.gates.permissions import Permissions, Judgment
+from agentkit.gates.permissions import Judgment, Permissions
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry
 from agentkit.stepper.stepper import KINDS, Pending
@@ -63,7 +63,7 @@ class Decision:
     """A decision about a step: the verdict that waits for a person, if any, and whether a person approved the step.
 
     Both can apply to the same step: a call that was approved can still wait for more budget. `has_paused` is true once
-    the run has paused before the step, `approved_by` is who approved it, and `asked` why the permissions asked about it.
+    the run has paused before the step, `approved_by` is who approved it, and `asked` why the permissions asked.
     """
 
     step: Step
@@ -246,9 +246,7 @@ class State:
         known = self.decision(pending) or Decision(pending.step)
         self.decisions[self.trace.place(pending)] = replace(known, verdict=verdict)
 
-    def allow(
-        self, pending: Pending, past: PastCall | None = None, author: str = "human", asked: str = ""
-    ) -> None:
+    def allow(self, pending: Pending, past: PastCall | None = None, author: str = "human", asked: str = "") -> None:
         """Record that a person has approved a step, which earlier call it was said to repeat, and why it was asked."""
         key = past.key if past is not None else None
         known = Decision(pending.step, is_allowed=True, past=key, approved_by=author, asked=asked)

@@ -235,7 +235,9 @@ def respond(session: Session, run: Run, args: Args) -> Any:
 
 
 @command(
-    Argument("what", nargs="?", choices=("test", "explain", "mode"), help="test a call, explain the calls, set the mode"),
+    Argument(
+        "what", nargs="?", choices=("test", "explain", "mode"), help="test a call, explain the calls, set the mode"
+    ),
     Argument("value", nargs="?", metavar="VALUE", help="for test the name of a tool, for mode a mode"),
     ARGUMENTS,
     Argument("-r", "--run", metavar="RUN", help="a variable that holds a run, or the beginning of its id"),

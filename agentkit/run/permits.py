@@ -10,7 +10,7 @@ from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act
 from agentkit.core.text import call_text
 from agentkit.errors import UsageError
-from agentkit.gates.permissions import Permissions, Judgment
+from agentkit.gates.permissions import Judgment, Permissions
 from agentkit.journal.entries import Entry
 from agentkit.run.run import Run
 from agentkit.tools.tool import Effect, Tool
@@ -31,10 +31,14 @@ def explanations(run: Run) -> list[list[str]]:
         if type(pending.step) is Act:
             verdict = waiting.get(id(pending))
             judgment = run.state.judgment(pending)
-            then = "waits for you" if verdict else {"allow": "next", "ask": "will be asked", "deny": "will be denied"}[
-                judgment.outcome
-            ]
-            rows.append(["next", _call(pending.step.call), then, verdict.why if verdict else judgment.why or _NO_REASON])
+            then = (
+                "waits for you"
+                if verdict
+                else {"allow": "next", "ask": "will be asked", "deny": "will be denied"}[judgment.outcome]
+            )
+            rows.append(
+                ["next", _call(pending.step.call), then, verdict.why if verdict else judgment.why or _NO_REASON]
+            )
     return rows
 
 
@@ -47,7 +51,9 @@ def _call(call: Call) -> str:
     return mask(call_text(Call(call.name, mask_json(call.arguments))))
 
 
-def judge_named(permissions: Permissions, tool: Tool | str, arguments: Any = None, effect: Effect | None = None) -> Judgment:
+def judge_named(
+    permissions: Permissions, tool: Tool | str, arguments: Any = None, effect: Effect | None = None
+) -> Judgment:
     """Return what permissions say about a call; of a tool that is only a name, the arguments are not checked.
 
     Raises `ArgumentsError` if the tool would not be called with such arguments.

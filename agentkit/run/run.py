@@ -924,7 +924,7 @@ class Run(NearMisses, Displayed):
             )
 
     def guard(self, *, reason: str = "", author: str = "human", **changes: Any) -> Run:
-        """Change what guards the run: `approve=`, `budget=`, `repeat=` or `permissions=`, given like options of an agent.
+        """Change what guards the run: `approve=`, `budget=`, `repeat=` or `permissions=`, given like an agent's options.
 
         None takes a guard away. The change is recorded with its author and reason.
         """
@@ -1286,7 +1286,9 @@ class Run(NearMisses, Displayed):
 
 def _check_remember(remember: Any) -> None:
     if remember not in (True, False, "always"):
-        raise UsageError(f'remember must be True (for this run) or "always" (for later runs, too), not {remember!r:.100}')
+        raise UsageError(
+            f'remember must be True (for this run) or "always" (for later runs, too), not {remember!r:.100}'
+        )
 
 
 def choices(pending: Pending, verdict: Verdict) -> list[str]:

@@ -255,7 +255,8 @@ def rejected(call: Call, comment: str = "") -> Message:
 def denied(call: Call, reason: str) -> Message:
     """Return the observation of a call that the permissions of the run do not allow."""
     return _failed(
-        call, f"The call of '{_name(call)}' was denied; the tool was not run, and asking again changes nothing: {reason}"
+        call,
+        f"The call of '{_name(call)}' was denied; the tool was not run, and asking again changes nothing: {reason}",
     )
 
 

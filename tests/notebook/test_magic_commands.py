@@ -388,10 +388,10 @@ def asking(notebook: Any) -> Any:
 def test_permissions_are_listed_explained_tested_and_set(asking: Any) -> None:
     assert "mode" in asking.run("%agent permissions -r run").text
     assert "waits for you" in asking.run("%agent permissions explain -r run").text
-    told = asking.run("%agent permissions test order -r run --arguments '{\"item\": \"tea\"}'").text
+    told = asking.run('%agent permissions test order -r run --arguments \'{"item": "tea"}\'').text
     assert told.startswith("ask: in mode ask")
     assert "only if its tool is pure" in asking.run("%agent permissions mode plan -r run").text
-    assert "deny" in asking.run("%agent permissions test order -r run --arguments '{\"item\": \"tea\"}'").text
+    assert "deny" in asking.run('%agent permissions test order -r run --arguments \'{"item": "tea"}\'').text
     assert "write the mode in full" in asking.refuses("%agent permissions mode bypass -r run")
     assert "a tool is missing" in asking.refuses("%agent permissions test -r run")
     asking.run("run.drive()")

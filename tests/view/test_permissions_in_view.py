@@ -53,7 +53,8 @@ def waiting(viewed: Viewed) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("remember", "held", "in_file"), [(False, {}, False), (True, {"write": True}, False), ("always", {"write": True}, True)]
+    ("remember", "held", "in_file"),
+    [(False, {}, False), (True, {"write": True}, False), ("always", {"write": True}, True)],
 )
 def test_a_decision_holds_once_for_this_run_or_always(
     view: View, own_home: Path, remember: Any, held: Any, in_file: bool
@@ -105,7 +106,9 @@ def test_the_audit_trail_of_the_run_is_shown_with_what_is_wrong_with_it(view: Vi
     assert viewed.screen.head["audit"] == str(log)
     trail = viewed.execute("audit")
     assert [line["kind"] for line in trail["lines"]] == ["started", "asked"]
-    assert trail["lines"][1]["text"] == "write(path='notes.md', text='new')" and "in mode ask" in trail["lines"][1]["why"]
+    assert (
+        trail["lines"][1]["text"] == "write(path='notes.md', text='new')" and "in mode ask" in trail["lines"][1]["why"]
+    )
     assert (trail["total"], trail["problems"]) == (2, [])
     log.write_bytes(log.read_bytes().replace(b"notes.md", b"other.md"))
     assert viewed.execute("audit")["problems"] == ["line 2 was changed"]
