@@ -924,7 +924,7 @@ class Run(NearMisses, Displayed):
             )
 
     def guard(self, *, reason: str = "", author: str = "human", **changes: Any) -> Run:
-        """Change what guards the run: `approve=`, `budget=`, `repeat=` or `permissions=`, given like an agent's options.
+        """Change what guards the run: `approve=`, `budget=`, `repeat=`, `permissions=`, given like options of an agent.
 
         None takes a guard away. The change is recorded with its author and reason.
         """
