@@ -475,7 +475,7 @@ def test_replay_asks_nothing_and_no_file_is_read_for_what_is_recorded(own_home: 
     run = agent(BYPASS, call("pay"), journal=tmp_path / "runs.db").start("Go.")
     run.wait(30)
     own_home.mkdir(exist_ok=True)
-    (own_home / "permissions.toml").write_text('[[rules]]\ndeny = "pay"\n')
+    (own_home / "permissions.toml").write_text("a mistake")
     looked = agent(None, journal=tmp_path / "runs.db").look(run.id)
     assert [entry.author for entry in looked.entries] == [entry.author for entry in run.entries]
     assert made == ["pay"]
