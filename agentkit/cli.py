@@ -12,29 +12,35 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, get_args
 
 import typer
 from typer.core import TyperGroup
 
+from agentkit import audit
 from agentkit import export as exports
 from agentkit import journal as journals
 from agentkit.agent.agent import Agent, runs
 from agentkit.config import plugins
 from agentkit.core.log import logger
 from agentkit.core.steps import Loop
-from agentkit.core.text import error_line
+from agentkit.core.text import counted, error_line
 from agentkit.engines import recommend, registry
 from agentkit.errors import AgentkitError, JournalInUse, Unknown, UsageError
 from agentkit.export import files
 from agentkit.export.tables import Table, to_text
+from agentkit.gates import permission_file
+from agentkit.gates.permissions import MODES, Permissions
+from agentkit.gates.permissions import Table as PermissionTable
 from agentkit.inert import for_terminal
 from agentkit.journal import open_journal
 from agentkit.models import resolve
 from agentkit.models.dialects import DIALECTS
+from agentkit.run import permits
 from agentkit.run.run import Result, Run, choices
 from agentkit.tools import builtin
 from agentkit.tools.builtin import NO_TOOLS
+from agentkit.tools.tool import Effect
 from agentkit.tools.toolset import ToolSet
 
 
@@ -416,6 +422,85 @@ def fork(
     typer.echo(forked.id)
     typer.echo(for_terminal(forked.forecast), err=True)
     typer.echo(f"agentkit resume {forked.id} continues it", err=True)
+
+
+permissions_app = typer.Typer(cls=Commands, help="List, explain and test the rules about what agents may call.")
+app.add_typer(permissions_app, name="permissions")
+
+
+@permissions_app.callback(invoke_without_command=True)
+def permissions(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the rules of your settings file, in the order in which they count, or explain or test them."""
+    if context.invoked_subcommand is not None:
+        return
+    file, table = permission_file.path(), permission_file.read()
+    if as_json:
+        typer.echo(json.dumps({"file": str(file), **table.to_json()}, indent=1))
+        return
+    columns = ["source", "number", "says", "why"]
+    rows = [dict(zip(columns, row, strict=True)) for row in Permissions().with_table(table).rows]
+    _print_list(rows, columns[1:], as_json=False, note=f"{file}{'' if file.exists() else ' does not exist yet'}")
+
+
+@permissions_app.command("test")
+def test_permissions(
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="the name of a tool")],
+    arguments: Annotated[str | None, typer.Option("--arguments", "-a", metavar="JSON", help="its arguments")] = None,
+    effect: Annotated[
+        str | None, typer.Option("--effect", help="pure, idempotent or irreversible, of a tool of your own")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option("--mode", help=f"the mode of the agent: {', '.join(MODES)}; without it, none")
+    ] = None,
+) -> None:
+    """Say what would happen to a call, and why. Nothing is called."""
+    if effect is not None and effect not in get_args(Effect):
+        raise Unknown("effect", effect, get_args(Effect))
+    known = {found.name: found for name in builtin.BOXES for found in ToolSet.of([builtin.box(name)])}
+    rules = Permissions().with_table(permission_file.read())
+    if mode is not None:
+        rules = rules.with_table(PermissionTable.of(mode))
+    found = known.get(tool, tool) if effect is None else tool
+    judgment = permits.judge_named(rules, found, permits.arguments_of(arguments), effect)  # type: ignore[arg-type]
+    typer.echo(f"{judgment.outcome}: {judgment.why or 'no rule is about it, and there is no mode'}")
+
+
+@permissions_app.command()
+def explain(id: Id, as_json: AsJson = False) -> None:
+    """Say why each call of a run was made, asked about, or not made."""
+    rows = [dict(zip(permits.HEADER, row, strict=True)) for row in permits.explanations(_look(id))]
+    _print_list(rows, permits.HEADER, as_json)
+
+
+audit_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Check an audit log.")
+app.add_typer(audit_app, name="audit")
+
+
+@audit_app.command("verify")
+def verify_audit(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="the audit log")],
+    last: Annotated[
+        str, typer.Option("--last", metavar="HASH", help="the hash of a line that you noted, which must be there")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Name the lines of an audit log that were changed, removed, moved or added.
+
+    The hash of the last line is printed: note it elsewhere, and check with --last later that nothing was cut off. The
+    exit code is 1 if anything is wrong.
+    """
+    report = audit.verify(file, last)
+    if as_json:
+        typer.echo(json.dumps({**asdict(report), "path": str(report.path), "is_sound": report.is_sound}, indent=1))
+    else:
+        for problem in report.problems:
+            typer.echo(str(problem))
+        verdict = "intact" if report.is_sound else f"damaged ({counted(len(report.problems), 'problem')})"
+        typer.echo(f"{counted(report.lines, 'line')}, {verdict}; the last hash is {report.last}")
+        if report.cut:
+            typer.echo(report.cut)
+    if not report.is_sound:
+        raise typer.Exit(1)
 
 
 @app.command()

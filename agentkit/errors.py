@@ -27,7 +27,8 @@ AgentkitError
 └── JournalError             the store of runs could not be read or written
     ├── JournalInUse             another process has this run open
     ├── JournalDamaged           a row was changed or is missing
-    └── JournalTooNew            the file was written by a newer agentkit
+    ├── JournalTooNew            the file was written by a newer agentkit
+    └── AuditError               a line of the audit log could not be written or read
 
 Control flow derives from BaseException, so that an `except Exception` in a tool cannot turn it into an observation:
 
@@ -235,6 +236,10 @@ class JournalDamaged(JournalError):
 
 class JournalTooNew(JournalError):
     """The file was written by a newer agentkit."""
+
+
+class AuditError(JournalError):
+    """A line of the audit log could not be written or read; what it is about is not done."""
 
 
 class Control(BaseException):

@@ -21,6 +21,7 @@ ROOMS = (
         "engines",
         "models",
         "journal",
+        "audit",
         "memory",
         "around",
         "stepper",

@@ -425,3 +425,67 @@ def test_the_help_documents_the_exit_codes() -> None:
     shown = " ".join(agentkit("--help")[1].split())
     assert "The exit code is 0 if" in shown and "130 after Ctrl-C" in shown
     assert agentkit("nonsense")[0] == agentkit("run")[0] == 2
+
+
+# -- permissions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a settings file with two rules."""
+    monkeypatch.setenv("AGENTKIT_HOME", str(tmp_path))
+    file = tmp_path / "permissions.toml"
+    file.write_text('[[rules]]\nask = "calculate"\nwhy = "I like to look"\n\n[[rules]]\ndeny = "shell*"\n')
+    return file
+
+
+def test_permissions_lists_the_rules_and_the_file(rules: Path) -> None:
+    code, text, _ = agentkit("permissions")
+    assert code == 0 and text.splitlines()[-1] == str(rules)
+    assert text.splitlines()[1].split("  ")[:2] == ["rule 1", "ask calculate"] and "I like to look" in text
+    assert json.loads(agentkit("permissions", "--json")[1])["rules"][1] == {"deny": "shell*"}
+    rules.unlink()
+    assert "does not exist yet" in agentkit("permissions")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["shell_run"], "deny: rule 2 of the person: deny shell*"),
+        (["calculate", "-a", '{"expression": "1 + 1"}'], "ask: rule 1 of the person: ask calculate (I like to look)"),
+        (["other"], "allow: no rule is about it, and there is no mode"),
+        (["other", "--mode", "plan", "--effect", "irreversible"], "deny: in mode plan, only pure tools are called"),
+        (["other", "--mode", "plan", "--effect", "pure"], "allow: mode plan: a tool that is pure"),
+    ],
+)
+def test_permissions_test_says_what_would_happen_to_a_call(rules: Path, arguments: list[str], answer: str) -> None:
+    code, text, _ = agentkit("permissions", "test", *arguments)
+    assert code == 0 and text.startswith(answer)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["other", "-a", "[1]"], "must be a JSON object"),
+        (["other", "-a", "{"], "not JSON"),
+        (["other", "--mode", "plam"], "did you mean 'plan'"),
+        (["other", "--effect", "pur"], "did you mean 'pure'"),
+        (["calculate", "-a", "{}"], "expression"),
+    ],
+)
+def test_permissions_test_names_what_is_wrong(rules: Path, arguments: list[str], problem: str) -> None:
+    code, _, error = agentkit("permissions", "test", *arguments)
+    assert code == 1 and problem in error
+
+
+def test_permissions_explain_says_why_each_call_of_a_run_was_made(rules: Path) -> None:
+    agentkit("run", "What is 17 * 23?", "--model", "offline")
+    (info,) = json.loads(agentkit("runs", "--json")[1])
+    code, text, _ = agentkit("permissions", "explain", info["run"])
+    assert code == 0 and "will be asked" in text and "I like to look" in text
+
+
+def test_a_run_does_not_start_with_a_mistake_in_the_settings_file(rules: Path) -> None:
+    rules.write_text('[[rules]]\nalow = "read"\n')
+    code, _, error = agentkit("run", "What is 17 * 23?", "--model", "offline")
+    assert code == 1 and "line 2" in error and "did you mean 'allow'" in error

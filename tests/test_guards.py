@@ -308,6 +308,7 @@ def test_guards_show_themselves_as_a_table(tmp_path: Path) -> None:
         "  repeat       pay: allow, all other tools: ask",
         "  remembered   none",
         "  breakpoints  tool pay (disabled)",
+        "  permissions  none",
         "  hooks        none",
         "  guardrails   none",
     ]

@@ -15,6 +15,7 @@ from agentkit.agent import approver, arounds, lessons, log, recorded, sessions
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.around.base import Around
+from agentkit.audit import Audit
 from agentkit.core import interrupts, secrets
 from agentkit.core.checked_arguments import checked_names
 from agentkit.core.display import Displayed
@@ -24,6 +25,7 @@ from agentkit.core.secrets import mask_json
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
+from agentkit.gates import permission_file
 from agentkit.gates.approval import approval, rejection
 from agentkit.gates.asked_by_hook import asked_by_hook
 from agentkit.gates.base import question
@@ -120,6 +122,8 @@ class Agent(NearMisses, Displayed):
             for name in filter(None, names if is_complete else ()):
                 if self.tools.find(name) is None:  # a mistyped name would never match a call
                     raise Unknown(option, name, [tool.name for tool in self.tools.tools])
+        if is_complete:
+            self.guards.permissions.check(self.tools)
 
     def prepared(self, recorded: list[Any] | None = None, *, timeout: float | None = None) -> Agent:
         """Return an agent like this one with the tools that its sources have now, or had by the `recorded` schemas.
@@ -256,10 +260,19 @@ class Agent(NearMisses, Displayed):
         """Return a new run, paused; `timeout` is how long a source of tools may take."""
         secrets.refresh()
         agent = self.prepared(timeout=timeout)
-        spec = sessions.prepare(agent._spec(task), agent, session, user)
+        guards = agent.guards_of_person()
+        spec = sessions.prepare(agent._spec(task, guards), agent, session, user)
         with interrupts.deferred():
             run = self._unfinished(spec) if output is None else None
-            return run or agent.attach(answer.begin(spec, output, self.options.get("synthesize")))
+            return run or agent.attach(answer.begin(spec, output, self.options.get("synthesize")), guards=guards)
+
+    def guards_of_person(self) -> Guards:
+        """Return the guards of this agent, and the permissions in the settings file of the person.
+
+        Raises `UsageError` if there is a mistake in the file.
+        """
+        table = permission_file.read()
+        return replace(self.guards, permissions=self.guards.permissions.with_table(table))
 
     def _unfinished(self, spec: dict[str, Any]) -> Run | None:
         """Return the last run of a session, if it had the same task and its process ended before it did; else None."""
@@ -277,7 +290,7 @@ class Agent(NearMisses, Displayed):
 
     # -- making runs ---------------------------------------------------------------------------------------------------
 
-    def _spec(self, task: Any) -> dict[str, Any]:
+    def _spec(self, task: Any, guards: Guards) -> dict[str, Any]:
         """Return all that is needed to start the run again in another kernel, as JSON data."""
         try:
             chat = Chat.of(task)
@@ -297,7 +310,7 @@ class Agent(NearMisses, Displayed):
             **self._tools_spec(),
             "model": name_of(self.model),
             "dialect": self.dialect.name if self.dialect else None,
-            **({"guards": guards} if (guards := self.guards.to_json()) else {}),
+            **({"guards": recorded_guards} if (recorded_guards := guards.to_json()) else {}),
             **recorded.about(self),
             "version": 1,
         }
@@ -366,6 +379,12 @@ class Agent(NearMisses, Displayed):
         run.expected = registry.forecast(self.engine, spec["options"])
         if is_copy:
             return run
+        if (audit := Audit.of(self.options.get("audit"))) is not None:
+            state.audit = audit
+            how = "resumed" if not is_new else "forked" if parent else "started"
+            audit.write(
+                how, run.id, model=name_of(self.model), engine=spec["engine"], permissions=guards.permissions.text
+            )
         if on_event := self.options.get("on_event"):
             run.on_event(on_event)
         lessons.remember_lessons(run, self.engine_options.get("lessons"))
@@ -508,7 +527,8 @@ class Agent(NearMisses, Displayed):
         to_look, is_copy = verb == "look", verb != "resume"
         agent, restored = self._recorded(spec, rows, to_look=to_look)
         before = Guards.recorded(spec.get("guards", {}), rows, known.run)
-        guards = before.without(waive).tightened_by(self.guards)
+        own = self.guards if to_look else self.guards_of_person()  # a mistake in the settings must not stop a look
+        guards = before.without(waive).tightened_by(own)
         given = {} if restored.missing or to_look else recorded.difference(spec, agent.spec_part(spec))
         run = agent.attach({**spec, **given}, guards=guards, name=known.run, journal=journal, is_copy=is_copy)
         run.tree_id, run.saved_status = known.tree, known.status

@@ -41,6 +41,8 @@ def decide(run: Run, approver: Approver | None, end: float | None) -> None:
         why = "it needs approval, and nobody was there to approve it"
         if verdict.past is not None:
             why = f"nobody was there to decide whether to repeat it: {verdict.past.text(run.id)}"
+        elif asked := run.state.why_asked(pending):
+            why = f"{why} ({asked})"
         _skip(run, pending, "nobody", why)
         return
     try:

@@ -14,9 +14,11 @@ from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
 from annotated_types import Ge, MinLen
 
+from agentkit.audit import Audit
 from agentkit.engines.registry import Engine, check_value, hint_for
 from agentkit.errors import Unknown
 from agentkit.gates.limits import Budget
+from agentkit.gates.permissions import Permissions
 from agentkit.journal.entries import Journal
 from agentkit.memory.base import SessionMemory
 from agentkit.tools.tool import Repeat
@@ -52,6 +54,15 @@ class Options(TypedDict, total=False):
         Repeat | Mapping[str, Repeat] | None,
         'what happens before a call that was made before the run went back: "ask" (the default), "reuse" or "allow"; '
         "or a dict of these by tool",
+    ]
+    permissions: Annotated[
+        str | Mapping[str, Any] | Permissions | None,
+        'which calls are made, asked about, or never made: a mode ("ask", "allow", "deny", "plan"), or a dict of a '
+        "mode and rules; the rules in your own settings file count, too",
+    ]
+    audit: Annotated[
+        str | os.PathLike[str] | Audit | None,
+        "a file in which each decision about a call, each call and its end gets a line; a changed line is noticed",
     ]
     approver: Annotated[
         Callable[[Any], Any] | None,

@@ -17,6 +17,7 @@ from agentkit.core.text import one_line
 from agentkit.errors import UsageError
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.limits import NAMES, Budget
+from agentkit.gates.permissions import Permissions, only_strict
 from agentkit.hooks.builtin import BUILTIN, restored
 from agentkit.hooks.guardrail import guardrails_of
 from agentkit.hooks.hook import Hook, both, hooks_of
@@ -27,7 +28,7 @@ from agentkit.tools.tool import Repeat
 
 Json = dict[str, Any]
 
-OPTIONS = ("approve", "budget", "repeat", "hooks", "guardrails")
+OPTIONS = ("approve", "budget", "repeat", "permissions", "hooks", "guardrails")
 """The options of an agent that guard its runs."""
 
 WAIVABLE = ("approve", "breakpoints", "hooks", "guardrails")
@@ -97,7 +98,8 @@ class Guards(Displayed):
 
     `approve` says which calls a person must approve, `remembered` which tools a person has always allowed (true) or
     always rejected (false). `repeat` is the policy for repeated calls by tool, with "" for all others: "ask" (the
-    default), "reuse" or "allow". `hooks` and `guardrails` run before and after its steps.
+    default), "reuse" or "allow". `permissions` are the rules about which calls are made, asked about, or never made.
+    `hooks` and `guardrails` run before and after its steps.
     """
 
     approve: Approval = field(default_factory=Approval)
@@ -105,6 +107,7 @@ class Guards(Displayed):
     repeat: dict[str, str] = field(default_factory=dict)
     remembered: dict[str, bool] = field(default_factory=dict)
     breakpoints: list[Breakpoint] = field(default_factory=list)
+    permissions: Permissions = field(default_factory=Permissions)
     hooks: tuple[Hook, ...] = ()
     guardrails: tuple[Hook, ...] = ()
 
@@ -115,13 +118,18 @@ class Guards(Displayed):
             Approval.of(options.get("approve")),
             Budget.of(options.get("budget") or Budget()),
             policies(options.get("repeat")),
+            permissions=Permissions.of(options.get("permissions")),
             hooks=hooks_of(options.get("hooks")),
             guardrails=guardrails_of(options.get("guardrails"), BUILTIN),
         )
 
     def changed(self, changes: Mapping[str, Any]) -> Guards:
-        """Return these guards with some replaced, given like options of an agent; None takes a guard away."""
+        """Return these guards with some replaced, given like options of an agent; None takes a guard away.
+
+        The permissions in the settings file of the person stay.
+        """
         given = Guards.of(changes)
+        given.permissions = self.permissions.replaced_by(given.permissions)
         return replace(self, **{name: getattr(given, name) for name in OPTIONS if name in changes})
 
     def copy(self) -> Guards:
@@ -137,6 +145,7 @@ class Guards(Displayed):
             approve=self.approve.tightened_by(other.approve),
             budget=_stricter(self.budget, other.budget),
             repeat={**stricter, **kept},
+            permissions=self.permissions.tightened_by(other.permissions),
             hooks=both(self.hooks, other.hooks),
             guardrails=both(self.guardrails, other.guardrails),
         )
@@ -192,6 +201,7 @@ class Guards(Displayed):
                 for name, is_allowed in self.remembered.items()
             ],
             "breakpoints": breakpoints,
+            "permissions": [self.permissions.text],
             "hooks": [f"{hook.name} ({hook.point})" for hook in self.hooks],
             "guardrails": [f"{hook.name} ({hook.checks}: {hook.action})" for hook in self.guardrails],
         }
@@ -210,6 +220,7 @@ class Guards(Displayed):
             "repeat": dict(self.repeat),
             "remembered": dict(self.remembered),
             "breakpoints": [_breakpoint_to_json(point) for point in self.breakpoints],
+            "permissions": self.permissions.to_json(),
             "hooks": [hook.to_json() for hook in self.hooks],
             "guardrails": [hook.to_json() for hook in self.guardrails],
         }
@@ -241,6 +252,7 @@ class Guards(Displayed):
                 policies(data.get("repeat")),
                 dict(remembered),
                 [_breakpoint_from_json(point) for point in points],
+                Permissions.from_json(data.get("permissions") or []),
                 tuple(hook_from_json(hook) for hook in hooks),
                 tuple(restored(hook_from_json(hook)) for hook in guardrails),
             )
@@ -279,6 +291,8 @@ def _only_strict(guards: Any) -> Any:
     for name, allowed in (("repeat", "allow"), ("remembered", True)):
         if isinstance(given := guards.get(name), dict):
             strict[name] = {tool: value for tool, value in given.items() if value != allowed}
+    if "permissions" in guards:
+        strict["permissions"] = only_strict(guards["permissions"])
     return strict
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from agentkit.audit import Audit
 from agentkit.core.steps import Act, Step
 from agentkit.core.usage import Lost, Usage
 from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.guards import Guards
+from agentkit.gates.permissions import Judgment, Permissions
 from agentkit.gates.verdict import Verdict
 from agentkit.hooks.calling import Ruling
 from agentkit.hooks.hook import HookSet
@@ -55,12 +57,15 @@ def gate(*kinds: Any, only_if: Callable[[Guards], Any] = bool) -> Callable[[Any]
     return mark
 
 
+PERMITTED = Judgment("allow", "")
+
+
 @dataclass(slots=True)
 class Decision:
     """A decision about a step: the verdict that waits for a person, if any, and whether a person approved the step.
 
     Both can apply to the same step: a call that was approved can still wait for more budget. `has_paused` is true once
-    the run has paused before the step, and `approved_by` is who approved it.
+    the run has paused before the step, `approved_by` is who approved it, and `asked` why the permissions asked.
     """
 
     step: Step
@@ -69,6 +74,7 @@ class Decision:
     has_paused: bool = False
     past: tuple[str, int] | None = None
     approved_by: str = ""
+    asked: str = ""
 
 
 @dataclass(slots=True)
@@ -143,12 +149,39 @@ class State:
         self.interrupted = ""
         self.pace = 0.0
         self.spent = Spent()
+        self.audit: Audit | None = None
+        self._judged: tuple[Step, Permissions, Judgment] | None = None
 
     def effect(self, pending: Pending) -> str:
         """Return the effect of the tool that an Act calls; "pure" if the call will not run."""
         assert type(pending.step) is Act
         tool = self.tools.find(pending.step.call.name)
         return "pure" if tool is None or pending.step.call.problem else tool.effect
+
+    def judgment(self, pending: Pending, *, anew: bool = False) -> Judgment:
+        """Return what the permissions of the run say about a call; the gates and the entry get the same answer.
+
+        The first gate asks `anew`: a link may have changed since the call was asked about.
+        """
+        step, permissions = pending.step, self.guards.permissions
+        assert type(step) is Act
+        if not permissions:
+            return PERMITTED
+        if anew or self._judged is None or self._judged[0] is not step or self._judged[1] is not permissions:
+            self._judged = step, permissions, permissions.judge(step.call, self.tools.find(step.call.name))
+        return self._judged[2]
+
+    def why_asked(self, pending: Pending) -> str:
+        """Return why the permissions of the run ask about a step, or ""."""
+        judgment = self.judgment(pending) if type(pending.step) is Act else PERMITTED
+        return judgment.why if judgment.outcome == "ask" else ""
+
+    def log(self, kind: str, pending: Pending, **data: Any) -> None:
+        """Add a line about a call to the audit log, if there is one. Raises `AuditError`."""
+        if self.audit is not None and type(pending.step) is Act:
+            call, place = pending.step.call, {"path": pending.path, "index": pending.index}
+            arguments = {} if kind == "result" else {"arguments": call.arguments}  # they are in the line of the call
+            self.audit.write(kind, self.trace.run, tool=call.name, **arguments, **place, **data)
 
     def is_in_flight(self, past: PastCall) -> bool:
         """Return whether this run is making a call at the moment; an earlier call at the same place does not count."""
@@ -175,6 +208,8 @@ class State:
         """Change some guards, and record who did so and why. Raises `JournalError`; then nothing has changed."""
         data = guards.to_json()
         values = {name: data.get(name) for name in changed}
+        if self.audit is not None:
+            self.audit.write("guards", self.trace.run, author=author, reason=reason, guards=values)
         self.trace.note("guards", {**values, "author": author, "reason": reason}, at=time.time())
         self.guards = guards
         self.arm()
@@ -241,18 +276,25 @@ class State:
         known = self.decision(pending) or Decision(pending.step)
         self.decisions[self.trace.place(pending)] = replace(known, verdict=verdict)
 
-    def allow(self, pending: Pending, past: PastCall | None = None, author: str = "human") -> None:
-        """Record that a person has approved a step, and which earlier call it was said to repeat."""
+    def allow(self, pending: Pending, past: PastCall | None = None, author: str = "human", asked: str = "") -> None:
+        """Record that a person has approved a step, which earlier call it was said to repeat, and why it was asked."""
         key = past.key if past is not None else None
-        known = Decision(pending.step, is_allowed=True, past=key, approved_by=author)
+        known = Decision(pending.step, is_allowed=True, past=key, approved_by=author, asked=asked)
         self.decisions[self.trace.place(pending)] = known
 
     def approval(self, pending: Pending) -> str:
-        """Return who has approved a step, as in "approved by Ada"; "" if nobody had to."""
+        """Return who has approved a step, as in "approved by Ada", or what permits it; "" if nothing had to."""
         decision = self.decision(pending)
-        if decision is None or not decision.is_allowed:
+        if decision is not None and decision.is_allowed:
+            asked = decision.asked
+            by = "a person" if decision.approved_by == "human" else decision.approved_by
+            return f"approved by {by}{asked and f' ({asked})'}"
+        if type(pending.step) is not Act or not self.guards.permissions:
             return ""
-        return f"approved by {'a person' if decision.approved_by == 'human' else decision.approved_by}"
+        judgment, name = self.judgment(pending), pending.step.call.name
+        if judgment.outcome == "ask":
+            return f"allowed: {name} is always allowed in this run"
+        return judgment.why and f"allowed: {judgment.why}"
 
     def pass_next(self, pending: Pending) -> None:
         """Record that the run has paused before a step."""

@@ -12,11 +12,14 @@ from IPython.core.error import UsageError
 from agentkit.core.text import counted, one_line
 from agentkit.errors import AgentkitError
 from agentkit.export.text import pending_text
+from agentkit.gates import permission_file
+from agentkit.gates.permissions import MODES, Permissions
 from agentkit.notebook import namespace
 from agentkit.notebook.arguments import Argument
 from agentkit.notebook.command import command, run_command
 from agentkit.notebook.display import Listing, Notice
 from agentkit.notebook.session import Session
+from agentkit.run import permits
 from agentkit.run.run import Run, choices
 
 Args = argparse.Namespace
@@ -180,13 +183,18 @@ def _repeat(action: Callable[[], Run], reverse: Callable[[], Run], times: int) -
 # -- deciding ----------------------------------------------------------------------------------------------------------
 
 
-@run_command(WHICH, ARGUMENTS, Argument("--remember", action="store_true", help="always allow this tool from now on"))
+@run_command(
+    WHICH,
+    ARGUMENTS,
+    Argument("--remember", action="store_true", help="allow this tool from now on in this run"),
+    Argument("--always", action="store_true", help="allow this tool in later runs, too, with a rule in your settings"),
+)
 def approve(session: Session, run: Run, args: Args) -> Any:
     """Approve a waiting call; `play` or `step` then continues."""
     if not run.waiting:
         raise UsageError("nothing is waiting for approval; %agent shows the run")
     arguments = None if args.arguments is None else _json_object(args.arguments)
-    run.approve(args.which, arguments=arguments, remember=args.remember)
+    run.approve(args.which, arguments=arguments, remember="always" if args.always else args.remember)
     steps = ", ".join(pending_text(pending, run) for pending in run.pending)
     return Notice(f"approved; next: {one_line(steps)}. %agent play continues")
 
@@ -201,7 +209,8 @@ def reuse(session: Session, run: Run, args: Args) -> Any:
 
 @run_command(
     WHICH_OPTION,
-    Argument("--remember", action="store_true", help="always reject this tool from now on"),
+    Argument("--remember", action="store_true", help="reject this tool from now on in this run"),
+    Argument("--always", action="store_true", help="reject this tool in later runs, too, with a rule in your settings"),
     rest="comment",
     body="comment",
 )
@@ -209,7 +218,7 @@ def reject(session: Session, run: Run, args: Args) -> Any:
     """Reject a waiting call; the model is told so, with your comment."""
     if not run.waiting:
         raise UsageError("nothing is waiting for a decision; %agent shows the run")
-    return run.reject(args.comment, args.which, remember=args.remember)
+    return run.reject(args.comment, args.which, remember="always" if args.always else args.remember)
 
 
 @run_command(
@@ -223,6 +232,38 @@ def respond(session: Session, run: Run, args: Args) -> Any:
     if not args.value:
         raise UsageError("%agent respond TEXT: the text is missing")
     return run.respond(_parse_json(args.value) if args.json else args.value, args.which)
+
+
+@command(
+    Argument(
+        "what", nargs="?", choices=("test", "explain", "mode"), help="test a call, explain the calls, set the mode"
+    ),
+    Argument("value", nargs="?", metavar="VALUE", help="for test the name of a tool, for mode a mode"),
+    ARGUMENTS,
+    Argument("-r", "--run", metavar="RUN", help="a variable that holds a run, or the beginning of its id"),
+)
+def permissions(session: Session, args: Args) -> Any:
+    """List, test, explain or set what the current run may call; without a run, what your settings file says."""
+    run = session.find(args.run) if args.run or session.current is not None else None
+    rules = run.guards.permissions if run is not None else Permissions().with_table(permission_file.read())
+    if args.what == "test" and args.value:
+        found = run.performer.tools.find(args.value) if run is not None else None
+        judgment = permits.judge_named(rules, found or args.value, permits.arguments_of(args.arguments))
+        return Notice(f"{judgment.outcome}: {judgment.why or 'no rule is about it, and there is no mode'}", judgment)
+    if args.what == "mode" and args.value:
+        if run is None:
+            raise UsageError(f"there is no run yet; write the mode into {permission_file.path()}, or start a run")
+        run.guard(permissions=rules.in_mode(args.value), reason="set in the notebook")
+        return Notice(f"{args.value}: {MODES[args.value]}")
+    if args.what == "explain":
+        if run is None:
+            raise UsageError("there is no run yet to explain")
+        return Listing(permits.HEADER, permits.explanations(run))
+    if args.what:
+        raise UsageError(f"%agent permissions {args.what}: {'a tool' if args.what == 'test' else 'a mode'} is missing")
+    file = permission_file.path()
+    note = f"the person is {file}{'' if file.exists() else ', which does not exist yet'}"
+    return Listing(("source", "number", "says", "why"), rules.rows, note)
 
 
 @run_command(

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
@@ -30,6 +30,7 @@ from agentkit.errors import (
     Unknown,
     UsageError,
 )
+from agentkit.gates import permission_file
 from agentkit.gates.approval import approval
 from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import Breakpoint
@@ -37,6 +38,7 @@ from agentkit.gates.budget import BudgetGate
 from agentkit.gates.effects import repeated_call, still_performed
 from agentkit.gates.guards import OPTIONS as GUARDS
 from agentkit.gates.guards import WAIVABLE, Guards
+from agentkit.gates.permissions import Rule
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
@@ -971,7 +973,7 @@ class Run(NearMisses, Displayed):
             )
 
     def guard(self, *, reason: str = "", author: str = "human", **changes: Any) -> Run:
-        """Change what guards the run: `approve=`, `budget=`, `repeat=`, `hooks=` or `guardrails=`.
+        """Change what guards the run: `approve=`, `budget=`, `repeat=`, `permissions=`, `hooks=` or `guardrails=`.
 
         They are given like options of an agent, and None takes a guard away. The change is recorded with its author and
         reason.
@@ -999,14 +1001,21 @@ class Run(NearMisses, Displayed):
     # -- decisions -----------------------------------------------------------------------------------------------------
 
     def approve(
-        self, which: int = 0, *, arguments: dict[str, Any] | None = None, remember: bool = False, author: str = "human"
+        self,
+        which: int = 0,
+        *,
+        arguments: dict[str, Any] | None = None,
+        remember: bool | Literal["always"] = False,
+        author: str = "human",
     ) -> Run:
         """Approve a waiting call, with other `arguments` if given, or extend a budget that is used up.
 
         The approval covers the earlier call that this one would repeat, as it was asked about, or as of now. With
-        `remember`, the tool may always be called from now on; a call that would repeat an earlier one may then always
-        be repeated. If several steps wait, `which` is the position of one.
+        `remember`, the tool may always be called from now on in this run; a call that would repeat an earlier one may
+        then always be repeated. With `remember="always"`, a rule that allows the tool is also added to your settings
+        file, so that it holds for later runs. If several steps wait, `which` is the position of one.
         """
+        _check_remember(remember)
         pending = self._waiting(which)
         if arguments is not None:
             self._check_call(pending)
@@ -1016,7 +1025,7 @@ class Run(NearMisses, Displayed):
             now, state = self._still(pending), self.state
             if arguments is not None:
                 asked_by(self.trace, now)  # before anything is granted
-            limit, past = self._budget_limit(now), self._repeated(now)
+            limit, past, asked = self._budget_limit(now), self._repeated(now), state.why_asked(now)
             is_asked = any(other is now for other, _ in state.waiting)
             if limit:
                 gate = self._budget_gate()
@@ -1030,14 +1039,14 @@ class Run(NearMisses, Displayed):
             if limit:
                 return
             if past is not None:
-                self._set_policy(now, "allow", author, remember=remember)
+                self._set_policy(now, "allow", author, remember=bool(remember))
             if remember and (past is None or ask_gates([approval], now, state) is not None):
-                self._remember(now, True, author)
+                self._remember(now, True, author, always=remember == "always")
             for same in self.trace.pending:
                 if (same.path, same.index) == (now.path, now.index):
                     if not is_asked:
                         self.trace.read_news()
-                    state.allow(same, past if is_asked else repeated_call(same, state), author)
+                    state.allow(same, past if is_asked else repeated_call(same, state), author, asked)
 
         self.control.do(allow)
         return self
@@ -1071,19 +1080,35 @@ class Run(NearMisses, Displayed):
             )
             self.state.ask_again()
 
-    def _remember(self, pending: Pending, answer: bool, author: str) -> None:
-        """Remember that a person always allows, or always rejects, the calls of a tool in this run."""
+    def _remember(self, pending: Pending, answer: bool, author: str, *, always: bool = False) -> None:
+        """Remember that a person always allows, or always rejects, the calls of a tool in this run, or in every run."""
         name, guards = pending.step.call.name, self.state.guards  # type: ignore[union-attr]
         reason = f"{name} is always {'allowed' if answer else 'rejected'}"
+        if always:
+            tool = self.performer.tools.find(name)
+            rule = Rule("allow" if answer else "deny", tool.name if tool else name)
+            permission_file.add(rule)
+            reason = f"{reason}, also in later runs"
+            guards = replace(guards, permissions=guards.permissions.with_rule(rule))
         changed = replace(guards, remembered={**guards.remembered, name: answer})
-        self.state.guard(changed, ["remembered"], reason=reason, author=author)
+        names = ["remembered", "permissions"] if always else ["remembered"]
+        self.state.guard(changed, names, reason=reason, author=author)
         self.state.ask_again()
 
-    def reject(self, comment: str = "", which: int = 0, *, remember: bool = False, author: str = "human") -> Entry:
+    def reject(
+        self,
+        comment: str = "",
+        which: int = 0,
+        *,
+        remember: bool | Literal["always"] = False,
+        author: str = "human",
+    ) -> Entry:
         """Reject a waiting call; the model is told, with the comment. A run that waits for more budget ends.
 
-        With `remember`, all later calls of the tool are rejected in this run.
+        With `remember`, all later calls of the tool are rejected in this run; with `remember="always"`, a rule that
+        denies the tool is also added to your settings file, so that it holds for later runs.
         """
+        _check_remember(remember)
         pending = self._waiting(which)
         limit, gate = self._budget_limit(pending), self._budget_gate()
         if limit and gate is not None:
@@ -1091,9 +1116,10 @@ class Run(NearMisses, Displayed):
             return self._answer(pending, end.result, author, comment or end.why)
         self._check_call(pending)
         message = observations.rejected(pending.step.call, mask(comment))  # type: ignore[union-attr]
-        entry = self._answer(pending, message, author, "rejected")
+        asked = self.state.why_asked(pending)
+        entry = self._answer(pending, message, author, f"rejected{asked and f' ({asked})'}")
         if remember:
-            self.control.do(lambda: self._remember(pending, False, author))
+            self.control.do(lambda: self._remember(pending, False, author, always=remember == "always"))
         return entry
 
     def respond(self, value: Any, which: int = 0, *, author: str = "human") -> Entry:
@@ -1306,6 +1332,13 @@ class Run(NearMisses, Displayed):
         spec, now = self.task, time.time()
         text = next((message["text"] for message in reversed(spec["task"]) if message["role"] == "user"), "")
         return RunInfo(self.id, self.tree_id, text, spec["engine"], spec["model"], "paused", 0, now, now, parent)
+
+
+def _check_remember(remember: Any) -> None:
+    if remember not in (True, False, "always"):
+        raise UsageError(
+            f'remember must be True (for this run) or "always" (for later runs, too), not {remember!r:.100}'
+        )
 
 
 def choices(pending: Pending, verdict: Verdict) -> list[str]:

@@ -27,7 +27,7 @@ class InFlight:
     those of the current call, in seconds and by the monotonic clock, and `future` is the future of the event loop that
     works on it, which `cancel()` cancels. `has_begun` is true as soon as a model or a tool was called, and `used` is
     what the model has reported so far. `raised` is the error of a tool. `cancelled` is why it was cancelled, or "". If
-    it is `given_up`, its result is not used any more.
+    it is `given_up`, its result is not used any more. `is_logged` is true if its end is in the audit log.
 
     If there are hooks to ask `before` the step, only they are asked, about the step and the `task` of the run: the
     outcome is their ruling, and the step stays pending. The hooks `after` a step are asked about its result, and
@@ -54,6 +54,7 @@ class InFlight:
     after: tuple[Hook, ...] = ()
     task: Chat = EMPTY
     ruling: Ruling | None = None
+    is_logged: bool = False
 
     def cancel(self, why: str) -> None:
         """Cancel the call as far as possible."""

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
+from agentkit.audit import about_result
 from agentkit.core.messages import EMPTY, Chat, Message, Reply, message_from_json, user
 from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Conclude, End, Think
 from agentkit.core.text import error_text
 from agentkit.core.usage import Lost, Usage
-from agentkit.errors import HookRefused, JournalError, Stopped, UsageError
+from agentkit.errors import AuditError, HookRefused, JournalError, Stopped, UsageError
 from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import hit
 from agentkit.gates.budget import BudgetGate
@@ -84,6 +85,8 @@ class Scheduler:
             if verdict is None:
                 ready.append(pending)
             elif verdict.kind == "ask":
+                if not self._log("asked", pending, why=verdict.why, effect=self._effect(pending)):
+                    break
                 state.wait(pending, verdict)
                 self.listeners.tell("waiting", why=verdict.why)
             elif verdict.kind == "answer":
@@ -213,16 +216,23 @@ class Scheduler:
         Return false if another run of the tree has done something since the gates were asked: they are asked again.
         """
         effect = self.state.effect(pending)
-        if self.state.policy(pending.step.call.name) != "allow":  # type: ignore[union-attr]
-            with _BEGINNING:
-                if self.trace.has_news or self.trace.calls_of_others != self.state.compared:
-                    return False
-                self.trace.begin_call(pending, effect, now)
-        elif effect != "pure" or self.trace.is_durable:
+        if self.state.policy(pending.step.call.name) == "allow":  # type: ignore[union-attr]
+            self._note_call(pending, effect, now, has_row=effect != "pure" or self.trace.is_durable)
+            return True
+        with _BEGINNING:
+            if self.trace.has_news or self.trace.calls_of_others != self.state.compared:
+                return False
+            self._note_call(pending, effect, now, has_row=True)
+        return True
+
+    def _note_call(self, pending: Pending, effect: str, now: float, *, has_row: bool) -> None:
+        """Write that a call begins into the audit log, if there is one, and into the journal if it `has_row` there."""
+        if self.state.audit is not None:
+            self.state.log("call", pending, effect=effect, decision=self.state.approval(pending))
+        if has_row:
             self.trace.begin_call(pending, effect, now)
         elif self.listeners:
             self.listeners.tell_call(**place(pending), **call_data(pending.step))
-        return True
 
     # -- ending --------------------------------------------------------------------------------------------------------
 
@@ -333,6 +343,8 @@ class Scheduler:
             data["may_have_run"] = self.state.effect(flight.pending) != "pure"
         else:
             data["model"] = flight.entry.model
+        if type(step) is Act:
+            self._log("abandoned", flight.pending, why=why, may_have_run=data["may_have_run"])
         self._lose(flight, flight.used or _estimate(step))
         data["lost"] = self._lost()
         at = time.time()
@@ -400,6 +412,9 @@ class Scheduler:
         """Record a result and continue the engine. Raises `JournalError`; then nothing has changed."""
         pending, entry, trace, state = flight.pending, flight.entry, self.trace, self.state
         entry.ended = entry.ended or time.time()
+        if state.audit is not None and not flight.is_logged:
+            self._log_end(flight, result)
+            flight.is_logged = True
         if state.decisions:
             state.forget_decision(pending)
         if state.rulings:
@@ -413,6 +428,26 @@ class Scheduler:
         if state.breakpoints:
             state.hold = hit(state.breakpoints, lambda breakpoint: breakpoint.after(entry)) or state.hold
         return entry
+
+    def _log_end(self, flight: InFlight, result: Any) -> None:
+        """Add a line about the end of a call to the audit log: its result, or what stands in its place."""
+        entry = flight.entry
+        if isinstance(result, Message):
+            is_result = entry.author == "tool"
+            about = {"ok": result.ok, "author": entry.author, "reason": entry.reason, **about_result(result.text)}
+            self.state.log("result" if is_result else "not called", flight.pending, **about)
+
+    def _log(self, kind: str, pending: Pending, **data: Any) -> bool:
+        """Add a line to the audit log; return false if it cannot be written, which holds the run."""
+        try:
+            self.state.log(kind, pending, **data)
+        except AuditError as error:
+            self._refused(error)
+            return False
+        return True
+
+    def _effect(self, pending: Pending) -> str:
+        return self.state.effect(pending) if type(pending.step) is Act else ""
 
     def settle(self) -> None:
         """Record that the engine has returned its answer or has raised an error."""

@@ -252,6 +252,14 @@ def rejected(call: Call, comment: str = "") -> Message:
     )
 
 
+def denied(call: Call, reason: str) -> Message:
+    """Return the observation of a call that the permissions of the run do not allow."""
+    return _failed(
+        call,
+        f"The call of '{_name(call)}' was denied; the tool was not run, and asking again changes nothing: {reason}",
+    )
+
+
 def skipped(call: Call, reason: str) -> Message:
     """Return the observation of a call that was not run for some other reason."""
     return _failed(call, f"The call of '{_name(call)}' was not run: {reason}")

@@ -34,7 +34,8 @@ KINDS = {
     "budget_warning": "limit, max, spent, text, path",
     "budget_exceeded": "limit, max, spent, text, path",
     "budget_extended": "limit, to",
-    "guarded": "approve, budget, repeat, remembered, breakpoints, hooks, guardrails (those set), author, reason",
+    "guarded": "approve, budget, repeat, remembered, breakpoints, permissions, hooks, guardrails (those set), author, "
+    "reason",
     "tripped": "guardrail, checks (what it checks), why, action (what follows), path, index, role, tags",
     "completed": "answer, interrupted",
     "thinking": "path, index, role, tags",

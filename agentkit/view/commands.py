@@ -203,7 +203,9 @@ def recall(feed: Feed, *, id: str) -> None:
 # -- deciding ----------------------------------------------------------------------------------------------------------
 
 
-def approve(feed: Feed, *, which: str, arguments: Data | None = None, remember: bool = False) -> None:
+def approve(
+    feed: Feed, *, which: str, arguments: Data | None = None, remember: bool | Literal["always"] = False
+) -> None:
     """Approve a waiting call."""
 
     def decide(number: int) -> None:
@@ -219,7 +221,7 @@ def reuse(feed: Feed, *, which: str) -> None:
     _decide(feed, which, lambda number: feed.run.reuse(number))
 
 
-def reject(feed: Feed, *, which: str, comment: str = "", remember: bool = False) -> None:
+def reject(feed: Feed, *, which: str, comment: str = "", remember: bool | Literal["always"] = False) -> None:
     """Reject a waiting call."""
     _decide(feed, which, lambda number: feed.run.reject(comment, number, remember=remember))
 

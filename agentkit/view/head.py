@@ -70,6 +70,8 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data
         "branches": len(trace.tree.branches(trace.line)),
         "forks": siblings.forks(run.entries),
         "forecast": _forecast(run, status),
+        "bypassed": state.guards.permissions.is_bypassed,
+        "audit": mask(str(state.audit.path)) if state.audit is not None else "",
     }
 
 
@@ -186,6 +188,7 @@ def _pending_data(run: Run, pending: Pending, *, is_running: bool) -> Data:
         tool = run.performer.tools.find(step.call.name)
         data["call"] = cards.call_data(step.call)
         data["effect"] = run.state.effect(pending)
+        data["has_preview"] = tool is not None and tool.preview is not None
         data["schema"] = marked(tool.parameters) if tool else {}
         data["own"] = is_engine_call(run.trace, pending)
         data["busy"] = run.trace.uncertain(pending) is not None and is_running

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
+from agentkit.audit import verify
 from agentkit.core.messages import Call, Reply, tokens_to_json
+from agentkit.core.secrets import mask
+from agentkit.core.steps import Act
 from agentkit.core.text import one_line
 from agentkit.core.usage import Usage
 from agentkit.engines import registry
@@ -15,16 +18,20 @@ from agentkit.errors import ArgumentsError, UsageError
 from agentkit.export import parts
 from agentkit.export.parts import call_line
 from agentkit.journal.entries import Entry
+from agentkit.run import permits
 from agentkit.stepper.stepper import Pending
 from agentkit.tools import observations
 from agentkit.view import cards, values
 from agentkit.view.feed import PAGE, Feed
+from agentkit.view.head import decision_id
 from agentkit.view.words import branch_name
 
 Data = dict[str, Any]
 
 _MAX_SOURCE_LINES = 5_000
 _MAX_TOKENS = 1_000
+_MAX_PROBLEMS = 20
+MAX_AUDIT = 200
 
 
 def page(feed: Feed, *, before: int, count: int) -> Callable[[], Data]:
@@ -149,6 +156,37 @@ def value(
         return values.opened(
             {name: found.locals[name]}, [0, *path], first=first, order=(order[0], bool(order[1])) if order else None
         )
+
+
+def preview(feed: Feed, *, which: str) -> Data:
+    """Return what a call that waits would do, as its tool says."""
+    for pending, verdict in feed.run.waiting:
+        if decision_id(pending, verdict) == which and type(pending.step) is Act:
+            return {"text": permits.preview(feed.run.performer.tools, pending.step.call)[: cards.MAX_TEXT]}
+    raise UsageError("this step is no longer waiting for a decision")
+
+
+def audit(feed: Feed) -> Data:
+    """Return the lines of the audit log about the run, and what is wrong with the file."""
+    log = feed.run.state.audit
+    if log is None:
+        raise UsageError("this run has no audit log; Agent(audit=…) names one")
+    report = verify(log.path)
+    return {
+        "lines": [_audit_line(line) for line in log.lines(feed.run.id, MAX_AUDIT)],
+        "total": report.lines,
+        "problems": [str(problem) for problem in report.problems[:_MAX_PROBLEMS]],
+    }
+
+
+def _audit_line(line: Data) -> Data:
+    call = Call(str(line["tool"]), line["arguments"]) if isinstance(line.get("arguments"), dict) else None
+    text = call_line(call) if call is not None else str(line.get("result", line.get("permissions", "")))
+    why = line.get("decision") or line.get("why") or line.get("reason") or ""
+    return {"number": line["number"], "at": str(line.get("at")), "kind": str(line.get("kind"))} | {
+        "text": mask(one_line(text)),
+        "why": mask(str(why)),
+    }
 
 
 def branches(feed: Feed) -> list[Data]:
@@ -279,5 +317,5 @@ def _total(line: list[Entry]) -> Data | None:
 
 QUERIES = {
     function.__name__: function
-    for function in (page, text, original, request, tokens, read, source, at, value, branches, compare)
+    for function in (page, text, original, request, tokens, read, source, at, value, preview, audit, branches, compare)
 }

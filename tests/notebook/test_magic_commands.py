@@ -372,3 +372,35 @@ def test_an_impossible_command_is_refused_in_one_line(paused: Any, line: str, er
     paused.run("%agent step")
     assert error in paused.refuses(line)
     assert paused.value("agent_run.status, trace()") == "paused ['begin', 'think']"
+
+
+# -- permissions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asking(notebook: Any) -> Any:
+    """Return the kernel with a run that waits before it orders tea, because of its permissions."""
+    notebook.run("ordered.clear(); model = scripted(calling('order', item='tea'), 'done')")
+    notebook.run("run = Agent(model, [order], permissions='ask').start('Order tea.', paused=True); run.drive()")
+    return notebook
+
+
+def test_permissions_are_listed_explained_tested_and_set(asking: Any) -> None:
+    assert "mode" in asking.run("%agent permissions -r run").text
+    assert "waits for you" in asking.run("%agent permissions explain -r run").text
+    told = asking.run('%agent permissions test order -r run --arguments \'{"item": "tea"}\'').text
+    assert told.startswith("ask: in mode ask")
+    assert "only if its tool is pure" in asking.run("%agent permissions mode plan -r run").text
+    assert "deny" in asking.run('%agent permissions test order -r run --arguments \'{"item": "tea"}\'').text
+    assert "write the mode in full" in asking.refuses("%agent permissions mode bypass -r run")
+    assert "a tool is missing" in asking.refuses("%agent permissions test -r run")
+    asking.run("run.drive()")
+    assert asking.value("run[2].author, ordered") == "gate []"
+
+
+def test_an_approval_can_hold_always(asking: Any) -> None:
+    asking.run("%agent approve -r run --always")
+    assert asking.value("run.guards.permissions.tables[0].source") == "person"
+    asking.run("from agentkit.gates import permission_file")
+    assert "order" in asking.value("permission_file.read().rules[0].text")
+    asking.run("permission_file.path().unlink()")

@@ -178,6 +178,8 @@ export interface PendingStep {
    */
   own?: boolean;
   effect?: string;
+  /** The tool can tell what the call would do: the command `preview`. */
+  has_preview?: boolean;
   /** The JSON schema of the tool's arguments, for a form. */
   schema?: JsonObject;
   question?: string;
@@ -228,6 +230,13 @@ export interface ValuePreview {
   kind: "text" | "chat" | "message" | "fields" | "list" | "scalar" | "object";
   /** How many members it has, or characters if it is a long text; 0 if it does not open. */
   size: number;
+}
+
+/** The last lines of an audit log about a run, the number of all its lines, and what is wrong with the file. */
+export interface AuditLines {
+  lines: { number: number; at: string; kind: string; text: string; why: string }[];
+  total: number;
+  problems: string[];
 }
 
 /** What is inside a value: its members from `first` on, the rows of a table, or the whole of a text. */
@@ -322,6 +331,10 @@ export interface Head {
    * finished run, if its last entry does not contain it.
    */
   forecast: string;
+  /** The mode of its permissions asks about nothing. */
+  bypassed?: boolean;
+  /** The file of its audit log; "" without one. */
+  audit?: string;
 }
 
 /**
@@ -473,10 +486,11 @@ export type Command =
   | { cmd: "fork"; entry: number }
   | { cmd: "inject"; text: string; to: string }
   | { cmd: "recall"; id: string }
-  | { cmd: "approve"; which: string; arguments: JsonObject | null; remember: boolean }
+  /** `remember` is true for this run, and "always" for later runs, too. */
+  | { cmd: "approve"; which: string; arguments: JsonObject | null; remember: boolean | "always" }
   /** Use the recorded result of the earlier call that this one would repeat. */
   | { cmd: "reuse"; which: string }
-  | { cmd: "reject"; which: string; comment: string; remember: boolean }
+  | { cmd: "reject"; which: string; comment: string; remember: boolean | "always" }
   | { cmd: "respond"; which: string; value: Json }
   | { cmd: "break"; kind: Breakpoint["kind"]; value: string; file?: string }
   | { cmd: "unbreak"; id: number }
@@ -512,6 +526,10 @@ export type Command =
   | { cmd: "at"; entry: number }
   /** Note a guess that was made before the step of this entry, for the score table. */
   | { cmd: "judge"; entry: number; guess: string }
+  /** What a call that waits would do, as its tool says. */
+  | { cmd: "preview"; which: string }
+  /** The lines of the audit log about this run. */
+  | { cmd: "audit" }
   | { cmd: "branches" }
   /** What going back to an entry would do; 0 stands for the last one. */
   | { cmd: "forecast"; entry: number }
@@ -570,6 +588,8 @@ interface Results {
   source: SourceFile;
   value: OpenedValue;
   at: Moment;
+  preview: { text: string };
+  audit: AuditLines;
   branches: Branch[];
   forecast: Forecast;
   talk_on: TalkedOn;

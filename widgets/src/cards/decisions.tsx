@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Button, Checkbox, TextArea, ToolButton } from "../elements/controls";
+import { Button, TextArea, ToolButton } from "../elements/controls";
 import { Form } from "../elements/form";
 import { errorText } from "../elements/format";
 import { ErrorMessage, Muted, Note } from "../elements/text";
@@ -12,6 +12,7 @@ import { useStore } from "../state/useStore";
 import { type Draft, readDraft } from "./argumentFields";
 import { Arguments } from "./arguments";
 import { ArgumentsForm } from "./argumentsForm";
+import { Preview } from "./preview";
 
 /** Selects the button that uses an earlier result: the decision about a repeated call that changes nothing. */
 export const DEFAULT_DECISION = ".ak-earlier-result ~ .ak-buttons .ak-primary";
@@ -68,12 +69,20 @@ const OTHER_MODES: [mode: Mode, label: string, title: string][] = [
   ["respond", "Respond…", "Enter the result yourself; the tool is not called"],
 ];
 
+type Remember = Extract<Command, { cmd: "approve" }>["remember"];
+
+const SPANS: [remember: Remember, label: string, title: string][] = [
+  [false, "Once", "The decision is about this call only"],
+  [true, "This run", "TOOL is not asked about again in this run"],
+  ["always", "Always", "Also in later runs: a rule about TOOL is added to your settings file"],
+];
+
 export function Approval({ store, step, which }: DecisionProps): JSX.Element {
   const { past } = step;
   const earlier = past?.result ?? null;
   const first: Mode = earlier !== null ? "reuse" : past ? "choose" : "approve";
   const [mode, setMode] = useState<Mode>(first);
-  const [remember, setRemember] = useState(false);
+  const [remember, setRemember] = useState<Remember>(false);
   const [draft, setDraft] = useState<Draft>({});
   const [text, setText] = useState("");
   const { wasPlaying, decide, isSending, error } = useDecision(store);
@@ -112,6 +121,7 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
       ) : (
         call && <Arguments call={call} />
       )}
+      {step.has_preview && mode !== "edit" && mode !== "respond" && <Preview store={store} which={which} />}
       {mode === "reuse" && (
         <figure class="ak-earlier-result">
           <figcaption>
@@ -152,12 +162,22 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
               />
             ),
         )}
-        {call && (mode === "approve" || mode === "edit" || mode === "reject") && (
-          <Checkbox checked={remember} onChange={setRemember}>
-            {mode === "reject" ? "Always reject this tool" : "Don't ask again for this tool"}
-          </Checkbox>
-        )}
       </div>
+      {call && (mode === "approve" || mode === "edit" || mode === "reject") && (
+        <div class="ak-choice" role="group" aria-label="How long this holds">
+          <Muted>{mode === "reject" ? "Reject" : "Allow"} this tool</Muted>
+          {SPANS.map(([span, label, title]) => (
+            <Button
+              key={label}
+              aria-pressed={remember === span}
+              title={title.replace("TOOL", call.name)}
+              onClick={() => setRemember(span)}
+            >
+              {label}
+            </Button>
+          ))}
+        </div>
+      )}
     </Form>
   );
 }

@@ -31,6 +31,11 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
           </Button>
         </p>
       )}
+      {head.bypassed && (
+        <p class="ak-notice ak-error ak-bypassed">
+          Permissions are bypassed: calls are made without asking you. %agent permissions mode ask ends this.
+        </p>
+      )}
       {head.read_only && <p class="ak-notice ak-warning">This run is read-only: {head.read_only}.</p>}
       {head.hold && head.status !== "running" && !head.error && <p class="ak-notice ak-warning">Paused: {head.hold}</p>}
       {head.forecast && <p class="ak-notice">{head.forecast}</p>}

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { Button } from "../elements/controls";
 import { indexAfterKey } from "../elements/tabs";
+import { AuditTrail } from "../panels/audit";
 import { BranchList } from "../panels/branches";
 import { Breakpoints } from "../panels/breakpoints";
 import { hasProgress, ProgressPanel } from "../panels/progress";
@@ -20,6 +21,7 @@ const LABELS: { [tab in Tab]: string } = {
   breakpoints: "Breakpoints",
   branches: "Branches",
   progress: "Progress",
+  audit: "Audit",
 };
 
 interface SidePanelProps {
@@ -34,9 +36,12 @@ export function SidePanel({ store, view, id }: SidePanelProps): JSX.Element {
   const pictures = useStore(store, (s) => s.pictures);
   const branches = useStore(store, (s) => s.head.branches);
   const breakpoints = useStore(store, (s) => s.head.breakpoints.length);
+  const audit = useStore(store, (s) => s.head.audit);
   const list = useRef<HTMLDivElement>(null);
   const isShown = (tab: Tab): boolean =>
-    (tab !== "progress" || hasProgress(pictures)) && (tab !== "branches" || branches > 1);
+    (tab !== "progress" || hasProgress(pictures)) &&
+    (tab !== "branches" || branches > 1) &&
+    (tab !== "audit" || !!audit);
   const tabs = (Object.keys(LABELS) as Tab[]).filter(isShown);
   const open = tabs.includes(chosen) ? chosen : "source";
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -76,6 +81,7 @@ function TabPanel({ store, view, tab }: { store: Store; view: ViewState; tab: Ta
   if (tab === "request") return <SelectedRequest store={store} view={view} />;
   if (tab === "breakpoints") return <Breakpoints store={store} />;
   if (tab === "branches") return <BranchList store={store} onCompare={(comparison) => view.set({ comparison })} />;
+  if (tab === "audit") return <AuditTrail store={store} />;
   if (tab === "progress") return <ProgressPanel store={store} goTo={(entry) => void view.goToEntry(entry)} />;
   return <SelectedSource store={store} view={view} />;
 }

@@ -214,7 +214,7 @@ test("a truncated text is edited and copied in full", async () => {
 
 test("a waiting call is approved unchanged, and remembered", async () => {
   const shown = await show("waiting");
-  await act(() => void fireEvent.click(shown.root.querySelector("[type=checkbox]") as Element));
+  await shown.press("This run");
   await shown.press("Approve and stay paused");
   expect(shown.lastCommand).toEqual({ cmd: "approve", which: "a", arguments: null, remember: true });
 });

@@ -1,0 +1,60 @@
+import { act } from "@testing-library/preact";
+import { expect, test } from "vitest";
+import { state } from "../../dev/states";
+import { type LiveView, settled, show } from "../support/liveView";
+import { texts } from "../support/render";
+
+/** Show a state, with answers to some queries. */
+function showing(name: string, answers: object): Promise<LiveView> {
+  const recording = state(name);
+  return show({ ...recording, answers: { ...recording.answers, ...answers } });
+}
+
+test.each([
+  ["Once", false],
+  ["This run", true],
+  ["Always", "always"],
+])("an approval holds %s", async (label, remember) => {
+  const shown = await show("waiting");
+  await shown.press(label);
+  expect(shown.button(label).getAttribute("aria-pressed")).toBe("true");
+  await shown.press("Approve and stay paused");
+  expect(shown.lastCommand).toMatchObject({ cmd: "approve", remember });
+});
+
+test("a rejection that holds always is sent as one, and the choice ends with its form", async () => {
+  const shown = await show("waiting");
+  await shown.press("Reject…");
+  await shown.press("Always");
+  await shown.press("Reject and stay paused");
+  expect(shown.lastCommand).toMatchObject({ cmd: "reject", remember: "always" });
+  await shown.press("Edit…");
+  expect(shown.button("Once").getAttribute("aria-pressed")).toBe("true");
+});
+
+test("what a call would do is shown as its tool says, as text", async () => {
+  const shown = await showing("waiting", { preview: { text: "--- a\n+++ a\n-old\n+<b>new</b>" } });
+  const pending = shown.reset.head.pending.map((step) => ({ ...step, has_preview: true }));
+  await shown.head({ pending });
+  expect(texts(shown.root, ".ak-preview .ak-added").at(-1)).toBe("+<b>new</b>");
+  expect(texts(shown.root, ".ak-preview .ak-removed").at(-1)).toBe("-old");
+});
+
+test("a bypass is shown in red", async () => {
+  const shown = await show("paused");
+  expect(shown.root.querySelector(".ak-bypassed")).toBeNull();
+  await shown.head({ bypassed: true });
+  expect(shown.root.querySelector(".ak-notice.ak-error")?.textContent).toContain("Permissions are bypassed");
+});
+
+test("the audit trail has a tab if there is an audit log, and says what is wrong with it", async () => {
+  const lines = [{ number: 7, at: "2026-01-02T03:04:05.006Z", kind: "call", text: "pay(5)", why: "approved by Ada" }];
+  const shown = await showing("paused", { audit: { lines, total: 9, problems: ["line 3 was removed"] } });
+  expect(texts(shown.root, "[role=tab]").join()).not.toContain("Audit");
+  await shown.head({ audit: "/home/ada/audit.jsonl" });
+  await shown.press("Audit");
+  await act(settled);
+  const panel = shown.root.querySelector("[role=tabpanel]")?.textContent;
+  for (const part of ["pay(5)", "approved by Ada", "03:04:05, line 7", "1 problem in /home/ada", "line 3 was removed"])
+    expect(panel).toContain(part);
+});
