@@ -23,7 +23,7 @@ Repeat = Literal["ask", "reuse", "allow"]
 DEFAULT_TIMEOUT = 120.0
 _MAX_API_NAME = 64
 
-_OPTIONS = ("description", "effect", "repeat", "timeout", "ends_turn", "artifact")
+_OPTIONS = ("description", "effect", "repeat", "timeout", "ends_turn", "artifact", "preview")
 _OTHER_NAMES = {
     **dict.fromkeys(("readonly", "read_only"), 'use effect="pure"'),
     "destructive": 'use effect="irreversible"',
@@ -50,8 +50,10 @@ class Tool(Displayed):
     decides, and it is allowed if the effect is pure or idempotent. `timeout` is in seconds, None for no limit. A tool
     that `ends_turn` ends the loop with its result. An `artifact` is for the person, and the model reads a short text
     about it: the result of a tool with True; by default HTML, pictures and objects that display themselves; with False
-    none. Without `parameters` (a JSON schema) they are read from the signature of the function when they are first
-    needed. Raises `UsageError` for a function that a model cannot call.
+    none. A `preview` is a function of the same arguments that returns a text about what a call would do, such as a
+    diff, for the person who decides about it; it does nothing itself. Without `parameters` (a JSON schema) they are
+    read from the signature of the function when they are first needed. Raises `UsageError` for a function that a model
+    cannot call.
     """
 
     __slots__ = (
@@ -69,6 +71,7 @@ class Tool(Displayed):
         "function",
         "is_async",
         "name",
+        "preview",
         "repeat",
         "timeout",
     )
@@ -86,6 +89,7 @@ class Tool(Displayed):
         ends_turn: bool = False,
         is_async: bool | None = None,
         artifact: bool | None = None,
+        preview: Callable[..., str] | None = None,
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise UsageError(f"a tool needs a name, not {name!r}")
@@ -110,6 +114,7 @@ class Tool(Displayed):
         self.repeat = repeat
         self.timeout = timeout
         self.ends_turn = ends_turn
+        self.preview = preview
         self.artifact = False if artifact is None and ends_turn else artifact
         self.is_async = inspect.iscoroutinefunction(underlying(function)) if is_async is None else is_async
         self._signature: Signature | None = None if parameters is not None else read_signature(function, name)
@@ -134,6 +139,7 @@ class Tool(Displayed):
         for slot in Tool.__slots__:
             setattr(bound, slot, getattr(self, slot))
         bound.function = types.MethodType(self.function, instance)
+        bound.preview = None if self.preview is None else types.MethodType(self.preview, instance)
         bound._signature = self._signature.without_self()
         bound._interface = bound._schema = bound._native = bound._digest = None
         bound._sole_text = False
@@ -266,6 +272,7 @@ def tool(
     timeout: float | None = DEFAULT_TIMEOUT,
     ends_turn: bool = False,
     artifact: bool | None = None,
+    preview: Callable[..., str] | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, *, name: str | None = None, **options: Any) -> Any:
     """Make a tool of a function: `@tool`, or `@tool(effect="pure", …)`.

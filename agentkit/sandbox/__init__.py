@@ -1,0 +1,1 @@
+"""Walls around what a tool may reach: a folder that paths cannot leave, and programs that run confined."""
