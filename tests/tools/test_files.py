@@ -134,6 +134,6 @@ def test_a_run_reads_and_edits_and_a_replay_touches_no_file(folder: Path) -> Non
     run = Agent(model, [Files(folder, write=True)]).run("Edit it.").run
     assert (folder / "notes.md").read_text() == "# Notes\nTwo\n"
     (folder / "notes.md").write_text("later\n")
-    assert [entry.result.text for entry in run.entries if entry.kind == "act"][0] == "1\t# Notes\n2\tOne"
+    assert next(entry.result.text for entry in run.entries if entry.kind == "act") == "1\t# Notes\n2\tOne"
     assert agentkit.look(agentkit.runs()[0].run).answer == "done"
     assert (folder / "notes.md").read_text() == "later\n"
