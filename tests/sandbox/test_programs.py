@@ -268,7 +268,7 @@ def test_strict_takes_only_walls_that_hold_what_was_asked(work: Path) -> None:
     if HOLDS[strongest] >= {"files", "network"}:
         assert Sandbox("strict", folder=work).level == strongest
     else:
-        with pytest.raises(UsageError, match="do not hold the .*network"):
+        with pytest.raises(UsageError, match=r"do not hold the .*network"):
             Sandbox("strict", folder=work)
     if "files" in HOLDS[strongest]:
         assert Sandbox("strict", folder=work, net=True).level == strongest
