@@ -180,6 +180,7 @@ def ways_in(port: int) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_of_many_ways_to_an_inner_host_none_leads_there(
     open_server: Server, secret: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +273,7 @@ def test_redirects_are_followed_a_few_times(open_server: Server) -> None:
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", ["gzip", "deflate", "none", "chunked"])
 def test_more_than_the_limit_is_neither_read_nor_unpacked(open_server: Server, packing: str) -> None:
     plain = b"x" * 50_000_000
@@ -352,6 +354,7 @@ def test_broken_answers_are_errors_in_words(open_server: Server) -> None:
 # -- TLS ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_over_tls_the_host_proves_the_name_and_not_the_address(tmp_path: Path) -> None:
     openssl = shutil.which("openssl")
     if not openssl:
@@ -439,6 +442,7 @@ def test_a_long_page_is_read_in_parts(open_server: Server) -> None:
     assert box.fetch(f"http://{open_server.host}/", 20_000).endswith("\n" + "b" * 500)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [
@@ -458,7 +462,7 @@ def test_a_long_page_is_read_in_parts(open_server: Server) -> None:
 def test_hostile_html_is_read_in_linear_time(part: str) -> None:
     start = time.perf_counter()
     try:
-        html_text("<html><body>" + part * (1_000_000 // len(part)), "http://open.test/")
+        html_text("<html><body>" + part * (300_000 // len(part)), "http://open.test/")
     except ToolError:
         pass
-    assert time.perf_counter() - start < 30  # quadratic time would be many minutes
+    assert time.perf_counter() - start < 30  # comments alone take a parser of quadratic time a minute
