@@ -74,7 +74,8 @@ class Agent(NearMisses, Displayed):
     """A model, tools and an engine.
 
     `model` is a name ("offline", "openai:gpt-5"), a model, or any function of a request; None chooses one. `tools` are
-    functions, `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts").
+    functions, `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts", and
+    "files" and "web", which read what is below the working folder and public pages).
     `engine` is a name, a generator function, or either of them with its own options:
     `engine=Loop("reflexion", max_reflections=2, actor="plan_and_execute")`, or the same as data:
     `engine={"engine": "react", "max_iterations": 5}`. The options of the agent are those of
