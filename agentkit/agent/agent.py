@@ -28,7 +28,7 @@ from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.call_limit import CallLimit
 from agentkit.gates.effects import repeated
-from agentkit.gates.guards import Guards
+from agentkit.gates.guards import Approval, Guards
 from agentkit.gates.state import State
 from agentkit.inert import inert
 from agentkit.journal import check, open_journal
@@ -113,6 +113,8 @@ class Agent(NearMisses, Displayed):
         is_complete = len(known) == len(parts)
         self.tools = arounds.offered_tools(ToolSet.of(known), options, known)
         self.arounds = arounds.stack(self.tools, options, is_complete=is_complete)
+        asked = Approval(tools=frozenset(tool.name for tool in self.tools if tool.approve))
+        self.guards = replace(self.guards, approve=self.guards.approve.tightened_by(asked))
         self._performed = arounds.performed_tools(self.tools, options)
         for option, names in (("tool to approve", self.guards.approve.tools), ("tool to repeat", self.guards.repeat)):
             for name in filter(None, names if is_complete else ()):
