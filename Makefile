@@ -60,7 +60,7 @@ check: lint ## lint, types and the fast tests, in a few minutes
 
 test: chromium firefox lint ## everything that CI runs, except for ovos-test
 	$(RUN_NPM) test
-	$(PYTEST) --nbval --nbval-sanitize-with tests/nbval.cfg tests notebooks
+	$(RUN) tests/run_all.py
 
 # OpenVoiceOS has an environment of its own, because agentkit does not depend on it.
 OVOS := $(VENV)/ovos
