@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -206,6 +207,8 @@ class Program:
         with self._lock:
             self._is_over = True
             if self._control >= 0:
+                with contextlib.suppress(OSError):
+                    os.write(self._control, b"end")  # a process that was forked may hold the pipe open, too
                 os.close(self._control)
                 self._control = -1
 
