@@ -87,7 +87,7 @@ def _engines(incomplete: str) -> list[str]:
 
 def _toolboxes(incomplete: str) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
-    names = [*builtin.BOXES, *plugins("toolboxes"), *([] if comma else [NO_TOOLS])]
+    names = [*builtin.NAMES, *plugins("toolboxes"), *([] if comma else [NO_TOOLS])]
     return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in before.split(",")]
 
 
@@ -261,8 +261,8 @@ def tools(as_json: AsJson = False) -> None:
             "description": _first_line(tool.description),
             "schema": tool.parameters,
         }
-        for name in (*builtin.BOXES, *plugins("toolboxes"))
-        for tool in ToolSet.of([builtin.box(name)])
+        for name, toolbox in {**builtin.listed(), **{name: builtin.box(name) for name in plugins("toolboxes")}}.items()
+        for tool in ToolSet.of([toolbox])
     ]
     note = f"a run is offered {', '.join(builtin.BOXES)} without -t, and no tools with -t {NO_TOOLS}"
     _print_list(records, ["toolbox", "tool", "effect", "description", "arguments"], as_json, note)

@@ -168,3 +168,25 @@ def test_a_call_that_may_have_run_is_not_repeated_if_nobody_is_there_to_decide()
     text = result.run[4].result.text
     assert begun == [9] and "nobody was there to decide" in text and "may have run" in text
     assert result.answer == "done" and len(result.denied) == 1 and "may have run" in result.denied[0]
+
+
+def test_a_tool_that_always_needs_approval_is_asked_about_whatever_the_agent_says() -> None:
+    done = []
+
+    @tool(effect="pure", approve=True)
+    def act(what: str) -> str:
+        """Act."""
+        done.append(what)
+        return what
+
+    def agent(**options: Any) -> Agent:
+        return Agent(Scripted([Reply("", (Call("ACT", {"what": "x"}),)), "end"]), [act], journal="memory", **options)
+
+    for options in ({}, {"approve": False}, {"approve": []}, {"approver": lambda call: False}):
+        agent(**options).run("Act.")
+    assert done == []
+    run = agent(approve=False).start("Act.", paused=True)
+    run.drive()
+    assert (run.status, done) == ("waiting", [])
+    agent(approver=lambda call: True).run("Act.")
+    assert done == ["x"]

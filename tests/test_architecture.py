@@ -17,6 +17,7 @@ ROOMS = (
         "errors",
         "config",
         "core",
+        "sandbox",
         "tools",
         "engines",
         "models",

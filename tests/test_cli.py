@@ -327,7 +327,7 @@ def test_an_export_to_a_wrong_format_is_refused(
     [
         ("agentkit eng", {"engines"}),
         ("agentkit run x -e re", {"react", "reflexion", "rewoo"}),
-        ("agentkit run x -t math,", {"math,units", "math,clock", "math,facts"}),
+        ("agentkit run x -t math,", {"math,units", "math,clock", "math,facts", "math,files", "math,web"}),
         ("agentkit run x -m off", {"offline"}),
         ("agentkit run x --dialect j", {"json"}),
         ("agentkit export x --to e", {"events"}),

@@ -16,14 +16,18 @@ LATE = {
     "IPython",
     "anywidget",
     "httpx2",
+    "inscriptis",
     "ipywidgets",
     "json_repair",
+    "lxml",
     "nbformat",
     "requests",
     "rich",
     "sqlite3",
     "traitlets",
     "typer",
+    "urllib3",
+    "yaml",
 }
 
 

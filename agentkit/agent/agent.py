@@ -32,7 +32,7 @@ from agentkit.gates.base import question
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.call_limit import CallLimit
 from agentkit.gates.effects import repeated
-from agentkit.gates.guards import Guards
+from agentkit.gates.guards import Approval, Guards
 from agentkit.gates.state import State
 from agentkit.hooks.judge import judging
 from agentkit.inert import inert
@@ -79,7 +79,8 @@ class Agent(NearMisses, Displayed):
     """A model, tools and an engine.
 
     `model` is a name ("offline", "openai:gpt-5"), a model, or any function of a request; None chooses one. `tools` are
-    functions, `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts").
+    functions, `Tool`s, toolboxes, tool sources and names of built-in toolboxes ("math", "units", "clock", "facts", and
+    "files" and "web", which read what is below the working folder and public pages).
     `engine` is a name, a generator function, or either of them with its own options:
     `engine=Loop("reflexion", max_reflections=2, actor="plan_and_execute")`, or the same as data:
     `engine={"engine": "react", "max_iterations": 5}`. The options of the agent are those of
@@ -117,6 +118,8 @@ class Agent(NearMisses, Displayed):
         is_complete = len(known) == len(parts)
         self.tools = arounds.offered_tools(ToolSet.of(known), options, known)
         self.arounds = arounds.stack(self.tools, options, is_complete=is_complete)
+        asked = Approval(tools=frozenset(tool.name for tool in self.tools if tool.approve))
+        self.guards = replace(self.guards, approve=self.guards.approve.tightened_by(asked))
         self._performed = arounds.performed_tools(self.tools, options)
         for option, names in (("tool to approve", self.guards.approve.tools), ("tool to repeat", self.guards.repeat)):
             for name in filter(None, names if is_complete else ()):

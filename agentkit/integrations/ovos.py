@@ -70,7 +70,7 @@ class LoopEngine(ChatEngine):
     def _add_toolbox(self, name: str) -> None:
         self._not_options.add(name)
         try:
-            is_ours = name in builtin.BOXES or name in plugins("toolboxes")
+            is_ours = name in builtin.NAMES or name in plugins("toolboxes")
             self.toolboxes.append(builtin.box(name) if is_ours else toolbox(name, self.config.get(name)))
         except Exception as error:
             LOG.warning(f"{type(self).__name__}: cannot load the toolbox {name!r}: {error}")

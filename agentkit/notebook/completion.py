@@ -59,7 +59,7 @@ def _option_values(session: Session, option: str, symbol: str) -> list[str] | No
         return list(registry.ENGINES)
     if option in ("-t", "--tools") or option.endswith(","):
         complete_names, comma, _ = symbol.rpartition(",")
-        return [f"{complete_names}{comma}{name}" for name in [*builtin.BOXES, *namespace.tools_in(names)]]
+        return [f"{complete_names}{comma}{name}" for name in [*builtin.NAMES, *namespace.tools_in(names)]]
     if option in ("-r", "--run"):
         variables = [name for name, value in names.items() if isinstance(value, Run) and not name.startswith("_")]
         return [*variables, *session.live]

@@ -57,9 +57,8 @@ def runs(session: Session, args: Args) -> Any:
 def tools(session: Session, args: Args) -> Any:
     """List what `-t` can name: the built-in toolboxes, and your variables that hold a tool or a toolbox."""
     by_default = {word.strip() for word in session.settings.tools.split(",")}
-    boxes = {name: builtin.box(name) for name in builtin.BOXES}
     rows = []
-    for name, value in {**boxes, **namespace.tools_in(session.names)}.items():
+    for name, value in {**builtin.listed(), **namespace.tools_in(session.names)}.items():
         is_default = "yes" if name in by_default else ""
         for tool in [value] if isinstance(value, Tool) else value:
             rows.append((name, tool.name, _parameters(tool), tool.effect, is_default, tool.description))

@@ -94,10 +94,10 @@ def _tool(word: str, names: Names) -> Any:
     value = names.get(word)
     if isinstance(value, Tool | ToolBox):
         return value
-    if word in builtin.BOXES:
+    if word in builtin.NAMES:
         return builtin.box(word)
     if word not in names:
-        raise Unknown("tool", word, [*builtin.BOXES, *tools_in(names)])
+        raise Unknown("tool", word, [*builtin.NAMES, *tools_in(names)])
     is_function = inspect.isroutine(value) or hasattr(value, "call_tool") or hasattr(value, "execute_tool")
     if not (is_function or isinstance(value, list | tuple)):
         raise UsageError(f"{word} is a {type(value).__name__}, not a tool; a tool is a function, a Tool or a ToolBox")

@@ -23,7 +23,7 @@ Repeat = Literal["ask", "reuse", "allow"]
 DEFAULT_TIMEOUT = 120.0
 _MAX_API_NAME = 64
 
-_OPTIONS = ("description", "effect", "repeat", "timeout", "ends_turn", "artifact", "preview")
+_OPTIONS = ("description", "effect", "repeat", "timeout", "ends_turn", "artifact", "approve", "preview")
 _OTHER_NAMES = {
     **dict.fromkeys(("readonly", "read_only"), 'use effect="pure"'),
     "destructive": 'use effect="irreversible"',
@@ -50,10 +50,10 @@ class Tool(Displayed):
     decides, and it is allowed if the effect is pure or idempotent. `timeout` is in seconds, None for no limit. A tool
     that `ends_turn` ends the loop with its result. An `artifact` is for the person, and the model reads a short text
     about it: the result of a tool with True; by default HTML, pictures and objects that display themselves; with False
-    none. A `preview` is a function of the same arguments that returns a text about what a call would do, such as a
-    diff, for the person who decides about it; it does nothing itself. Without `parameters` (a JSON schema) they are
-    read from the signature of the function when they are first needed. Raises `UsageError` for a function that a model
-    cannot call.
+    none. With `approve=True`, a person has to approve each call, whatever the agent says. A `preview` is a function of
+    the same arguments that returns a text about what a call would do, such as a diff, for the person who decides about
+    it; it does nothing itself. Without `parameters` (a JSON schema) they are read from the signature of the function
+    when they are first needed. Raises `UsageError` for a function that a model cannot call.
     """
 
     __slots__ = (
@@ -64,6 +64,7 @@ class Tool(Displayed):
         "_schema",
         "_signature",
         "_sole_text",
+        "approve",
         "artifact",
         "description",
         "effect",
@@ -89,6 +90,7 @@ class Tool(Displayed):
         ends_turn: bool = False,
         is_async: bool | None = None,
         artifact: bool | None = None,
+        approve: bool = False,
         preview: Callable[..., str] | None = None,
     ) -> None:
         if not isinstance(name, str) or not name.strip():
@@ -114,6 +116,7 @@ class Tool(Displayed):
         self.repeat = repeat
         self.timeout = timeout
         self.ends_turn = ends_turn
+        self.approve = approve
         self.preview = preview
         self.artifact = False if artifact is None and ends_turn else artifact
         self.is_async = inspect.iscoroutinefunction(underlying(function)) if is_async is None else is_async
@@ -272,6 +275,7 @@ def tool(
     timeout: float | None = DEFAULT_TIMEOUT,
     ends_turn: bool = False,
     artifact: bool | None = None,
+    approve: bool = False,
     preview: Callable[..., str] | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(function: Callable[..., Any] | None = None, /, *, name: str | None = None, **options: Any) -> Any:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import agentkit
+from agentkit import Agent, Call, Reply
 from agentkit.errors import ToolError
+from agentkit.models import Scripted
+from agentkit.tools import builtin
 from agentkit.tools.builtin import clock, facts, units
 from agentkit.tools.builtin import math as arithmetic
 
@@ -186,3 +191,25 @@ def test_every_built_in_tool_and_each_of_its_arguments_has_a_description(box: An
         assert tool.effect == ("idempotent" if tool.name == "now" else "pure")
         assert tool.description and json.dumps(tool.schema)
         assert all(field.get("description") for field in tool.parameters["properties"].values())
+
+
+def test_what_reaches_out_of_the_process_is_made_only_when_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert set(builtin.ON_REQUEST).isdisjoint(builtin.BOXES)
+    effects = {tool.name: tool.effect for name in builtin.ON_REQUEST for tool in builtin.box(name)}
+    assert effects == {"list_files": "pure", "read_file": "pure", "search_files": "pure", "fetch": "idempotent"}
+    assert list(builtin.listed()) == [*builtin.BOXES, *builtin.ON_REQUEST]
+
+
+def test_a_recording_does_not_bring_back_a_tool_that_reaches_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("notes")
+    model = Scripted([Reply("", (Call("read_file", {"path": "notes.txt"}),)), "done"])
+    run = Agent(model, ["files"]).run("Read.").run
+    opened = agentkit.look(run.id)
+    assert opened.answer == "done"
+    assert "tool 'read_file'" in str(Agent(Scripted(["more"])).resume(run.id).read_only)

@@ -7,7 +7,7 @@ import inspect
 from typing import Any
 
 from agentkit.config import load_plugin, plugins
-from agentkit.errors import Unknown
+from agentkit.errors import Unknown, UsageError
 
 BOXES = {
     "math": "agentkit.tools.builtin.math",
@@ -15,7 +15,18 @@ BOXES = {
     "clock": "agentkit.tools.builtin.clock",
     "facts": "agentkit.tools.builtin.facts",
 }
-"""Each module has one toolbox, `box`."""
+"""The toolboxes that a run has by default in a terminal and in a notebook. Each module has one toolbox, `box`."""
+
+ON_REQUEST = {
+    "files": ("agentkit.tools.builtin.files", "Files"),
+    "web": ("agentkit.tools.builtin.web", "WebFetch"),
+}
+"""Toolboxes that reach out of the process, for those who name them: each a module and a class, made without arguments.
+
+A recording cannot bring them back. Those that need more than a name (a shell, a search) are made by their classes.
+"""
+
+NAMES = (*BOXES, *ON_REQUEST)
 
 NO_TOOLS = "none"
 """What stands for no toolbox in a list of names."""
@@ -25,10 +36,24 @@ def box(name: str) -> Any:
     """Return a built-in toolbox, or one that another package brings. Raises `Unknown` if there is none of this name."""
     if name in BOXES:
         return importlib.import_module(BOXES[name]).box
+    if name in ON_REQUEST:
+        module, toolbox = ON_REQUEST[name]
+        return getattr(importlib.import_module(module), toolbox)()
     plugin = load_plugin("toolboxes", name)
     if plugin is None:
-        raise Unknown("toolbox", name, [*BOXES, *plugins("toolboxes")])
+        raise Unknown("toolbox", name, [*NAMES, *plugins("toolboxes")])
     return plugin() if inspect.isclass(plugin) or inspect.isfunction(plugin) else plugin
+
+
+def listed() -> dict[str, Any]:
+    """Return the built-in toolboxes by name, without those that this system or this folder does not allow."""
+    found = {}
+    for name in NAMES:
+        try:
+            found[name] = box(name)
+        except UsageError:
+            continue
+    return found
 
 
 def boxes(names: str) -> list[Any]:
