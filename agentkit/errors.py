@@ -206,6 +206,10 @@ class ToolTimeout(ToolError):
     """The tool took longer than its timeout."""
 
 
+class Unfinished(ToolError):
+    """A tool was called and gave no result: its server ended, for example. The call may have been performed."""
+
+
 class JournalError(AgentkitError):
     """The store of runs could not be read or written."""
 

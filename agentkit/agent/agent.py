@@ -303,7 +303,9 @@ class Agent(NearMisses, Displayed):
         """Return what a run records about its tools: their digests, and the schemas that its sources had."""
         tools = {tool.name: tool.digest for tool in self.tools.tools}
         sources = [
-            [mask_json(tool.schema) for tool in part.tools or ()] for part in self.given_tools if type(part) is Source
+            [{**mask_json(tool.schema), "effect": tool.effect} for tool in part.tools or ()]
+            for part in self.given_tools
+            if type(part) is Source
         ]
         return {"tools": tools, **({"sources": sources} if sources else {})}
 
