@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import os
+import secrets
 import shutil
 import sqlite3
 import sys
@@ -424,6 +425,42 @@ def delete(id: Id) -> None:
     journal = open_journal("sqlite")
     assert journal is not None
     journal.delete(_full_id(id))
+
+
+@app.command("mcp")
+def serve_mcp(
+    tools: Annotated[
+        str,
+        typer.Option("--tools", "-t", help="toolboxes, as `tools` lists them", autocompletion=_toolboxes),
+    ] = ",".join(builtin.BOXES),
+    agent: Annotated[
+        bool, typer.Option("--agent", "-a", help="serve an agent with these tools, as the one tool `ask`")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="the agent's model", autocompletion=_models)
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", "-e", help="the agent's engine", autocompletion=_engines)
+    ] = "react",
+    port: Annotated[
+        int | None,
+        typer.Option("--http", metavar="PORT", help="serve over HTTP on this machine, instead of stdin and stdout"),
+    ] = None,
+) -> None:
+    """Serve tools, or an agent, to the programs of others, over the Model Context Protocol.
+
+    Over HTTP, clients need the token that is printed, or that of the variable AGENTKIT_MCP_TOKEN.
+    """
+    from agentkit.mcp import serve
+
+    served = _agent(model, tools, engine=_find(engine)) if agent else builtin.boxes(tools)
+    server = serve(served)
+    if port is None:
+        server.run()
+        return
+    token = os.environ.get("AGENTKIT_MCP_TOKEN") or secrets.token_urlsafe(24)
+    typer.echo(f"http://127.0.0.1:{port}/mcp, for clients that send Authorization: Bearer {token}", err=True)
+    server.run_http(port, token)
 
 
 @app.command()

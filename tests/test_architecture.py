@@ -32,6 +32,7 @@ ROOMS = (
         "export",
         "run",
         "agent",
+        "mcp",
         "view",
         "notebook",
         "classroom",

@@ -18,6 +18,7 @@ LATE = {
     "httpx2",
     "ipywidgets",
     "json_repair",
+    "mcp",
     "nbformat",
     "requests",
     "rich",

@@ -21,10 +21,9 @@ from typing import Any
 from agentkit.core import background, secrets
 from agentkit.core.checked_arguments import checked
 from agentkit.core.messages import Chat, assistant, canonical, digest, user
-from agentkit.core.text import error_text
 from agentkit.errors import ToolError, Unfinished, Unknown, UsageError
 from agentkit.inert import for_terminal, inert
-from agentkit.mcp.connection import Connection, Target, first_error
+from agentkit.mcp.connection import Connection, Target, reason
 from agentkit.mcp.results import block_text, resource_text, result_text, value_of
 from agentkit.mcp.sdk import sdk
 from agentkit.tools.tool import Tool
@@ -108,7 +107,7 @@ class McpServer:
         self._lock = threading.Lock()
         self._connections: list[Connection] = []  # the open one, if any
         self._digests: dict[str, str] = {}
-        self._end = weakref.finalize(self, _close, self._connections)
+        weakref.finalize(self, _let_go, self._connections).atexit = False
 
     # -- the connection ------------------------------------------------------------------------------------------------
 
@@ -136,7 +135,7 @@ class McpServer:
             if self.closed:
                 raise UsageError(f"the MCP server {self.target.text} was closed; connect() opens it again")
             for connection in self._connections:
-                if not connection.is_lost and connection.process == os.getpid():
+                if connection.is_usable:
                     return connection
             _close(self._connections)
             self._check_command()
@@ -163,13 +162,13 @@ class McpServer:
                 return background.wait(future, self.timeout)
             except TimeoutError:
                 future.cancel()
-                raise UsageError(
-                    f"the MCP server {self.target.text} did not answer within {self.timeout:g} s"
-                ) from None
+                raise UsageError(connection.late(self.timeout)) from None
             except Exception as error:
                 connection.note(error)
-                if attempt == 2 or not connection.is_lost:
-                    raise UsageError(f"the MCP server {self.target.text} failed: {connection.problem(error)}") from error
+                if attempt == 2 or connection.is_usable:
+                    raise UsageError(
+                        f"the MCP server {self.target.text} failed: {connection.problem(error)}"
+                    ) from error
 
     # -- as a source of tools ------------------------------------------------------------------------------------------
 
@@ -219,6 +218,7 @@ class McpServer:
     def tool_of(self, schema: Schema) -> Tool:
         """Return the tool of a schema of `get_tool_schemas`, also of a recorded one."""
         name = str(schema["name"])
+        own_name = name.removeprefix(self.prefix)
         effect: Any = schema.get("effect") if self.trust else "irreversible"
         known = ("pure", "idempotent", "irreversible")
         return self._tool(
@@ -226,7 +226,8 @@ class McpServer:
             str(schema.get("description") or ""),
             schema.get("argument_schema") or {},
             effect if effect in known else "irreversible",
-            lambda arguments: lambda client: _call_tool(client, name.removeprefix(self.prefix), arguments),
+            lambda arguments: lambda client: _call_tool(client, own_name, arguments),
+            own_name,
             schema.get("output_schema") or {},
         )
 
@@ -245,15 +246,20 @@ class McpServer:
         parameters: Schema,
         effect: Any,
         ask: Callable[[dict[str, Any]], Ask],
+        own_name: str = "",
         returns: Schema | None = None,
     ) -> Tool:
+        """Return a tool that asks the server; `own_name` is the name that it lists, if any."""
+
         def call(**arguments: Any) -> Awaitable[Any]:
             connection = self._connection()  # here, in the thread of the call: this may start the server
-            return self._answer(name, connection, ask(arguments), may_repeat=effect in ("pure", "idempotent"))
+            return self._answer(own_name, connection, ask(arguments), may_repeat=effect in ("pure", "idempotent"))
 
         return Tool(name, description, parameters, call, returns, effect=effect, timeout=self.timeout)
 
-    async def _answer(self, name: str, connection: Connection, ask: Ask, *, may_repeat: bool) -> Any:
+    async def _answer(
+        self, name: str, connection: Connection, ask: Ask, *, may_repeat: bool, is_repeated: bool = False
+    ) -> Any:
         """Return the answer to a call. Raises `ToolError`, or `Unfinished` if the call may have been performed."""
         import asyncio
 
@@ -263,26 +269,27 @@ class McpServer:
             raise
         except Exception as error:
             connection.note(error)
-            if not connection.is_lost:
+            if connection.is_usable:
                 raise ToolError(await self._explained(name, connection, error)) from None
             problem = await asyncio.to_thread(connection.problem, error)
-        if may_repeat:
-            return await self._answer(
-                name, await asyncio.to_thread(self._connection), ask, may_repeat=False
-            )
+        if not is_repeated and (may_repeat or connection.is_stale):
+            connection = await asyncio.to_thread(self._connection)
+            return await self._answer(name, connection, ask, may_repeat=may_repeat, is_repeated=True)
         raise Unfinished(f"the MCP server ended, or the connection was lost, before it answered: {problem}")
 
     async def _explained(self, name: str, connection: Connection, error: Exception) -> str:
-        """Return why the server refused a call; a tool that it no longer has is named."""
+        """Return why the server refused a call; also if it no longer has the tool."""
         import asyncio
 
-        text = f"the MCP server refused the call: {error_text(first_error(error))}"
+        text = f"the MCP server refused the call: {reason(error)}"
+        if not name:
+            return text
         try:
             listed = await asyncio.wrap_future(connection.start(lambda client: _pages(client.list_tools, "tools")))
         except Exception:
             return text
         names = [tool.name for tool in listed]
-        if name.removeprefix(self.prefix) in names:
+        if name in names:
             return text
         return f"the MCP server no longer has this tool. A new run is offered what it has now: {', '.join(names[:20])}"
 
@@ -340,6 +347,12 @@ class McpServer:
     def __repr__(self) -> str:
         tools = f": {', '.join(self._digests)}" if self._digests else ""
         return f"<MCP server {self.target.text}{tools}>"
+
+
+def _let_go(connections: list[Connection]) -> None:
+    """Close connections that nobody can use any more, without waiting for their servers to end."""
+    if connections:
+        background.in_thread(lambda: _close(connections))
 
 
 def _close(connections: list[Connection]) -> None:

@@ -71,11 +71,12 @@ class Tail:
 
 
 class _Watched:
-    """A stream of messages that tells when it has ended."""
+    """A stream of messages that tells when it has ended, and when a message cannot be read."""
 
-    def __init__(self, stream: Any, on_end: Callable[[], None]) -> None:
+    def __init__(self, stream: Any, on_end: Callable[[], None], on_garbled: Callable[[Exception], None]) -> None:
         self._stream = stream
         self._on_end = on_end
+        self._on_garbled = on_garbled
 
     async def __aenter__(self) -> _Watched:
         await self._stream.__aenter__()
@@ -89,17 +90,23 @@ class _Watched:
 
     async def __anext__(self) -> Any:
         try:
-            return await self._stream.__anext__()
+            message = await self._stream.__anext__()
         except BaseException:
             self._on_end()
             raise
+        if isinstance(message, Exception):
+            self._on_garbled(message)
+        return message
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
 class Connection:
-    """An open connection. `client` is the client of the SDK; `is_lost` tells whether the server is gone."""
+    """An open connection, with the `client` of the SDK.
+
+    `is_lost` tells whether the server is gone, and `is_stale` whether it refuses this connection and wants a new one.
+    """
 
     def __init__(self, target: Target, timeout: float) -> None:
         """Connect. Raises `UsageError` if that fails or takes longer than `timeout` seconds."""
@@ -107,7 +114,9 @@ class Connection:
 
         self.target = target
         self.is_lost = False
+        self.is_stale = False
         self.process = os.getpid()
+        self._unread = ""
         self._tail = Tail()
         self._opened: Future[Any] = Future()
         self._stack = contextlib.ExitStack()
@@ -152,17 +161,33 @@ class Connection:
                 import httpx2
 
                 timeout = httpx2.Timeout(30, read=300)  # a server may think for a while before it answers
-                http = await stack.enter_async_context(httpx2.AsyncClient(headers=target.headers, timeout=timeout))
+                hooks = {"response": [self._see_response]}
+                http = await stack.enter_async_context(
+                    httpx2.AsyncClient(headers=target.headers, timeout=timeout, event_hooks=hooks)
+                )
                 read, write = await stack.enter_async_context(streamable_http_client(target.url, http_client=http))
             else:
                 command, *args = target.command
                 server = StdioServerParameters(command=command, args=args, env=target.env, cwd=target.cwd)
                 with self._tail.opened() as errors:
                     read, write = await stack.enter_async_context(stdio_client(server, errlog=errors))
-            yield _Watched(read, self._end), write
+            yield _Watched(read, self._end, self._garbled), write
 
     def _end(self) -> None:
         self.is_lost = True
+
+    def _garbled(self, error: Exception) -> None:
+        self._unread = "it sent a message that cannot be read"
+
+    async def _see_response(self, response: Any) -> None:
+        """Note a server that does not know this session: it was started again, and has performed nothing."""
+        if response.status_code in (400, 404) and "mcp-session-id" in response.request.headers:
+            self.is_stale = True
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether a request of this process can be answered."""
+        return not (self.is_lost or self.is_stale) and self.process == os.getpid()
 
     def start(self, ask: Callable[[Any], Awaitable[Any]]) -> Future[Any]:
         """Ask the client for something, on the loop of the connection; cancelling the future cancels the request."""
@@ -183,26 +208,40 @@ class Connection:
         """Note whether an error of a request means that the connection is gone."""
         import anyio
         from mcp import MCPError
-        from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST
+        from mcp.types import CONNECTION_CLOSED
 
         error = first_error(error)
-        gone = (CONNECTION_CLOSED, INVALID_REQUEST) if self.target.url else (CONNECTION_CLOSED,)  # or a session is
-        if isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):
-            self.is_lost = True
-        elif isinstance(error, MCPError) and error.code in gone:
+        if isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError) or (
+            isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
+        ):
             self.is_lost = True
 
     def problem(self, error: BaseException) -> str:
         """Return what was wrong, and the last lines that the server wrote to its standard error."""
         errors = self._tail.text() if self.target.command else ""
-        return f"{mask(error_text(first_error(error)))}{f'; its last lines: {errors}' if errors else ''}"
+        what = mask(reason(error))
+        return "; ".join(filter(None, (what, self._unread, f"its last lines: {errors}" if errors else "")))
 
     def _problem(self, error: BaseException, timeout: float) -> str:
-        what = self.target.text
         if isinstance(error, TimeoutError):
-            return f"the MCP server {what} did not answer within {timeout:g} s; {self.problem(error)}"
+            return self.late(timeout)
         verb = "reached" if self.target.url else "started"
-        return f"the MCP server {what} could not be {verb}: {self.problem(error)}"
+        return f"the MCP server {self.target.text} could not be {verb}: {self.problem(error)}"
+
+    def late(self, timeout: float) -> str:
+        """Return an error for a server that did not answer in time."""
+        return self.problem(TimeoutError(f"the MCP server {self.target.text} did not answer within {timeout:g} s"))
+
+
+def reason(error: BaseException) -> str:
+    """Return what is wrong, in one line."""
+    from pydantic import ValidationError
+
+    error = first_error(error)
+    if isinstance(error, ValidationError):
+        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        return f"its answer does not follow the protocol ({'.'.join(map(str, fault['loc']))}: {fault['msg']})"
+    return error_text(error) or type(error).__name__
 
 
 def first_error(error: BaseException) -> BaseException:

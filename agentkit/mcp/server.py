@@ -12,9 +12,10 @@ from typing import Any, Unpack
 from agentkit.agent.agent import Agent
 from agentkit.agent.options import Options
 from agentkit.core.messages import Call, Chat, Message
+from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Answer, Engine, Loop
 from agentkit.core.text import error_line
-from agentkit.errors import ModelError, UsageError
+from agentkit.errors import AgentkitError, ModelError, UsageError
 from agentkit.inert import inert
 from agentkit.mcp.sdk import sdk
 from agentkit.run.run import Run
@@ -132,15 +133,19 @@ class ToolServer:
 
     async def _call(self, context: Any, params: Any) -> Any:
         arguments = dict(params.arguments or {})
-        if self.is_agent:
-            return await self._ask(context, params.name, arguments)
-        engine = Loop(one_call, name=params.name, arguments=arguments)
-        run = await _in_thread(lambda: self.agent.using(engine=engine).start(f"call {params.name}", paused=True))
+        try:
+            return await (self._ask if self.is_agent else self._perform)(context, params.name, arguments)
+        except (AgentkitError, OSError) as error:
+            return _result(mask(error_line(error)), ok=False)
+
+    async def _perform(self, context: Any, name: str, arguments: dict[str, Any]) -> Any:
+        engine = Loop(one_call, name=name, arguments=arguments)
+        run = await _in_thread(lambda: self.agent.using(engine=engine).start(f"call {name}", paused=True))
         await self._complete(run, context)
         message = next((entry.result for entry in run.entries if entry.kind == "act"), None)
         if message is None:
             return _result(run.result.answer or f"not performed: {run.result.reason}", ok=False)
-        tool = self.agent.tools.find(params.name)
+        tool = self.agent.tools.find(name)
         return _of_message(message, has_data=tool is not None and bool(tool.returns))
 
     async def _ask(self, context: Any, name: str, arguments: dict[str, Any]) -> Any:
@@ -152,7 +157,7 @@ class ToolServer:
         await self._complete(run, context)
         result = run.result
         if result.error:
-            return _result(f"the agent failed: {error_line(result.error)}", ok=False)
+            return _result(mask(f"the agent failed: {error_line(result.error)}"), ok=False)
         return _result(result.answer, ok=True)
 
     async def _complete(self, run: Run, context: Any) -> None:

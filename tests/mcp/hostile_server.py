@@ -14,7 +14,7 @@ WAY = sys.argv[1] if len(sys.argv) > 1 else ""
 STATE = Path(sys.argv[2]) if len(sys.argv) > 2 else None
 ANY: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}}}
 DEEP: dict[str, Any] = {}
-for _ in range(300):
+for _ in range(60):
     DEEP = {"type": "object", "properties": {"x": DEEP}}
 lists = calls = 0
 
@@ -37,6 +37,13 @@ def tools(cursor: str | None) -> dict[str, Any]:
         return {"tools": [tool(f"t{lists}")], "nextCursor": str(lists)}
     if WAY == "many":
         return {"tools": [tool(f"t{n}") for n in range(5_000)]}
+    if WAY == "deep":
+        schema: dict[str, Any] = {}
+        for _ in range(300):
+            schema = {"properties": {"x": schema}}
+        return {"tools": [tool("deep", inputSchema={"type": "object", **schema})]}
+    if WAY == "odd":
+        return {"tools": [tool("odd", inputSchema={"type": "object", "properties": [], "required": "everything"})]}
     if WAY == "strange":
         return {
             "tools": [
@@ -48,7 +55,6 @@ def tools(cursor: str | None) -> dict[str, Any]:
                 tool("long") | {"description": "d" * 1_000_000},
                 tool("big", inputSchema={"type": "object", "properties": {f"p{n}": {} for n in range(50_000)}}),
                 tool("deep", inputSchema={"type": "object", **DEEP}),
-                tool("odd", inputSchema={"type": "object", "properties": [], "required": "everything"}),
                 tool("slow", inputSchema={"type": "object", "properties": {"text": {"pattern": "(a+)+$"}}}),
             ]
         }
