@@ -142,6 +142,10 @@ def run(
         str | None,
         typer.Option(metavar="NAME", help="how the model calls tools: text, json or native", autocompletion=_dialects),
     ] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="notes about the project, such as AGENTS.md#Testing; several if repeated"),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print each step")] = False,
 ) -> None:
     """Run a task to its end, and print the answer."""
@@ -150,7 +154,7 @@ def run(
     found = _find(engine)
     limit = {} if max_steps is None else {registry.loop_limit(found): max_steps}
     options = {**limit, **dict(map(_name_and_value, option or ()))}
-    agent = _agent(model, tools, engine=Loop(found, **options), dialect=dialect)
+    agent = _agent(model, tools, engine=Loop(found, **options), dialect=dialect, context=context or None)
     started = agent.start(_task(task), paused=True)
     how = f"agentkit resume {started.id}{f' -e {engine}' if ':' in engine else ''}"
     result = _drive(started, how)

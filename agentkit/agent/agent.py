@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from agentkit.agent import approver, arounds, lessons, log, recorded, sessions
+from agentkit.agent import approver, arounds, context, lessons, log, recorded, sessions
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
@@ -52,7 +52,7 @@ from agentkit.trace.trace import Trace
 if TYPE_CHECKING:
     from agentkit.memory.store import Memory
 
-FIXED = frozenset({"instructions", "journal", *sessions.OPTIONS})
+FIXED = frozenset({"instructions", "context", "journal", *sessions.OPTIONS})
 """The options of an agent that a fork cannot change, because they are part of its past."""
 
 _ATTRIBUTES = {
@@ -284,10 +284,14 @@ class Agent(NearMisses, Displayed):
             ) from error
         if not any(message.text.strip() for message in chat):
             raise UsageError("the task is empty; say what the agent should do")
+        files = context.read(self.options.get("context"))
+        told = [file.message for file in files]
         if instructions := self.options.get("instructions"):
-            chat = Chat.of([system(instructions), *chat])
+            told.insert(0, system(instructions))
+        chat = Chat.of([*told, *chat])
         return {
             "task": [secrets.mask_json(message_to_json(message)) for message in chat],
+            **({"context": [file.record for file in files]} if files else {}),
             "engine": self.engine_name,
             **registry.source(self.engine),
             "options": lessons.with_lessons(self.engine_options),
