@@ -33,6 +33,7 @@ from agentkit.inert import for_terminal
 from agentkit.journal import open_journal
 from agentkit.models import resolve
 from agentkit.models.dialects import DIALECTS
+from agentkit.run import signals
 from agentkit.run.run import Result, Run, choices
 from agentkit.tools import builtin
 from agentkit.tools.builtin import NO_TOOLS
@@ -424,11 +425,34 @@ def fork(
 
 
 @app.command()
+def signal(
+    id: Id,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="the name of the signal")],
+    value: Annotated[str | None, typer.Argument(metavar="TEXT", help="its value")] = None,
+    is_json: Annotated[bool, typer.Option("--json", help="the text is a JSON value")] = False,
+) -> None:
+    """Send a signal to a run, for a tool that waits with wait_for_signal, now or later.
+
+    Another process may be driving the run.
+    """
+    id = _full_id(id)
+    if next(info for info in runs() if info.run == id).status == "done":
+        raise UsageError(f"run {id} is over, so nothing waits for a signal")
+    try:
+        data = json.loads(value) if is_json and value is not None else value
+    except ValueError as error:
+        raise UsageError(f"this is not JSON ({error}): {value}") from None
+    signals.send(id, name, data)
+
+
+@app.command()
 def delete(id: Id) -> None:
     """Delete a recorded run."""
     journal = open_journal("sqlite")
     assert journal is not None
-    journal.delete(_full_id(id))
+    id = _full_id(id)
+    journal.delete(id)
+    signals.forget(id)
 
 
 @app.command("mcp")

@@ -153,7 +153,10 @@ BROKEN: list[tuple[Any, str]] = [
     (lambda file: file.symlink_to("nowhere"), "cannot be read"),
     (_link_out, r"leads to .*secret\.txt, outside of .*project"),
     (_folder_link_out, "cannot be read"),
-    (lambda file: file.write_text("# Long\n" + "x" * MAX_CHARACTERS), r"40,007 characters .* 'AGENTS.md#Testing' \(it has: Long\)"),
+    (
+        lambda file: file.write_text("# Long\n" + "x" * MAX_CHARACTERS),
+        r"40,007 characters .* 'AGENTS.md#Testing' \(it has: Long\)",
+    ),
 ]
 
 

@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class ContextFile:
     def message(self) -> Message:
         """The system message with which a model is told the text, and where it is from."""
         part = f", section {self.section!r}" if self.section else ""
-        return system(f"Notes about this project for whoever works on it, from the file {self.name}{part}:\n\n{self.text}")
+        return system(f"Notes about this project, from the file {self.name}{part}:\n\n{self.text}")
 
     @property
     def record(self) -> dict[str, Any]:
@@ -160,7 +161,7 @@ def _read_headings(text: str) -> Iterator[tuple[int, str, int, int]]:
     from markdown_it import MarkdownIt
 
     tokens = MarkdownIt("commonmark").disable("inline").parse(text)
-    for token, content in zip(tokens, tokens[1:], strict=False):
+    for token, content in pairwise(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map is not None:
             yield int(token.tag[1]), content.content, *token.map  # type: ignore[misc]
 

@@ -35,7 +35,7 @@ class Options(TypedDict, total=False):
     instructions: Annotated[str | None, "instructions for the model, as a system message before the task"]
     context: Annotated[
         bool | str | os.PathLike[str] | list[str | os.PathLike[str]] | tuple[str | os.PathLike[str], ...] | None,
-        "files with notes about the project, read when a run starts: 'AGENTS.md#Testing', several, or True for AGENTS.md",
+        "notes about the project, from files read at its start: True for AGENTS.md, 'AGENTS.md#Testing', or several",
     ]
     dialect: Annotated[
         Literal["native", "json", "text"] | None,

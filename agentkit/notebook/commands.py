@@ -134,6 +134,19 @@ def inject(session: Session, run: Run, args: Args) -> Any:
     return Notice("the model sees this message with its next request", receipt)
 
 
+@run_command(
+    Argument("name", metavar="NAME", help="the name of the signal"),
+    Argument("value", nargs="?", metavar="TEXT", help="its value, in quotes"),
+    Argument("--json", action="store_true", help="the text is a JSON value"),
+    body="value",
+)
+def signal(session: Session, run: Run, args: Args) -> Any:
+    """Tell a tool that waits with wait_for_signal, now or later, with a text or a JSON value."""
+    value = (_parse_json(args.value) if args.json else args.value) if args.value else None
+    run.signal(args.name, value)
+    return Notice(f"the signal {args.name} was sent")
+
+
 @run_command(ENTRY, OUTPUT, MODEL, TOOLS)
 def fork(session: Session, run: Run, args: Args) -> Any:
     """Start a second run with the same past, after an entry or after the last one; it becomes the current run."""
