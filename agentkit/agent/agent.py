@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from agentkit.agent import approver, arounds, context, lessons, log, recorded, sessions
+from agentkit.agent import approver, arounds, context, lessons, log, recorded, sessions, steering
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.core import interrupts, secrets
@@ -372,6 +372,8 @@ class Agent(NearMisses, Displayed):
             run.on_event(on_event)
         lessons.remember_lessons(run, self.engine_options.get("lessons"))
         sessions.follow(run, is_new=is_new, is_fork=parent is not None)
+        if (queue := self.options.get("steering")) is not None:
+            steering.follow(run, queue)
         if on_step := self.options.get("on_step"):
             log.on_step(run, on_step)
         if log.is_on():

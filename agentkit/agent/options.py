@@ -18,6 +18,7 @@ from agentkit.engines.registry import Engine, check_value, hint_for
 from agentkit.errors import Unknown
 from agentkit.gates.limits import Budget
 from agentkit.journal.entries import Journal
+from agentkit.agent.steering import Steering
 from agentkit.memory.base import SessionMemory
 from agentkit.tools.tool import Repeat
 
@@ -98,6 +99,9 @@ class Options(TypedDict, total=False):
     ]
     recall: Annotated[Annotated[int, Ge(0)] | bool | None, "how many facts about the user a run is told (3)"]
     raise_errors: Annotated[bool | None, "let run() raise the error of a run instead of returning it in the result"]
+    steering: Annotated[
+        Steering | None, "a queue of yours: what its pop_all() returns is sent to the model with the next request"
+    ]
     on_event: Annotated[Callable[[Any], Any] | None, "a function that is called with each event as it happens"]
     on_step: Annotated[
         Callable[..., Any] | None,
