@@ -14,11 +14,11 @@ from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
 from annotated_types import Ge, MinLen
 
+from agentkit.agent.steering import Steering
 from agentkit.engines.registry import Engine, check_value, hint_for
 from agentkit.errors import Unknown
 from agentkit.gates.limits import Budget
 from agentkit.journal.entries import Journal
-from agentkit.agent.steering import Steering
 from agentkit.memory.base import SessionMemory
 from agentkit.tools.tool import Repeat
 

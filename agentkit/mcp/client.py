@@ -8,6 +8,7 @@ limited, too.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from agentkit.core import background, secrets
@@ -137,7 +139,7 @@ class McpServer:
             for connection in self._connections:
                 if connection.is_usable:
                     return connection
-            _close(self._connections)
+            _let_go(self._connections)
             self._check_command()
             self._connections.append(Connection(self.target, self.timeout))
             return self._connections[-1]
@@ -235,9 +237,11 @@ class McpServer:
         """Check that the server can be reached. Raises `UsageError`."""
         self._connection()
 
-    def execute_tool(self, name: str, arguments: dict[str, Any]) -> Awaitable[Any]:
-        """Call a tool, and return an awaitable of its value."""
-        return self.tool_of({"name": name, "argument_schema": {}})(**arguments)
+    async def execute_tool(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Call a tool, and return its value. Raises `ToolError`."""
+        import asyncio
+
+        return await asyncio.wrap_future(self.tool_of({"name": name})(**arguments))
 
     def _tool(
         self,
@@ -251,41 +255,46 @@ class McpServer:
     ) -> Tool:
         """Return a tool that asks the server; `own_name` is the name that it lists, if any."""
 
-        def call(**arguments: Any) -> Awaitable[Any]:
+        def call(**arguments: Any) -> Future[Any]:
             connection = self._connection()  # here, in the thread of the call: this may start the server
-            return self._answer(own_name, connection, ask(arguments), may_repeat=effect in ("pure", "idempotent"))
+            answer = functools.partial(
+                self._answer, own_name, connection, ask(arguments), may_repeat=effect in ("pure", "idempotent")
+            )
+            return connection.start(answer)
 
         return Tool(name, description, parameters, call, returns, effect=effect, timeout=self.timeout)
 
     async def _answer(
-        self, name: str, connection: Connection, ask: Ask, *, may_repeat: bool, is_repeated: bool = False
+        self, name: str, connection: Connection, ask: Ask, client: Any, *, may_repeat: bool, is_repeated: bool = False
     ) -> Any:
-        """Return the answer to a call. Raises `ToolError`, or `Unfinished` if the call may have been performed."""
+        """Return the answer to a call. Raises `ToolError`, or `Unfinished` if the call may have been performed.
+
+        This runs on the loop of the connection, also while another one is opened because this one was lost.
+        """
         import asyncio
 
         try:
-            return await asyncio.wrap_future(connection.start(ask))
+            return await ask(client)
         except ToolError:
             raise
         except Exception as error:
             connection.note(error)
             if connection.is_usable:
-                raise ToolError(await self._explained(name, connection, error)) from None
+                raise ToolError(await self._explained(name, client, error)) from None
             problem = await asyncio.to_thread(connection.problem, error)
         if not is_repeated and (may_repeat or connection.is_stale):
-            connection = await asyncio.to_thread(self._connection)
-            return await self._answer(name, connection, ask, may_repeat=may_repeat, is_repeated=True)
+            other = await asyncio.to_thread(self._connection)
+            again = functools.partial(self._answer, name, other, ask, may_repeat=may_repeat, is_repeated=True)
+            return await asyncio.wrap_future(other.start(again))
         raise Unfinished(f"the MCP server ended, or the connection was lost, before it answered: {problem}")
 
-    async def _explained(self, name: str, connection: Connection, error: Exception) -> str:
+    async def _explained(self, name: str, client: Any, error: Exception) -> str:
         """Return why the server refused a call; also if it no longer has the tool."""
-        import asyncio
-
         text = f"the MCP server refused the call: {reason(error)}"
         if not name:
             return text
         try:
-            listed = await asyncio.wrap_future(connection.start(lambda client: _pages(client.list_tools, "tools")))
+            listed = await _pages(client.list_tools, "tools")
         except Exception:
             return text
         names = [tool.name for tool in listed]
@@ -351,8 +360,10 @@ class McpServer:
 
 def _let_go(connections: list[Connection]) -> None:
     """Close connections that nobody can use any more, without waiting for their servers to end."""
-    if connections:
-        background.in_thread(lambda: _close(connections))
+    gone = [*connections]
+    connections.clear()
+    if gone:
+        background.in_thread(lambda: _close(gone))
 
 
 def _close(connections: list[Connection]) -> None:
