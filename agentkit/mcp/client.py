@@ -16,7 +16,7 @@ import shutil
 import threading
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -37,7 +37,7 @@ _MAX_DESCRIPTION = 10_000
 _MAX_SCHEMA = 100_000
 _NAME = re.compile(r"[\w./-]{1,128}")
 
-Ask = Callable[[Any], Awaitable[Any]]
+Ask = Callable[[Any], Coroutine[Any, Any, Any]]
 Schema = dict[str, Any]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,6 +122,7 @@ class Connection:
         self._stack = contextlib.ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal(name="agentkit-mcp"))
         self._bell: Any = None
+        self._loop: Any = None
         self._held = self._portal.start_task_soon(self._hold)
         try:
             self.client = background.wait(self._opened, timeout)
@@ -133,9 +134,12 @@ class Connection:
 
     async def _hold(self) -> None:
         """Open the connection, wait until it is no longer needed, and close it."""
+        import asyncio
+
         import anyio
         from mcp import Client
 
+        self._loop = asyncio.get_running_loop()
         self._bell = anyio.Event()
         try:
             async with Client(self._transport(), cache=None) as client:
@@ -189,10 +193,16 @@ class Connection:
         """Whether a request of this process can be answered."""
         return not (self.is_lost or self.is_stale) and self.process == os.getpid()
 
-    def start(self, ask: Callable[[Any], Awaitable[Any]]) -> Future[Any]:
+    def start(self, ask: Callable[[Any], Coroutine[Any, Any, Any]]) -> Future[Any]:
         """Ask the client for something, on the loop of the connection; cancelling the future cancels the request."""
-        future: Future[Any] = self._portal.start_task_soon(ask, self.client)
-        return future
+        import asyncio
+
+        coroutine = ask(self.client)
+        try:
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except RuntimeError:  # the loop has ended
+            coroutine.close()
+            raise
 
     def close(self) -> None:
         """End the connection and the process of the server, which has two seconds to end by itself."""

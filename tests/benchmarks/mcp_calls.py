@@ -78,7 +78,9 @@ async def main() -> None:
     for what, took in (("the SDK alone", alone), ("a call within a run", within), ("a whole turn of a run", turns)):
         print(f"{what:<22} median {statistics.median(took):6.2f} ms   fastest tenth {_fast(took):6.2f} ms")
     ratios = [statistics.median(within) / statistics.median(alone), _fast(within) / _fast(alone)]
-    print(f"a call within a run takes {ratios[0]:.2f} times as long by the median, {ratios[1]:.2f} by the fastest tenth")
+    print(
+        f"a call within a run takes {ratios[0]:.2f} times as long by the median, {ratios[1]:.2f} by the fastest tenth"
+    )
 
 
 def _fast(took: list[float]) -> float:
