@@ -135,16 +135,17 @@ def inject(session: Session, run: Run, args: Args) -> Any:
 
 
 @run_command(
-    Argument("name", metavar="NAME", help="the name of the signal"),
-    Argument("value", nargs="?", metavar="TEXT", help="its value, in quotes"),
     Argument("--json", action="store_true", help="the text is a JSON value"),
-    body="value",
+    rest="signal",
+    body="signal",
 )
 def signal(session: Session, run: Run, args: Args) -> Any:
-    """Tell a tool that waits with wait_for_signal, now or later, with a text or a JSON value."""
-    value = (_parse_json(args.value) if args.json else args.value) if args.value else None
-    run.signal(args.name, value)
-    return Notice(f"the signal {args.name} was sent")
+    """Tell a tool that waits with wait_for_signal, now or later: the name of a signal, and a text if you like."""
+    if not args.signal.strip():
+        raise UsageError("%agent signal NAME: the name is missing")
+    name, *text = args.signal.split(None, 1)
+    run.signal(name, None if not text else _parse_json(text[0]) if args.json else text[0])
+    return Notice(f"the signal {name} was sent")
 
 
 @run_command(ENTRY, OUTPUT, MODEL, TOOLS)

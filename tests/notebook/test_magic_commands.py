@@ -112,8 +112,8 @@ def test_an_injected_message_is_sent_with_the_next_request(paused: Any) -> None:
 
 
 def test_a_signal_is_recorded_with_its_text_or_its_json_value(paused: Any) -> None:
-    assert "the signal go was sent" in paused.run("%agent signal go 'now, please'").text
-    paused.run("""%agent signal parcel '{"at": 12}' --json""")
+    assert "the signal go was sent" in paused.run("%agent signal go now, please").text
+    paused.run("""%agent signal --json parcel {"at": 12}""")
     paused.run("%%agent signal long\nin\ntwo lines")
     assert paused.value("agent_run.trace.signals") == str(
         {"go": "now, please", "parcel": {"at": 12}, "long": "in\ntwo lines"}
@@ -356,8 +356,8 @@ def test_export_to_a_cell_writes_code_that_plays_the_actions(paused: Any) -> Non
         ("%agent edit 1 --arguments '[1]'", "arguments must be a JSON object"),
         ("%agent edit 1 --answre x", "did you mean '--answer'?"),
         ("%agent inject", "needs some text"),
-        ("%agent signal", "required: NAME"),
-        ("%agent signal go --json {", "this is not JSON"),
+        ("%agent signal", "the name is missing"),
+        ("%agent signal --json go {", "this is not JSON"),
         ("%agent fork 99", "there is no entry 99"),
         ("%agent fork -t nothing", "unknown tool 'nothing'"),
         ("%agent fork -o 1st", "is not a valid name for a variable"),
