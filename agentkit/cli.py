@@ -108,6 +108,10 @@ OtherTools = Annotated[
     str | None,
     typer.Option("--tools", "-t", help="other toolboxes, separated by commas", autocompletion=_toolboxes),
 ]
+Servers = Annotated[
+    list[str] | None,
+    typer.Option("--mcp", metavar="COMMAND", help="the tools of an MCP server: its command in quotes, or its URL"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, for other programs")]
 
 
@@ -132,6 +136,7 @@ def run(
             autocompletion=_toolboxes,
         ),
     ] = ",".join(builtin.BOXES),
+    servers: Servers = None,
     max_steps: Annotated[
         int | None, typer.Option("--max-steps", "-n", help="the maximum number of iterations of the engine's loop")
     ] = None,
@@ -155,7 +160,7 @@ def run(
     found = _find(engine)
     limit = {} if max_steps is None else {registry.loop_limit(found): max_steps}
     options = {**limit, **dict(map(_name_and_value, option or ()))}
-    agent = _agent(model, tools, engine=Loop(found, **options), dialect=dialect, context=context or None)
+    agent = _agent(model, tools, servers, engine=Loop(found, **options), dialect=dialect, context=context or None)
     started = agent.start(_task(task), paused=True)
     how = f"agentkit resume {started.id}{f' -e {engine}' if ':' in engine else ''}"
     result = _drive(started, how)
@@ -331,6 +336,7 @@ def resume(
         typer.Option("--engine", "-e", metavar="MODULE:FUNCTION", help="its engine, if it is your own"),
     ] = None,
     tools: OtherTools = None,
+    servers: Servers = None,
     reuse: Annotated[
         bool, typer.Option("--reuse", help="use the result of the earlier call, instead of repeating it")
     ] = False,
@@ -352,7 +358,7 @@ def resume(
     """
     id = _full_id(id)
     try:
-        resumed = _opener(model, tools, engine).resume(id, waive=waive or ())
+        resumed = _opener(model, tools, engine, servers).resume(id, waive=waive or ())
     except JournalInUse as error:
         raise _fail(str(error), f"agentkit replay {id} shows it, and agentkit fork {id} forks it") from error
     if engine is not None and registry.find(engine)[1] != resumed.task["engine"]:
@@ -542,22 +548,30 @@ def _print_list(records: list[dict[str, Any]], columns: list[str], as_json: bool
     typer.echo(to_text(table, cell_width=width or sys.maxsize, line_width=width))
 
 
-def _agent(model: str | None, tools: str, **options: Any) -> Agent:
-    return Agent(model, builtin.boxes(tools), **options)
+def _agent(model: str | None, tools: str, servers: list[str] | None = None, **options: Any) -> Agent:
+    return Agent(model, [*builtin.boxes(tools), *_mcp_servers(servers)], **options)
+
+
+def _mcp_servers(servers: list[str] | None) -> list[Any]:
+    if not servers:
+        return []
+    from agentkit.mcp import mcp
+
+    return [mcp(server) for server in servers]
 
 
 def _look(id: str) -> Run:
     return Agent().look(_full_id(id))
 
 
-def _opener(model: str | None, tools: str | None, engine: str | None) -> Agent:
+def _opener(model: str | None, tools: str | None, engine: str | None, servers: list[str] | None) -> Agent:
     found = _find("react" if engine is None else engine)  # a run keeps its recorded engine, if that is found
-    return Agent(model, () if tools is None else builtin.boxes(tools), engine=found)
+    return _agent(model, tools or "", servers, engine=found)
 
 
 def _without(run: Run) -> list[str]:
     """Return why a run cannot be continued, and how it can."""
-    options = {"model": "-m MODEL", "engine": "-e MODULE:FUNCTION", "tools": "-t TOOLS"}
+    options = {"model": "-m MODEL", "engine": "-e MODULE:FUNCTION", "tools": "-t TOOLS or --mcp COMMAND"}
     needed = [options[name] for name in dict.fromkeys(missing.option for missing in run.missing) if name in options]
     how = [f"agentkit resume {run.id} {' '.join(needed)} names what is missing"] if needed else []
     return [f"this run is read-only: {run.read_only}", *how]

@@ -21,6 +21,9 @@ from agentkit.errors import UsageError
 _TAIL = 2_000
 """How many bytes of what a server wrote to its standard error are kept for the error."""
 
+_MAX_BODY = 32 << 20
+"""How long an answer over HTTP may be, in bytes."""
+
 _CLOSING = 10.0
 """How many seconds to wait for a server to end: it is asked to, then told to, then killed."""
 
@@ -165,9 +168,10 @@ class Connection:
                 import httpx2
 
                 timeout = httpx2.Timeout(30, read=300)  # a server may think for a while before it answers
+                headers = {**target.headers, "Accept-Encoding": "identity"}  # a packed answer could be a bomb
                 hooks = {"response": [self._see_response]}
                 http = await stack.enter_async_context(
-                    httpx2.AsyncClient(headers=target.headers, timeout=timeout, event_hooks=hooks)
+                    httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks)
                 )
                 read, write = await stack.enter_async_context(streamable_http_client(target.url, http_client=http))
             else:
@@ -184,9 +188,14 @@ class Connection:
         self._unread = "it sent a message that cannot be read"
 
     async def _see_response(self, response: Any) -> None:
-        """Note a server that does not know this session: it was started again, and has performed nothing."""
+        """Note a server that does not know this session: it was started again, and has performed nothing.
+
+        The length of an answer is limited; that of a stream of messages is limited by the SDK, message by message.
+        """
         if response.status_code in (400, 404) and "mcp-session-id" in response.request.headers:
             self.is_stale = True
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.stream = _limited(response)
 
     @property
     def is_usable(self) -> bool:
@@ -241,6 +250,29 @@ class Connection:
     def late(self, timeout: float) -> str:
         """Return an error for a server that did not answer in time."""
         return self.problem(TimeoutError(f"the MCP server {self.target.text} did not answer within {timeout:g} s"))
+
+
+def _limited(response: Any) -> Any:
+    """Return the body of a response, which raises an error if it is too long or packed."""
+    import httpx2
+
+    stream = response.stream
+    is_packed = response.headers.get("content-encoding", "identity") != "identity"
+
+    class Limited(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for part in stream:
+                size += len(part)
+                if is_packed or size > _MAX_BODY:
+                    what = "packed" if is_packed else f"longer than {_MAX_BODY >> 20} MB"
+                    raise httpx2.StreamError(f"the answer of the server is {what}")
+                yield part
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Limited()
 
 
 def reason(error: BaseException) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
 import os
 import sys
@@ -9,6 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +221,34 @@ def _environment(server: McpServer) -> list[str]:
         return await server.execute_tool("environment", {})
 
     return list(json.loads(asyncio.run(call())))
+
+
+class Endless(BaseHTTPRequestHandler):
+    """A host that answers everything with a JSON text without end, or with one that is packed."""
+
+    packed = False
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        if self.packed:
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        part = gzip.compress(b'"' + b"x" * 10_000_000) if self.packed else b'"' + b"x" * 1_000_000
+        with contextlib.suppress(OSError):  # until the client has enough
+            for _ in range(1_000):
+                self.wfile.write(part)
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_answer_over_http_without_end_is_read_up_to_a_limit(packed: bool) -> None:
+    handler = type("Handler", (Endless,), {"packed": packed})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
+        threading.Thread(target=host.serve_forever, daemon=True).start()
+        with pytest.raises(UsageError, match=r"could not be reached: .*(packed|longer than 32 MB)"):
+            mcp(f"http://127.0.0.1:{host.server_port}/mcp").connect()
+        host.shutdown()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -12,8 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+import agentkit
 from agentkit import Agent, Call, Reply, tool
+from agentkit.cli import app
 from agentkit.errors import UsageError
 from agentkit.mcp import mcp, serve
 from agentkit.models import Scripted
@@ -88,8 +92,6 @@ def test_what_guards_a_run_guards_a_served_call() -> None:
 
 
 def test_served_calls_are_recorded_if_they_are_to_be() -> None:
-    import agentkit
-
     ask(serve([add], journal="sqlite"), ("add", {"a": 1, "b": 1}))
     (info,) = agentkit.runs()
     assert info.status == "done" and [e.result.text for e in agentkit.look(info.run).entries if e.kind == "act"] == [
@@ -224,3 +226,26 @@ def test_over_http_a_client_needs_the_token_and_a_page_of_another_site_gets_noth
         mcp(over_http).connect()
     with pytest.raises(UsageError, match="token is needed"):
         serve([add]).run_http(0, host="0.0.0.0")
+
+
+def test_the_command_line_uses_and_resumes_with_a_server() -> None:
+    server = shlex.join([sys.executable, "-m", "agentkit", "mcp", "--tools", "math"])
+    run = ["run", "What is 3 * 17?", "-m", "offline", "-t", "none", "--mcp", server]
+    done = CliRunner().invoke(app, run)
+    assert done.output.strip() == "3 * 17 is 51."
+    (info,) = agentkit.runs()
+    assert agentkit.look(info.run).performer.tools.names == ("calculate",)
+    missing = CliRunner().invoke(app, ["run", "What is 3 * 17?", "-m", "offline", "--mcp", "no-such-program"])
+    assert missing.exit_code == 1 and "there is no program 'no-such-program'" in missing.stderr
+
+
+def test_the_command_line_says_which_server_a_run_needs() -> None:
+    with mcp([sys.executable, "-m", "agentkit", "mcp", "--tools", "math"]) as server:
+        run = Agent("offline", server).start("What is 3 * 17?", paused=True)
+        next(run)
+        run.close()
+    without = CliRunner().invoke(app, ["resume", run.id])
+    assert without.exit_code == 1 and "--mcp COMMAND" in without.stderr
+    command = shlex.join([sys.executable, "-m", "agentkit", "mcp", "--tools", "math"])
+    done = CliRunner().invoke(app, ["resume", run.id, "--mcp", command])
+    assert done.exit_code == 0 and done.output.strip() == "3 * 17 is 51."
