@@ -31,6 +31,9 @@ from agentkit.mcp.sdk import sdk
 from agentkit.tools.tool import Tool
 
 DEFAULT_TIMEOUT = 60.0
+_PATIENCE = 600.0
+"""How many seconds a call has that is made a second time, before the loop of the lost connection ends."""
+
 _MAX_PAGES = 100
 _MAX_TOOLS = 1_000
 _MAX_DESCRIPTION = 10_000
@@ -363,12 +366,12 @@ def _let_go(connections: list[Connection]) -> None:
     gone = [*connections]
     connections.clear()
     if gone:
-        background.in_thread(lambda: _close(gone))
+        background.in_thread(lambda: _close(gone, _PATIENCE))
 
 
-def _close(connections: list[Connection]) -> None:
+def _close(connections: list[Connection], patience: float = 0.0) -> None:
     while connections:
-        connections.pop().close()
+        connections.pop().close(patience)
 
 
 # -- what is asked of a client of the SDK ------------------------------------------------------------------------------

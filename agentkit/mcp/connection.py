@@ -9,7 +9,7 @@ import contextlib
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,6 +124,7 @@ class Connection:
         self._opened: Future[Any] = Future()
         self._stack = contextlib.ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal(name="agentkit-mcp"))
+        self._asked: set[Future[Any]] = set()
         self._bell: Any = None
         self._loop: Any = None
         self._held = self._portal.start_task_soon(self._hold)
@@ -208,18 +209,25 @@ class Connection:
 
         coroutine = ask(self.client)
         try:
-            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         except RuntimeError:  # the loop has ended
             coroutine.close()
             raise
+        self._asked.add(future)
+        future.add_done_callback(self._asked.discard)
+        return future
 
-    def close(self) -> None:
-        """End the connection and the process of the server, which has two seconds to end by itself."""
+    def close(self, patience: float = 0.0) -> None:
+        """End the connection and the process of the server, which has two seconds to end by itself.
+
+        What was asked fails at once. What is then asked of a new connection instead has `patience` seconds.
+        """
         if not self._opened.done():
             self._held.cancel()
         elif self._bell is not None:
             with contextlib.suppress(RuntimeError):  # its loop has ended already
                 self._portal.start_task_soon(self._bell.set)
+        wait([*self._asked], patience)
         with contextlib.suppress(TimeoutError):
             background.wait(background.in_thread(self._stack.close), _CLOSING)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import gc
 import gzip
 import json
 import os
@@ -17,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from agentkit import Agent, Call, Reply, Run
+from agentkit import Agent, Call, Reply, Run, tool
 from agentkit.errors import UsageError
 from agentkit.mcp import McpServer, mcp
 from agentkit.models import Scripted
@@ -125,6 +127,75 @@ def test_junk_and_a_flood_of_notifications_do_not_lose_the_answer(
     assert capfd.readouterr().err == ""
 
 
+def test_a_run_that_an_asynchronous_tool_starts_can_use_a_server(hostile: Start) -> None:
+    server = hostile()
+
+    @tool(effect="pure")
+    async def delegate() -> str:
+        """Delegate."""
+        return "".join(results(run_of(server, SAY))[0].text)
+
+    assert results(run_of([delegate], ("delegate", {})))[0].text == "hello"  # type: ignore[arg-type]
+
+
+def test_a_run_that_is_awaited_can_use_a_server(hostile: Start) -> None:
+    async def main() -> Run:
+        model = Scripted([Reply("", (Call(*SAY, "c"),)), "done"], abilities=Abilities(tools=True))
+        return (await Agent(model, hostile(), journal="memory").start("q")).run
+
+    assert results(asyncio.run(main()))[0].text == "hello"
+
+
+def test_a_server_that_nobody_uses_any_more_is_ended() -> None:
+    server = mcp([sys.executable, str(SERVER)]).connect()
+    process = _process(server)
+    del server
+    gc.collect()
+    for _ in range(600):
+        if not Path(f"/proc/{process}/cmdline").exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError("its process is still there")
+
+
+def test_a_closed_server_says_so_and_can_be_connected_again(hostile: Start) -> None:
+    server = hostile()
+    with server:
+        assert results(run_of(server, SAY))[0].ok
+    with pytest.raises(UsageError, match=r"was closed; connect\(\) opens it again"):
+        run_of(server, SAY)
+    assert results(run_of(server.connect(), SAY))[0].text == "hello"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ("", {}, "is a command"),
+        ("a 'b", {}, "is not a command"),
+        ("https://host/mcp", {"cwd": "/"}, "for a command"),
+        ("server", {"headers": {"a": "b"}}, "headers are for a URL"),
+        (3, {}, "server"),
+    ],
+)
+def test_what_is_neither_a_command_nor_a_url_is_refused(arguments: Any, options: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        mcp(arguments, **options)
+
+
+def test_a_missing_program_or_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no program 'no-such-server'; install it, or write its whole path"):
+        mcp("no-such-server --flag").connect()
+    with pytest.raises(UsageError, match="there is no folder"):
+        mcp("python", cwd=tmp_path / "none").connect()
+
+
+def test_secrets_in_headers_and_variables_are_masked_where_they_are_shown(hostile: Start) -> None:
+    server = hostile("", "sk-proj-" + "a1B2" * 12, env={"TOKEN": "my-own-secret-value-123"})
+    assert "a1B2" not in repr(server)
+    (result,) = results(run_of(server, ("say", {"text": "it is my-own-secret-value-123"})))
+    assert "my-own-secret" not in result.text
+
+
 def test_what_a_server_asks_of_its_client_is_refused(hostile: Start) -> None:
     assert json.loads(results(run_of(hostile("asks"), SAY))[0].text) == [True] * 4
 
@@ -215,8 +286,6 @@ def test_the_server_sees_few_variables_of_the_environment(hostile: Start, monkey
 
 
 def _environment(server: McpServer) -> list[str]:
-    import asyncio
-
     async def call() -> Any:
         return await server.execute_tool("environment", {})
 
