@@ -66,7 +66,7 @@ def mcp(
     how many seconds the server has to start, and to answer each call. `headers` are sent to a URL. A command runs in
     the folder `cwd`, with the variables `env` and, of your own, only those of the SDK (`PATH`, `HOME` and a few more).
 
-    Raises `UsageError` if the SDK is missing, or if `server` is neither a command nor a URL.
+    Raises `UsageError` if `server` is neither a command nor a URL.
     """
     return McpServer(_target(server, headers or {}, env or {}, cwd), prefix, tuple(only), trust, timeout)
 
@@ -79,8 +79,7 @@ def _target(
     if isinstance(server, str) and server.startswith(("http://", "https://")):
         if env or cwd is not None:
             raise UsageError("env and cwd are for a command; a URL takes headers")
-        for value in headers.values():  # a key, most of the time
-            secrets.learn(value.removeprefix("Bearer "), "a header of an MCP server")
+        secrets.learn_named(headers)
         return Target(url=server, headers=dict(headers))
     try:
         words = shlex.split(server, posix=os.name != "nt") if isinstance(server, str) else list(map(str, server))
@@ -90,8 +89,7 @@ def _target(
         raise UsageError('an MCP server is a command, such as "npx -y …", or a URL, not an empty text')
     if headers:
         raise UsageError("headers are for a URL; a command takes env")
-    for name, value in env.items():
-        secrets.learn(value, name)
+    secrets.learn_named(env)
     return Target(command=tuple(words), env=dict(env), cwd=None if cwd is None else os.fspath(cwd))
 
 
