@@ -367,7 +367,7 @@ def _let_go(connections: list[Connection]) -> None:
         background.in_thread(lambda: _close(gone, _PATIENCE))
 
 
-def _close(connections: list[Connection], patience: float = 0.0) -> None:
+def _close(connections: list[Connection], patience: float = 1.0) -> None:
     while connections:
         connections.pop().close(patience)
 

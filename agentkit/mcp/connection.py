@@ -217,11 +217,13 @@ class Connection:
         future.add_done_callback(self._asked.discard)
         return future
 
-    def close(self, patience: float = 0.0) -> None:
+    def close(self, patience: float = 1.0) -> None:
         """End the connection and the process of the server, which has two seconds to end by itself.
 
         What was asked fails at once. What is then asked of a new connection instead has `patience` seconds.
         """
+        if self.process != os.getpid():  # a forked process has neither the loop nor the server
+            return
         if not self._opened.done():
             self._held.cancel()
         elif self._bell is not None:
