@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
+from agentkit.core.log import silence
 from agentkit.errors import UsageError
 
 
@@ -17,8 +17,5 @@ def sdk() -> Any:
         raise UsageError(
             f"MCP needs its SDK ({error}); install it with: pip install 'jupyter-agentkit[mcp]'"
         ) from error
-    for name in ("mcp", "client"):  # a line for each message that a server garbles; errors are reported by calls
-        log = logging.getLogger(name)
-        if log.level == logging.NOTSET:
-            log.setLevel(logging.CRITICAL)
+    silence("mcp", "client")  # they write a traceback for each message that a server garbles
     return mcp
