@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import os
+import secrets
 import shutil
 import sqlite3
 import sys
@@ -36,7 +37,7 @@ from agentkit.inert import for_terminal
 from agentkit.journal import open_journal
 from agentkit.models import resolve
 from agentkit.models.dialects import DIALECTS
-from agentkit.run import permits
+from agentkit.run import permits, signals
 from agentkit.run.run import Result, Run, choices
 from agentkit.tools import builtin
 from agentkit.tools.builtin import NO_TOOLS
@@ -112,6 +113,10 @@ OtherTools = Annotated[
     str | None,
     typer.Option("--tools", "-t", help="other toolboxes, separated by commas", autocompletion=_toolboxes),
 ]
+Servers = Annotated[
+    list[str] | None,
+    typer.Option("--mcp", metavar="COMMAND", help="the tools of an MCP server: its command in quotes, or its URL"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, for other programs")]
 
 
@@ -136,6 +141,7 @@ def run(
             autocompletion=_toolboxes,
         ),
     ] = ",".join(builtin.BOXES),
+    servers: Servers = None,
     max_steps: Annotated[
         int | None, typer.Option("--max-steps", "-n", help="the maximum number of iterations of the engine's loop")
     ] = None,
@@ -147,6 +153,10 @@ def run(
         str | None,
         typer.Option(metavar="NAME", help="how the model calls tools: text, json or native", autocompletion=_dialects),
     ] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="notes about the project, such as AGENTS.md#Testing; several if repeated"),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print each step")] = False,
 ) -> None:
     """Run a task to its end, and print the answer."""
@@ -155,7 +165,7 @@ def run(
     found = _find(engine)
     limit = {} if max_steps is None else {registry.loop_limit(found): max_steps}
     options = {**limit, **dict(map(_name_and_value, option or ()))}
-    agent = _agent(model, tools, engine=Loop(found, **options), dialect=dialect)
+    agent = _agent(model, tools, servers, engine=Loop(found, **options), dialect=dialect, context=context or None)
     started = agent.start(_task(task), paused=True)
     how = f"agentkit resume {started.id}{f' -e {engine}' if ':' in engine else ''}"
     result = _drive(started, how)
@@ -331,6 +341,7 @@ def resume(
         typer.Option("--engine", "-e", metavar="MODULE:FUNCTION", help="its engine, if it is your own"),
     ] = None,
     tools: OtherTools = None,
+    servers: Servers = None,
     reuse: Annotated[
         bool, typer.Option("--reuse", help="use the result of the earlier call, instead of repeating it")
     ] = False,
@@ -352,7 +363,7 @@ def resume(
     """
     id = _full_id(id)
     try:
-        resumed = _opener(model, tools, engine).resume(id, waive=waive or ())
+        resumed = _opener(model, tools, engine, servers).resume(id, waive=waive or ())
     except JournalInUse as error:
         raise _fail(str(error), f"agentkit replay {id} shows it, and agentkit fork {id} forks it") from error
     if engine is not None and registry.find(engine)[1] != resumed.task["engine"]:
@@ -504,11 +515,70 @@ def verify_audit(
 
 
 @app.command()
+def signal(
+    id: Id,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="the name of the signal")],
+    value: Annotated[str | None, typer.Argument(metavar="TEXT", help="its value")] = None,
+    is_json: Annotated[bool, typer.Option("--json", help="the text is a JSON value")] = False,
+) -> None:
+    """Send a signal to a run, for a tool that waits with wait_for_signal, now or later.
+
+    Another process may be driving the run.
+    """
+    id = _full_id(id)
+    if next(info for info in runs() if info.run == id).status == "done":
+        raise UsageError(f"run {id} is over, so nothing waits for a signal")
+    try:
+        data = json.loads(value) if is_json and value is not None else value
+    except ValueError as error:
+        raise UsageError(f"this is not JSON ({error}): {value}") from None
+    signals.send(id, name, data)
+
+
+@app.command()
 def delete(id: Id) -> None:
     """Delete a recorded run."""
     journal = open_journal("sqlite")
     assert journal is not None
-    journal.delete(_full_id(id))
+    id = _full_id(id)
+    journal.delete(id)
+    signals.forget(id)
+
+
+@app.command("mcp")
+def serve_mcp(
+    tools: Annotated[
+        str,
+        typer.Option("--tools", "-t", help="toolboxes, as `tools` lists them", autocompletion=_toolboxes),
+    ] = ",".join(builtin.BOXES),
+    agent: Annotated[
+        bool, typer.Option("--agent", "-a", help="serve an agent with these tools, as the one tool `ask`")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="the agent's model", autocompletion=_models)
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", "-e", help="the agent's engine", autocompletion=_engines)
+    ] = "react",
+    port: Annotated[
+        int | None,
+        typer.Option("--http", metavar="PORT", help="serve over HTTP on this machine, instead of stdin and stdout"),
+    ] = None,
+) -> None:
+    """Serve tools, or an agent, to the programs of others, over the Model Context Protocol.
+
+    Over HTTP, clients need the token that is printed, or that of the variable AGENTKIT_MCP_TOKEN.
+    """
+    from agentkit.mcp import serve
+
+    served = _agent(model, tools, engine=_find(engine)) if agent else builtin.boxes(tools)
+    server = serve(served)
+    if port is None:
+        server.run()
+        return
+    token = os.environ.get("AGENTKIT_MCP_TOKEN") or secrets.token_urlsafe(24)
+    typer.echo(f"http://127.0.0.1:{port}/mcp, for clients that send Authorization: Bearer {token}", err=True)
+    server.run_http(port, token)
 
 
 @app.command()
@@ -562,22 +632,30 @@ def _print_list(records: list[dict[str, Any]], columns: list[str], as_json: bool
     typer.echo(to_text(table, cell_width=width or sys.maxsize, line_width=width))
 
 
-def _agent(model: str | None, tools: str, **options: Any) -> Agent:
-    return Agent(model, builtin.boxes(tools), **options)
+def _agent(model: str | None, tools: str, servers: list[str] | None = None, **options: Any) -> Agent:
+    return Agent(model, [*builtin.boxes(tools), *_mcp_servers(servers)], **options)
+
+
+def _mcp_servers(servers: list[str] | None) -> list[Any]:
+    if not servers:
+        return []
+    from agentkit.mcp import mcp
+
+    return [mcp(server) for server in servers]
 
 
 def _look(id: str) -> Run:
     return Agent().look(_full_id(id))
 
 
-def _opener(model: str | None, tools: str | None, engine: str | None) -> Agent:
+def _opener(model: str | None, tools: str | None, engine: str | None, servers: list[str] | None) -> Agent:
     found = _find("react" if engine is None else engine)  # a run keeps its recorded engine, if that is found
-    return Agent(model, () if tools is None else builtin.boxes(tools), engine=found)
+    return _agent(model, tools or "", servers, engine=found)
 
 
 def _without(run: Run) -> list[str]:
     """Return why a run cannot be continued, and how it can."""
-    options = {"model": "-m MODEL", "engine": "-e MODULE:FUNCTION", "tools": "-t TOOLS"}
+    options = {"model": "-m MODEL", "engine": "-e MODULE:FUNCTION", "tools": "-t TOOLS or --mcp COMMAND"}
     needed = [options[name] for name in dict.fromkeys(missing.option for missing in run.missing) if name in options]
     how = [f"agentkit resume {run.id} {' '.join(needed)} names what is missing"] if needed else []
     return [f"this run is read-only: {run.read_only}", *how]

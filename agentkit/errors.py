@@ -23,7 +23,8 @@ AgentkitError
 │   └── OutputValidationError    its output does not fit the schema (also a ValueError)
 ├── ToolError                a tool failed; the model is told
 │   ├── ArgumentsError           the arguments do not fit the tool
-│   └── ToolTimeout              it took too long
+│   ├── ToolTimeout              it took too long
+│   └── Unfinished               it was called and gave no result, so it may have run
 └── JournalError             the store of runs could not be read or written
     ├── JournalInUse             another process has this run open
     ├── JournalDamaged           a row was changed or is missing
@@ -205,6 +206,10 @@ class ArgumentsError(ToolError):
 
 class ToolTimeout(ToolError):
     """The tool took longer than its timeout."""
+
+
+class Unfinished(ToolError):
+    """A tool was called and gave no result: its server ended, for example. The call may have been performed."""
 
 
 class HookRefused(AgentkitError):

@@ -58,7 +58,17 @@ def test_without_an_approver_model_and_developer_are_told_that_nobody_was_there(
 @pytest.mark.parametrize("timeout", [None, 60])
 @pytest.mark.parametrize(
     ("decision", "amounts"),
-    [(True, [90]), ("allow", [90]), ("remember", [90]), ({"amount": 5}, [5]), (False, []), (None, []), (1, [])],
+    [
+        (True, [90]),
+        ("allow", [90]),
+        ("remember", [90]),
+        ({"amount": 5}, [5]),
+        (False, []),
+        (None, []),
+        (1, []),
+        ("deny", []),
+        ("no", []),
+    ],
 )
 def test_an_async_approver_is_awaited(decision: Any, amounts: list[float], timeout: float | None) -> None:
     async def approver(call: Call) -> Any:

@@ -35,6 +35,7 @@ ROOMS = (
         "export",
         "run",
         "agent",
+        "mcp",
         "view",
         "notebook",
         "classroom",

@@ -20,6 +20,7 @@ LATE = {
     "ipywidgets",
     "json_repair",
     "lxml",
+    "mcp",
     "nbformat",
     "requests",
     "rich",

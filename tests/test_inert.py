@@ -317,9 +317,10 @@ def _tables(text: str) -> Any:
 
 TREES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in ROOT.rglob("*.py")}
 FOR_MODELS = {"engines/dag.py", "engines/plan_graph.py", "engines/rewoo.py", "engines/tree_of_thoughts.py"} | {
-    "engines/plan_and_execute.py"
+    "engines/plan_and_execute.py",
+    "mcp/results.py",
 }
-"""Engines whose values have a `__str__` for prompts."""
+"""Modules whose values have a `__str__` for prompts."""
 
 
 def calls_of(name: str) -> Iterator[tuple[str, ast.Call]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,14 +10,17 @@ import threading
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import agentkit
 from agentkit import Agent, Call, Reply, Run, wait_for_signal
+from agentkit.cli import app
 from agentkit.errors import Ended, UsageError
 from agentkit.journal.check import Checker
 from agentkit.journal.entries import Note
 from agentkit.models import Scripted
 from agentkit.models.base import Abilities
+from agentkit.run.signals import mailbox
 
 NATIVE = Abilities(tools=True)
 
@@ -131,6 +135,84 @@ def test_a_signal_survives_a_kill() -> None:
     run = agent.resume(killed.stdout.strip())
     run.drive()
     assert run.answer == "done" and results(run) == ["before the kill"]
+
+
+SENT_FROM_ANOTHER_PROCESS = """
+import json
+from test_signals import waiting
+run = waiting("go", journal="sqlite")
+run.on_event(lambda event: print(run.id, flush=True) if event.kind == "tool_call" else None)
+run.drive()
+print(json.dumps([json.loads(entry.result.text) for entry in run.entries if entry.kind == "act"]), flush=True)
+"""
+
+
+def command(*line: str) -> str:
+    """Return what a command of agentkit prints. Raises `AssertionError` with its error."""
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_command_signals_a_run_that_another_process_drives() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    program = [sys.executable, "-c", SENT_FROM_ANOTHER_PROCESS]
+    with subprocess.Popen(program, stdout=-1, text=True, env=environment) as process:
+        assert process.stdout is not None
+        run = process.stdout.readline().strip()
+        command("signal", run, "other")
+        command("signal", run, "go", '{"n": 1}', "--json")
+        assert json.loads(process.stdout.readline()) == [{"n": 1}]
+    sent = [event.data for event in agentkit.look(run).events() if event.kind == "signalled"]
+    assert sent == [{"name": "other", "value": None}, {"name": "go", "value": {"n": 1}}]
+    assert list(mailbox(run).iterdir()) == []
+
+
+def test_a_signal_that_is_sent_while_no_process_holds_the_run_is_there_when_it_goes_on() -> None:
+    run = waiting("go", journal="sqlite")
+    run.close()
+    command("signal", run.id[:8], "go", "while you were away")
+    model = Scripted([Reply("", (Call("wait_for_signal", {"name": "go"}, "c"),)), "done"], abilities=NATIVE)
+    resumed = Agent(model, [wait_for_signal]).resume(run.id)
+    resumed.drive()
+    assert results(resumed) == ["while you were away"]
+
+
+def test_a_signal_from_outside_masks_secrets_and_is_private() -> None:
+    run = waiting("go", journal="sqlite")
+    run.close()
+    command("signal", run.id, "go", "sk-proj-" + "a1B2" * 12)
+    (file,) = mailbox(run.id).iterdir()
+    assert "a1B2" not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0 and file.parent.stat().st_mode & 0o077 == 0
+    command("delete", run.id)
+    assert not mailbox(run.id).exists()
+
+
+def test_a_file_in_the_mailbox_that_is_no_signal_is_left_alone() -> None:
+    run = waiting("go", timeout=1, journal="sqlite")
+    box = mailbox(run.id)
+    box.mkdir(parents=True)
+    (box / "1.json").write_text("[" * 100_000)
+    (box / "2.json").write_text('{"name": 3, "value": 1}')
+    os.mkfifo(box / "3.json")
+    (box / "4.json").mkdir()
+    (box / "5.json").write_text('{"name": "go", "value": "here"}')
+    run.drive()
+    assert results(run) == ["here"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [(("go",), "is over"), (("",), "needs a name"), (("go", "{", "--json"), "not JSON"), (("go", "x", "y"), "")],
+)
+def test_a_signal_of_the_command_line_that_nobody_can_get_is_refused(line: tuple[str, ...], message: str) -> None:
+    run = waiting("go", timeout=0.01, journal="sqlite")
+    if message == "is over":
+        run.drive()
+    run.close()
+    done = CliRunner().invoke(app, ["signal", run.id, *line])
+    assert done.exit_code != 0 and message in done.output + done.stderr
 
 
 def test_a_recording_with_a_damaged_signal_is_refused() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from agentkit.agent import approver, arounds, lessons, log, recorded, sessions
+from agentkit.agent import approver, arounds, context, lessons, log, recorded, sessions, steering
 from agentkit.agent import options as agent_options
 from agentkit.agent.options import Options
 from agentkit.around.base import Around
@@ -57,7 +57,7 @@ from agentkit.trace.trace import Trace
 if TYPE_CHECKING:
     from agentkit.memory.store import Memory
 
-FIXED = frozenset({"instructions", "journal", *sessions.OPTIONS})
+FIXED = frozenset({"instructions", "context", "journal", *sessions.OPTIONS})
 """The options of an agent that a fork cannot change, because they are part of its past."""
 
 _ATTRIBUTES = {
@@ -303,10 +303,14 @@ class Agent(NearMisses, Displayed):
             ) from error
         if not any(message.text.strip() for message in chat):
             raise UsageError("the task is empty; say what the agent should do")
+        files = context.read(self.options.get("context"))
+        told = [file.message for file in files]
         if instructions := self.options.get("instructions"):
-            chat = Chat.of([system(instructions), *chat])
+            told.insert(0, system(instructions))
+        chat = Chat.of([*told, *chat])
         return {
             "task": [secrets.mask_json(message_to_json(message)) for message in chat],
+            **({"context": [file.record for file in files]} if files else {}),
             "engine": self.engine_name,
             **registry.source(self.engine),
             "options": lessons.with_lessons(self.engine_options),
@@ -322,7 +326,9 @@ class Agent(NearMisses, Displayed):
         """Return what a run records about its tools: their digests, and the schemas that its sources had."""
         tools = {tool.name: tool.digest for tool in self.tools.tools}
         sources = [
-            [mask_json(tool.schema) for tool in part.tools or ()] for part in self.given_tools if type(part) is Source
+            [{**mask_json(tool.schema), "effect": tool.effect} for tool in part.tools or ()]
+            for part in self.given_tools
+            if type(part) is Source
         ]
         return {"tools": tools, **({"sources": sources} if sources else {})}
 
@@ -392,6 +398,8 @@ class Agent(NearMisses, Displayed):
             run.on_event(on_event)
         lessons.remember_lessons(run, self.engine_options.get("lessons"))
         sessions.follow(run, is_new=is_new, is_fork=parent is not None)
+        if (queue := self.options.get("steering")) is not None:
+            steering.follow(run, queue)
         if on_step := self.options.get("on_step"):
             log.on_step(run, on_step)
         if log.is_on():

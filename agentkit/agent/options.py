@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
 from annotated_types import Ge, MinLen
 
+from agentkit.agent.steering import Steering
 from agentkit.audit import Audit
 from agentkit.engines.registry import Engine, check_value, hint_for
 from agentkit.errors import Unknown
@@ -35,6 +36,10 @@ class Options(TypedDict, total=False):
     """
 
     instructions: Annotated[str | None, "instructions for the model, as a system message before the task"]
+    context: Annotated[
+        bool | str | os.PathLike[str] | list[str | os.PathLike[str]] | tuple[str | os.PathLike[str], ...] | None,
+        "notes about the project, from files read at its start: True for AGENTS.md, 'AGENTS.md#Testing', or several",
+    ]
     dialect: Annotated[
         Literal["native", "json", "text"] | None,
         "how the model is asked to act; by default, the best way that it supports",
@@ -112,6 +117,9 @@ class Options(TypedDict, total=False):
     ]
     recall: Annotated[Annotated[int, Ge(0)] | bool | None, "how many facts about the user a run is told (3)"]
     raise_errors: Annotated[bool | None, "let run() raise the error of a run instead of returning it in the result"]
+    steering: Annotated[
+        Steering | None, "a queue of yours: what its pop_all() returns is sent to the model with the next request"
+    ]
     on_event: Annotated[Callable[[Any], Any] | None, "a function that is called with each event as it happens"]
     on_step: Annotated[
         Callable[..., Any] | None,

@@ -174,6 +174,8 @@ def restore(opener: Opener, spec: Data, rows: Iterable[Row], *, to_look: bool) -
     restored = Restored()
     _restore_engine(restored, opener, spec)
     _restore_tools(restored, opener, spec, rows)
+    if not to_look:
+        _check_sources(restored, opener)
     for name in spec.get("needs") or ():
         if not name.startswith("engine.") and opener.options.get(name) is None:
             restored.missing.append(Missing(name, f"option {name!r}"))
@@ -266,6 +268,16 @@ def _restore_tools(restored: Restored, opener: Opener, spec: Data, rows: Iterabl
             tool = _absent_tool(name, offered.get(name))
         found.append(tool)
     restored.changes["tools"] = [*opener.given_tools, *found]
+
+
+def _check_sources(restored: Restored, opener: Opener) -> None:
+    """Note the sources of tools that cannot be reached, so that a run does not go on without them."""
+    for part in opener.given_tools:
+        if isinstance(part, Source) and part.check is not None:
+            try:
+                part.check()
+            except AgentkitError as error:
+                restored.missing.append(Missing("tools", str(error)))
 
 
 def _find_model(name: str) -> Any:

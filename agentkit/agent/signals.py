@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable
 from typing import Any
 
 from agentkit.errors import ToolError
+from agentkit.run import signals as mailbox
 from agentkit.runtime.control import DRIVING, Control
 from agentkit.tools.tool import tool
 from agentkit.trace.events import Event
+
+_INTERVAL = 0.2
+"""How often a waiting tool looks for signals that another process has sent, in seconds."""
 
 
 @tool(effect="idempotent", timeout=None)
@@ -40,7 +45,9 @@ async def _wait(control: Control, name: str, timeout: float) -> Any:
         async with asyncio.timeout(timeout):
             while name not in signals:
                 arrived.clear()
-                await arrived.wait()
+                mailbox.take(control)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(arrived.wait(), _INTERVAL)
     except TimeoutError:
         raise ToolError(f"no signal {name!r} came within {timeout:g} s") from None
     finally:

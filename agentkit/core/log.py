@@ -19,4 +19,12 @@ def make_inert(record: logging.LogRecord) -> bool:
     return True
 
 
+def silence(*names: str) -> None:
+    """Keep loggers of a library quiet, unless somebody has given them a level."""
+    for name in names:
+        log = logging.getLogger(name)
+        if log.level == logging.NOTSET:
+            log.setLevel(logging.CRITICAL)
+
+
 logger.addFilter(make_inert)

@@ -296,6 +296,13 @@ def learn(value: str, name: str) -> None:
         refresh()
 
 
+def learn_named(values: Mapping[str, str]) -> None:
+    """Mask those of some variables or HTTP headers whose names say that they are secret."""
+    for name, value in values.items():
+        if _names_a_secret(name) or name.lower() in ("authorization", "proxy-authorization", "cookie"):
+            learn(value.partition(" ")[2] or value, name)
+
+
 def known() -> list[str]:
     """Return the names of the environment variables whose values are masked, sorted."""
     return sorted(set(_known.values()))

@@ -50,7 +50,12 @@ _MORE: dict[str, dict[str, Any]] = {
     "error": {"lost": dict[str, dict[str, Any]]},
     "abandoned": {"lost": dict[str, dict[str, Any]]},
 }
-_SPEC: dict[str, Any] = {"version": int, "history": list[dict[str, Any]], "session": dict[str, Any]}
+_SPEC: dict[str, Any] = {
+    "version": int,
+    "history": list[dict[str, Any]],
+    "session": dict[str, Any],
+    "context": list[dict[str, Any]],
+}
 _SESSION: dict[str, Any] = {"id": str, "user": str}
 _NO_SESSION: dict[str, Any] = {"id": "", "user": ""}
 _SUMMARY: dict[str, Any] = {"turns": int, "upto": int}

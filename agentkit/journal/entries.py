@@ -182,7 +182,8 @@ def entry_text(entry: Entry) -> str:
         mark = f"  [{_line(entry.reason)}]"
     if entry.kind == "begin":
         task = " / ".join(message["text"] for message in entry.result["task"] if message["role"] == "user")
-        return f"Task         {_line(task)}"
+        files = "".join(f"Context      {_context(about)}\n" for about in entry.result.get("context", ()))
+        return f"{files}Task         {_line(task)}"
     if entry.kind == "think":
         return _thought(entry, step) + mark
     if entry.kind == "act":
@@ -195,6 +196,12 @@ def entry_text(entry: Entry) -> str:
     label = "Sent back   " if entry.author in ("gate", "hook") else "Interrupt   "
     more = f"\n{label} {_line(entry.result.text)}" if entry.result else ""
     return f"Answer       {_line(step.answer)}{more}{mark if entry.author == 'hook' else ''}"
+
+
+def _context(about: dict[str, Any]) -> str:
+    """Return what was read of a context file, as recorded."""
+    section = f"#{about['section']}" if about.get("section") else ""
+    return _line(f"{about.get('file')}{section}, {about.get('characters')} characters")
 
 
 def _thought(entry: Entry, step: Any) -> str:

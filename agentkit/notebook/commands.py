@@ -137,6 +137,20 @@ def inject(session: Session, run: Run, args: Args) -> Any:
     return Notice("the model sees this message with its next request", receipt)
 
 
+@run_command(
+    Argument("--json", action="store_true", help="the text is a JSON value"),
+    rest="signal",
+    body="signal",
+)
+def signal(session: Session, run: Run, args: Args) -> Any:
+    """Tell a tool that waits with wait_for_signal, now or later: the name of a signal, and a text if you like."""
+    if not args.signal.strip():
+        raise UsageError("%agent signal NAME: the name is missing")
+    name, *text = args.signal.split(None, 1)
+    run.signal(name, None if not text else _parse_json(text[0]) if args.json else text[0])
+    return Notice(f"the signal {name} was sent")
+
+
 @run_command(ENTRY, OUTPUT, MODEL, TOOLS)
 def fork(session: Session, run: Run, args: Args) -> Any:
     """Start a second run with the same past, after an entry or after the last one; it becomes the current run."""

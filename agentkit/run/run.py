@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 import uuid
@@ -16,7 +15,7 @@ from agentkit.core import background, display
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Message, Reply
 from agentkit.core.near_misses import NearMisses
-from agentkit.core.secrets import mask, mask_json
+from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Think
 from agentkit.core.text import call_text, error_line
 from agentkit.core.usage import Usage
@@ -44,7 +43,7 @@ from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
 from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row, RunInfo
 from agentkit.models import dialects
-from agentkit.run import answer, changes
+from agentkit.run import answer, changes, signals
 from agentkit.run.asked_again import Asking, Question, is_reply, question, question_without_stop, recorded_replies
 from agentkit.run.messages import messages_of
 from agentkit.run.moment import Moment, moment
@@ -853,18 +852,10 @@ class Run(NearMisses, Displayed):
         The value is JSON data. A signal stays set; a later one of the same name replaces its value. Raises `Ended` if
         the run is over, `UsageError` if the value is not JSON data.
         """
-        if not isinstance(name, str) or not name:
-            raise UsageError(f"a signal needs a name, not {name!r:.100}")
-        try:
-            value = mask_json(json.loads(json.dumps(value, allow_nan=False)))
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"the value of a signal must be JSON data: {error}") from None
+        data = signals.checked(name, value)
         if self.answer is not None:
             raise Ended("the run is over, so nothing waits for a signal")
-        trace, data = self.trace, {"name": name, "value": value}
-        put = self.control.post(lambda: trace.unsaved.attempt(lambda: trace.note("signal", data, at=time.time())))
-        if put.done():
-            put.result()
+        signals.post(self.control, data)
         return self
 
     def undo(self) -> Run:

@@ -43,6 +43,8 @@ def call_tool(function: Callable[..., Any], arguments: dict[str, Any], flight: I
     """Call a tool and return its result, a list instead of a generator. Raises the tool's error, or `ToolTimeout`."""
     try:
         value = _call(function, (), arguments, flight, limit)
+        if isinstance(value, Future):  # of another loop or pool, and cancelled with the call
+            value = _wait(value, flight)
         if type(value) not in _PLAIN and hasattr(value, "__await__"):
             value = _wait(background.submit(_in_time(value, flight, ToolTimeout)), flight)
         if type(value) in _PLAIN:

@@ -15,7 +15,7 @@ from typing import Any
 
 from agentkit.core.messages import Call, Message
 from agentkit.core.secrets import mask
-from agentkit.errors import ArgumentsError
+from agentkit.errors import ArgumentsError, ToolError, Unfinished
 from agentkit.tools.content_types import is_html, picture_type, title_and_text
 from agentkit.tools.rich_display import mime_bundle
 from agentkit.tools.serialize import MAX_CHARACTERS, bytes_text, has_text, object_text, storable_text, to_json
@@ -165,7 +165,8 @@ def raised(call: Call, error: BaseException) -> Message:
     """Return the observation of a tool that raised: the error and its root cause, and for the person the traceback."""
     traceback = traceback_text(error)
     value = {"mime": {TRACEBACK: traceback}} if traceback else None
-    return _failed(call, f"Error: tool '{_name(call)}' failed: {error_with_cause(error)}", value)
+    message = _failed(call, f"Error: tool '{_name(call)}' failed: {error_with_cause(error)}", value)
+    return replace(message, may_have_run=True) if isinstance(error, Unfinished) else message
 
 
 def error_with_cause(error: BaseException) -> str:
@@ -177,6 +178,8 @@ def error_with_cause(error: BaseException) -> str:
 
 
 def _type_and_text(error: BaseException) -> str:
+    if isinstance(error, ToolError):
+        return object_text(str(error))
     text = object_text(error).removesuffix(": ")
     if isinstance(error, BaseExceptionGroup):
         parts = [_type_and_text(part) for part in error.exceptions[:_MAX_SUBERRORS]]

@@ -28,12 +28,21 @@ _NAME_PARAMETERS = {"name", "tool_name", "function_name", "tool"}
 class Source:
     """A pair of callables, either of which may be async: one returns the schemas of tools, the other calls a tool.
 
-    `tools` are those of a run; None if the schemas have not been read.
+    `tools` are those of a run; None if the schemas have not been read. A source may make the tools of its schemas
+    itself (`tool_of`), with their effects, and may `check` that it can be reached, when a recorded run is to go on.
     """
 
     get_tool_schemas: Callable[[], Any]
     execute_tool: Callable[..., Any]
     tools: tuple[Tool, ...] | None = None
+    tool_of: Callable[[Any], Tool] | None = None
+    check: Callable[[], None] | None = None
+
+    @classmethod
+    def of(cls, value: Any) -> Source:
+        """Return the source of an object that has `get_tool_schemas` and `execute_tool`."""
+        optional = {name: getattr(value, name, None) for name in ("tool_of", "check")}
+        return cls(value.get_tool_schemas, value.execute_tool, **optional)
 
 
 @checked
@@ -114,6 +123,8 @@ def read(source: Source, timeout: float | None = DEFAULT_TIMEOUT) -> Source:
 
 def with_schemas(source: Source, schemas: Iterable[Any]) -> Source:
     """Return a source with the tools of these schemas, without asking it."""
+    if source.tool_of is not None:
+        return replace(source, tools=tuple(_made(schemas, source.tool_of)))
     execute = source.execute_tool
     takes_name = _takes_name(execute)
 
@@ -152,10 +163,14 @@ def _tools_of(
     lookup: Callable[[str], Any] | None = None,
 ) -> list[Tool]:
     """Return a tool for each schema; one that cannot be read gives a warning and is left out."""
+    return _made(schemas, lambda schema: tool_of_schema(schema, caller, is_async, lookup))
+
+
+def _made(schemas: Iterable[Any], make: Callable[[Any], Tool]) -> list[Tool]:
     tools = []
     for schema in schemas:
         try:
-            tools.append(tool_of_schema(schema, caller, is_async, lookup))
+            tools.append(make(schema))
         except Exception as error:
             _warn(f"a tool schema cannot be read and is left out: {error}")
     return tools

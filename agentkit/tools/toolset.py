@@ -105,7 +105,7 @@ def parts_of(source: Any) -> Iterator[Tool | Source]:
     elif callable(source):
         yield from parts_of(tool(source))
     elif _has(source, "get_tool_schemas") and _has(source, "execute_tool"):
-        yield Source(source.get_tool_schemas, source.execute_tool)
+        yield Source.of(source)
     elif isinstance(source, Iterable):
         for part in source:
             yield from parts_of(part)

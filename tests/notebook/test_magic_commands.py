@@ -111,6 +111,15 @@ def test_an_injected_message_is_sent_with_the_next_request(paused: Any) -> None:
     assert "be brief, it's late" in messages and "and\n{word}" in messages
 
 
+def test_a_signal_is_recorded_with_its_text_or_its_json_value(paused: Any) -> None:
+    assert "the signal go was sent" in paused.run("%agent signal go now, please").text
+    paused.run("""%agent signal --json parcel {"at": 12}""")
+    paused.run("%%agent signal long\nin\ntwo lines")
+    assert paused.value("agent_run.trace.signals") == str(
+        {"go": "now, please", "parcel": {"at": 12}, "long": "in\ntwo lines"}
+    )
+
+
 def test_undo_and_redo_delete_nothing(paused: Any) -> None:
     paused.run("%agent step 3\n%agent undo 2")
     assert paused.value("trace()") == "['begin', 'think']"
@@ -347,6 +356,8 @@ def test_export_to_a_cell_writes_code_that_plays_the_actions(paused: Any) -> Non
         ("%agent edit 1 --arguments '[1]'", "arguments must be a JSON object"),
         ("%agent edit 1 --answre x", "did you mean '--answer'?"),
         ("%agent inject", "needs some text"),
+        ("%agent signal", "the name is missing"),
+        ("%agent signal --json go {", "this is not JSON"),
         ("%agent fork 99", "there is no entry 99"),
         ("%agent fork -t nothing", "unknown tool 'nothing'"),
         ("%agent fork -o 1st", "is not a valid name for a variable"),
