@@ -68,7 +68,8 @@ class Network(nn.Module):
             h = F.layer_norm(x, (WIDTH,))
             near = torch.cat([F.pad(h, (0, 0, back, 0))[:, :length] for back in range(NEAR)], dim=-1)
             heads = (near @ attend.T).unflatten(-1, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
-            found = attention(*heads.reshape(3, rows * HEADS, length, -1), bias)
+            queries, keys, values = heads.reshape(3, rows * HEADS, length, -1)
+            found = attention(queries, keys, values, bias)
             x = x + found.unflatten(0, (rows, HEADS)).transpose(1, 2).flatten(2) @ gather.T
             x = x + (F.layer_norm(x, (WIDTH,)) @ up.T).relu().square() @ down.T
         return F.layer_norm(x[wanted], (WIDTH,)) @ self.embedding.T
@@ -109,9 +110,9 @@ def batches(tokenizer: Tokenizer, seed: int) -> Iterator[tuple[Tensor, Tensor, T
     while True:
         tokens, weights = encoded(writer.write(), tokenizer)
         length = -(-(len(tokens) - 1) // ROUND) * ROUND
-        padding = [0] * (length - len(tokens) + 1)
-        rows = waiting[length]
-        rows.append((tokens[:-1] + padding, tokens[1:] + padding, weights[1:] + padding))
+        padding = length - len(tokens) + 1
+        rows, zeros = waiting[length], [0] * padding
+        rows.append((tokens[:-1] + zeros, tokens[1:] + zeros, weights[1:] + [0.0] * padding))
         if len(rows) * length >= BATCH:
             del waiting[length]
             inputs, targets, counts = zip(*rows, strict=True)
