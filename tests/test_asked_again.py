@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentkit import Act, Agent, All, Answer, Budget, Call, Chat, Reply, Run, Think, Usage, tool
+from agentkit.core import background
 from agentkit.errors import ModelError, ReadOnly, UsageError
 from agentkit.models.base import Abilities, Request
 from agentkit.models.scripted import Scripted
@@ -178,6 +180,53 @@ def test_after_an_error_of_the_model_the_rest_can_be_asked() -> None:
         samples.go()
     assert samples.calls == 3
     assert samples.go().calls == 0 and sum(samples.counts.values()) == 4
+
+
+def waiting(count: int) -> tuple[Run, Scripted, threading.Event, threading.Event]:
+    """Return a run whose model waits after `count` samples: it sets the first event, until the second one is set."""
+    called, bell = threading.Event(), threading.Event()
+
+    def late(request: Request) -> str:
+        called.set()
+        bell.wait(30)
+        return "Late."
+
+    model = Scripted(["Heads.", *["Tails."] * count, late, "Heads.", "Heads.", "Heads."])
+    return Agent(model, journal="memory").run("Toss a coin.").run, model, called, bell
+
+
+def test_another_thread_can_stop_it_in_the_middle_of_a_call_and_ask_for_the_rest_later() -> None:
+    run, model, called, bell = waiting(2)
+    samples = run.resample(1, times=5)
+    done = background.in_thread(samples.go)
+    assert called.wait(10)
+    other = run.resample(1, times=5)
+    assert samples.is_asking and other.is_asking and other.recorded == 2
+    other.stop()
+    done.result(timeout=10)
+    assert not samples.is_asking and samples.counts == {"Tails.": 2} and samples.calls == 3
+    bell.set()
+    assert samples.go().counts["Tails."] == 2 and samples.calls == 0
+    assert model.calls == 7
+
+
+def test_the_same_is_not_asked_twice_at_a_time() -> None:
+    run, _, called, bell = waiting(1)
+    done = background.in_thread(run.resample(1, times=5).go)
+    assert called.wait(10)
+    with pytest.raises(
+        UsageError, match=r"being asked at the moment; wait for the replies, or stop it with samples\.stop"
+    ):
+        run.resample(1, times=5).go()
+    run.resample(1).stop()
+    done.result(timeout=10)
+    bell.set()
+    assert run.asking == {}
+
+
+def test_stop_does_nothing_if_nothing_is_being_asked() -> None:
+    run, model = finished(*MORE)
+    assert run.resample(1, times=2).stop().go().calls == 0 and model.calls == 4
 
 
 def test_an_injected_message_is_in_the_request_again() -> None:

@@ -356,6 +356,7 @@ class Agent(NearMisses, Displayed):
         state = State(trace, self._performed, gates, self.options.get("settings") or {}, guards)
         dialect = dialects.get(spec["dialect"]) if spec.get("dialect") else None
         performer = Performer(self.model, self._performed, dialect, self.roles, self.options.get("settings"))
+        performer.temperature = spec.get("temperature")
         performer.output = answer.shape(spec)
         scheduler = Scheduler(trace, state, performer, budget)
         run = Run(self, spec, Control(scheduler, state), tree_id=parent.tree_id if parent else name)

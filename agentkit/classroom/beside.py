@@ -13,8 +13,8 @@ from agentkit.export.html import fragment
 from agentkit.inert import inert_lines
 
 _COLUMN = (
-    "flex:1 1 24em;min-width:0;overflow-x:auto;margin:0;padding:.4em .6em;border:1px solid rgba(128,128,128,.5);"
-    "font-family:var(--jp-code-font-family,monospace);white-space:pre"
+    "flex:1 1 38em;min-width:0;margin:0;padding:.4em .6em;border:1px solid rgba(128,128,128,.5);"
+    "font-family:var(--jp-code-font-family,monospace);white-space:pre-wrap"
 )
 
 

@@ -101,12 +101,12 @@ _Pressed.__name__ = _Pressed.__qualname__ = "KeyboardInterrupt"
 
 def interrupt(thread: int) -> None:
     """Raise KeyboardInterrupt in another thread, if an engine is running in it."""
+    import ctypes  # before the look: an import lets the other thread run on, perhaps out of the engine
+
     frame = sys._current_frames().get(thread)
     while frame is not None and frame.f_code is not run_engine.__code__:
         frame = frame.f_back
     if frame is not None:
-        import ctypes
-
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(_Pressed))
 
 

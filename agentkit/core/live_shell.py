@@ -1,4 +1,4 @@
-"""Whether somebody watches: the IPython shell of a notebook that is in use."""
+"""The IPython shell of this process, and whether somebody watches it: the shell of a notebook that is in use."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import sys
 from typing import Any
 
 
+def running_shell() -> Any:
+    """Return the IPython shell of this process, of a notebook or a terminal; None if there is none."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
+
+
 def live_shell() -> Any:
     """Return the shell of a notebook that somebody watches; None elsewhere, or if AGENTKIT_NONINTERACTIVE is set."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
+    shell = running_shell()
     is_watched = os.environ.get("AGENTKIT_NONINTERACTIVE", "0") in ("", "0")
     return shell if is_watched and hasattr(shell, "kernel") else None

@@ -60,6 +60,7 @@ _CHANGED: dict[str, Any] = {
     "tools": dict[str, str],
     "sources": list[list[dict[str, Any]]],
     "dialect": str | None,
+    "temperature": float | None,
     "needs": list[str],
     "synthesize": int,
 }

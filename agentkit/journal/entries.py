@@ -27,7 +27,8 @@ class Entry(Displayed):
     the step's kind, "begin" (the root), or "end" (a gate ended the run, or a part of it, instead of performing the
     step). `parent` is the entry before it in the same lane, or the one after which the lane was opened. `original` is
     the entry that an edit replaces. If the result of an earlier call is used instead of calling the tool again,
-    `repeats` is the row with which that call began. `turn` and `slot` count the thoughts up to this step, and the calls
+    `repeats` is the row with which that call began. `temperature` is the one that was set for the run, if
+    its model was asked at it. `turn` and `slot` count the thoughts up to this step, and the calls
     since the last one; they follow from the entries before it.
     """
 
@@ -46,6 +47,7 @@ class Entry(Displayed):
     ended: float = 0.0
     model: str = ""
     dialect: str = ""
+    temperature: float | None = None
     usage: Usage | None = None
     run: str = ""
     id: int = 0

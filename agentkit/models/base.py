@@ -19,10 +19,16 @@ if TYPE_CHECKING:
     from agentkit.models.dialects.rendering import Rendering
 
 
+MAX_TEMPERATURE = 2.0
+"""The highest temperature that a run sets: above it, models write word salad, and most providers refuse it."""
+
+
 @dataclass(slots=True, frozen=True)
 class Abilities:
-    """What a model's interface offers: native tool calls, a JSON mode, streaming, a reasoning channel, and a JSON mode
-    that follows a schema.
+    """What a model's interface offers: native tool calls, a JSON mode, streaming, a reasoning channel, a JSON mode that
+    follows a schema, and a temperature from 0 to 2 in the settings of each request.
+
+    The model's own temperature, if it is known, is its attribute `temperature`.
     """
 
     tools: bool = False
@@ -30,6 +36,7 @@ class Abilities:
     stream: bool = False
     reasoning: bool = False
     schema: bool = False
+    temperature: bool = False
 
 
 @dataclass(slots=True)

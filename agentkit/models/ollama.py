@@ -40,7 +40,7 @@ def Ollama(
     more.setdefault(
         "name", f"ollama:{model}" if address == default else f"ollama:{model} at {without_secrets(address)}"
     )
-    known = Abilities(tools=True, json=True, stream=True, schema=True)
+    known = Abilities(tools=True, json=True, stream=True, schema=True, temperature=True)
     return Remote(WIRE, model, base_url=address, api_key=api_key, key_name=key_name, known=known, **more)
 
 

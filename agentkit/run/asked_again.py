@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from agentkit.core.messages import canonical, digest
 from agentkit.core.steps import Think
 from agentkit.errors import UsageError
-from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row
+from agentkit.journal.entries import Entry
 from agentkit.models.base import name_of
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.dialects.without_stop import WithoutStop
@@ -21,20 +22,39 @@ from agentkit.trace.line import Tree
 class Question:
     """What a model was asked in a recorded thought.
 
-    `model` is the name of the model that would be asked now, and `digest` stands for the model and the request.
-    `dialect` replaces that of the run; None leaves it as it is.
+    `model` is the name of the model that would be asked now, `temperature` the one that the run sets for it, and
+    `digest` stands for the model and the request. `dialect` replaces that of the run; None leaves it as it is.
     """
 
     thought: Entry
     model: str
     digest: str
     dialect: Dialect | None = None
+    temperature: float | None = None
 
     def is_at(self, entry: Entry, tree: Tree) -> bool:
         """Return whether an entry is at the same position of the tree as the thought."""
         thought = self.thought
         place = tree.slot(thought.parent), thought.path, thought.index
         return (tree.slot(entry.parent), entry.path, entry.index) == place
+
+
+@dataclass(slots=True)
+class Asking:
+    """A question that is being asked at the moment: `calls` more times, unless it is stopped.
+
+    `cancel` cancels the call that is being made.
+    """
+
+    question: Question
+    calls: int
+    is_stopped: bool = False
+    cancel: Callable[[], Any] = field(default=str, repr=False)
+
+    def stop(self) -> None:
+        """Stop: no further call is made, and the one that is being made is cancelled if possible."""
+        self.is_stopped = True
+        self.cancel()
 
 
 def question(performer: Performer, thought: Entry) -> Question:
@@ -64,20 +84,20 @@ def _question(performer: Performer, thought: Entry, dialect: Dialect | None) -> 
     assert isinstance(step, Think)
     asking = copy(performer)
     asking.dialect = dialect or performer.dialect
-    model = name_of(performer.model_for(step))
+    asked = performer.model_for(step)
+    model, temperature = name_of(asked), performer.temperature_for(asked)
     request = asking.sent(step, thought.path)
-    return Question(thought, model, digest(canonical([model, request])), dialect)
+    return Question(thought, model, digest(canonical([model, request])), dialect, temperature)
 
 
-def recorded_replies(question: Question, rows: Iterable[Row], tree: Tree) -> list[Entry]:
-    """Return the replies to a question that are recorded in the rows of its tree, oldest first."""
-    forks = {
-        row.run
-        for row in rows
-        if isinstance(row, Note) and row.kind == ASKED_AGAIN and row.data["request"] == question.digest
-    }
-    found = [entry for entry in tree.entries.values() if entry.run in forks and is_reply(entry)]
-    return sorted((entry for entry in found if question.is_at(entry, tree)), key=lambda entry: entry.id)
+def recorded_replies(question: Question, tree: Tree) -> list[Entry]:
+    """Return the replies to a question that are recorded in a tree, oldest first."""
+    forks = tree.asked.get(question.digest)
+    if not forks:
+        return []
+    entries = list(tree.entries.values())  # another thread may be asking
+    found = [entry for entry in entries if entry.run in forks and is_reply(entry) and question.is_at(entry, tree)]
+    return sorted(found, key=lambda entry: entry.id)
 
 
 def is_reply(entry: Entry) -> bool:

@@ -43,7 +43,7 @@ from agentkit.inert import inert, inert_lines
 from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes
-from agentkit.run.asked_again import Question, is_reply, question, question_without_stop, recorded_replies
+from agentkit.run.asked_again import Asking, Question, is_reply, question, question_without_stop, recorded_replies
 from agentkit.run.messages import messages_of
 from agentkit.run.moment import Moment, moment
 from agentkit.run.samples import Samples
@@ -161,6 +161,8 @@ class Run(NearMisses, Displayed):
         self.id = self.trace.run
         self.tree_id = tree_id or self.id
         self.expected = ""
+        self.asking: dict[str, Asking] = {}
+        """The questions that its model is being asked again at the moment, by their digests."""
         self.saved_status = str(Status.PAUSED)
         """The status in the list of runs; of a read-only run, what it was when it was opened."""
         control.on_rest = self._save_status
@@ -284,6 +286,23 @@ class Run(NearMisses, Displayed):
         self.task = {**self.task, "dialect": name or None}
         self._record("changed", {"dialect": name or None, "author": "human"})
 
+    @property
+    def temperature(self) -> float | None:
+        """The temperature that is set in the requests to models that take one, from 0 to 2; None leaves it to the
+        settings of the agent and the model.
+
+        It can be set at any time, and applies from the next step on. Raises `UsageError` if it is not such a number, or
+        if no model of the run takes a temperature.
+        """
+        return self.performer.temperature
+
+    @temperature.setter
+    def temperature(self, value: float | None) -> None:
+        self._check_writable()
+        self.performer.temperature = self.performer.checked_temperature(value)
+        self.task = {**self.task, "temperature": value}
+        self._record("changed", {"temperature": value, "author": "human"})
+
     def _record(self, kind: str, data: dict[str, Any]) -> None:
         """Record a change between two steps; also while another thread drives the run."""
         trace, at = self.trace, time.time()
@@ -319,7 +338,7 @@ class Run(NearMisses, Displayed):
             name = next((f"entry {n}" for n, other in enumerate(self.entries) if other is recorded), "this entry")
             raise UsageError(f"{name} is not a model call (it is {recorded.kind}); only thoughts have a request")
         step = recorded.performed or recorded.step
-        return self.performer.sent(step, recorded.path, recorded.dialect, recorded.model)
+        return self.performer.sent(step, recorded.path, recorded)
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """Return the recorded events with a cursor above `after`, in order, and `resume_done` at the end.
@@ -615,14 +634,20 @@ class Run(NearMisses, Displayed):
         """Return what the model replies if it is asked `times` times what it was asked in a recorded thought.
 
         Nothing is asked yet: the samples say how many calls that takes and what they will probably cost, and `go()`
-        makes them. Each is the first step of a fork, and nothing else is performed. The calls count in the budget of
-        this run. Replies that are recorded are not asked for again.
+        makes them, until `stop()` is called in another thread. Each is the first step of a fork, and nothing else is
+        performed. The calls count in the budget of this run. Replies that are recorded are not asked for again.
         """
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise UsageError(f"times must be an integer of at least 1, not {times!r:.100}")
         asked = question(self.performer, self._thought(entry))
-        replies = recorded_replies(asked, self.rows(), self.trace.tree)
-        return Samples(asked, times, replies, lambda calls: self._ask_again(asked, calls), self.fork)
+        return Samples(
+            asked,
+            times,
+            lambda: recorded_replies(asked, self.trace.tree),
+            self.asking,
+            lambda calls: list(self._ask_again(asked, calls)),
+            self.fork,
+        )
 
     def without_stop(self, entry: int | Entry) -> TalkedOn:
         """Return what the model writes for a recorded thought if the request has no stop sequence, and so nothing stops
@@ -636,7 +661,7 @@ class Run(NearMisses, Displayed):
         reply = thought
         if not thought.result.cut:
             asked = question_without_stop(self.performer, thought)
-            replies = recorded_replies(asked, self.rows(), tree) or list(self._ask_again(asked, 1))
+            replies = recorded_replies(asked, tree) or list(self._ask_again(asked, 1))
             reply = replies[-1]
         return TalkedOn(thought, reply, observations_of(thought, line, tree))
 
@@ -648,11 +673,25 @@ class Run(NearMisses, Displayed):
         return recorded
 
     def _ask_again(self, asked: Question, calls: int) -> Iterator[Entry]:
-        """Ask a question `calls` times in a fork, and yield the entry of each reply. Raises the error of the model."""
+        """Ask a question `calls` times in a fork, until it is stopped, and yield the entry of each reply.
+
+        Raises the error of the model, and `UsageError` if the question is being asked at the moment.
+        """
         if not calls:
             return
-        thought, own = asked.thought, self._budget_gate()
-        other = self._forked(self.trace.before(thought), {})
+        asking = Asking(asked, calls)
+        if self.asking.setdefault(asked.digest, asking) is not asking:
+            raise UsageError("this is being asked at the moment; wait for the replies, or stop it with samples.stop()")
+        try:
+            other = self._forked(self.trace.before(asked.thought), {})
+            yield from self._replies(asking, other)
+        finally:
+            del self.asking[asked.digest]
+
+    def _replies(self, asking: Asking, other: Run) -> Iterator[Entry]:
+        """Ask a question in a fork, and yield the entry of each reply."""
+        asked, own = asking.question, self._budget_gate()
+        thought = asked.thought
         try:
             pending = next((p for p in other.pending if (p.path, p.index) == (thought.path, thought.index)), None)
             if pending is None or has_drifted(pending.step, thought.step):
@@ -664,23 +703,30 @@ class Run(NearMisses, Displayed):
             gate = other._budget_gate()
             if gate is not None and own is not None:  # what a person has added to the budget holds, and nobody is asked
                 gate.limits, gate.ask = dict(own.limits), False
+            asking.cancel = other.stop
             before = other.entries
-            for number in range(calls):
-                if number:
+            while asking.calls and not asking.is_stopped:
+                if len(other) > len(before):
                     other._change_line(lambda: other.trace.move(before, "rewind", at=time.time()))
-                entry = other._perform_only(pending)
+                entry = other._perform_only(pending, asking)
+                if entry is None:
+                    return
+                asking.calls -= 1
                 self.state.spent.add(entry)
                 self.trace.latest = max(self.trace.latest, other.trace.latest)
                 yield entry
         finally:
             other.close()
 
-    def _perform_only(self, pending: Pending) -> Entry:
-        """Perform a pending thought and nothing else, and return its entry. Raises the error of the model."""
+    def _perform_only(self, pending: Pending, asking: Asking) -> Entry | None:
+        """Perform a pending thought and nothing else, and return its entry; None if it was stopped.
+
+        Raises the error of the model.
+        """
         place, begun = (pending.path, pending.index), list[Pending]()
 
         def may_start() -> list[Pending]:
-            if begun:
+            if begun or asking.is_stopped:
                 return []
             begun.extend(p for p in self.control.scheduler.due(stepping=True) if (p.path, p.index) == place)
             return begun[:]
@@ -690,6 +736,8 @@ class Run(NearMisses, Displayed):
         entry = next((e for e in self.entries if e.kind != "begin" and (e.path, e.index) == place), None)
         if entry is not None and is_reply(entry):
             return entry
+        if asking.is_stopped:
+            return None
         if self.state.error:
             raise self.state.error
         waiting = next((verdict.why for _, verdict in self.waiting), "")
@@ -846,7 +894,7 @@ class Run(NearMisses, Displayed):
         guards = self.state.guards.changed(changes)
         spec = {**self.task, **agent.changed(self.task, changes), "guards": guards.to_json()}
         begin = self.trace.line.entries[0].result
-        changed = {name: value for name, value in spec.items() if (value or None) != (begin.get(name) or None)}
+        changed = {name: value for name, value in spec.items() if _differs(value, begin.get(name))}
         other: Run = agent.attach(spec, parent=self, guards=guards)
         other.missing = tuple(missing for missing in self.missing if missing.option not in changes)
         try:
@@ -1326,6 +1374,11 @@ class Result(NearMisses, Displayed):
         from agentkit.export import markdown
 
         return markdown.result(self)
+
+
+def _differs(value: Any, before: Any) -> bool:
+    """Return whether two values of a spec differ; what is empty is like what is not there, but 0 is not empty."""
+    return value != before and not all(item in (None, "", {}, [], ()) for item in (value, before))
 
 
 DENIERS = ("approver", "nobody")

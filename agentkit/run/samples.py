@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,12 +15,15 @@ from agentkit.core.usage import Usage
 from agentkit.inert import inert, inert_lines
 from agentkit.journal.entries import Entry
 from agentkit.models.tokens import tokens, tokens_of_tools
-from agentkit.run.asked_again import Question
+from agentkit.run.asked_again import Asking, Question
 
 IN_THE_RUN = "← in the run"
 
-Ask = Callable[[int], Iterator[Entry]]
-"""Asks the question so many times; yields the entry of each reply, which is recorded by then."""
+Recorded = Callable[[], list[Entry]]
+"""Returns the replies to the question that are recorded, oldest first."""
+
+Ask = Callable[[int], Any]
+"""Asks the question so many times, and records the replies."""
 
 Fork = Callable[[Entry], Any]
 """Returns a run that continues with a reply."""
@@ -61,17 +64,45 @@ class Outcome:
 class Samples(Displayed):
     """What a model replies if it is asked `times` times what it was asked in a recorded thought; see `Run.resample`.
 
-    `samples[0]` is the most frequent outcome, and `samples[0].run` a run that continues with it. `replies` are the
-    entries of all replies so far; they are recorded. `forecast` says what is still to be asked and what that will
-    probably cost, and `go()` asks it.
+    `samples[0]` is the most frequent outcome, and `samples[0].run` a run that continues with it. `forecast` says what
+    is still to be asked and what that will probably cost, and `go()` asks it. Replies that are asked for elsewhere, as
+    in the live view, count at once.
     """
 
-    def __init__(self, question: Question, times: int, replies: list[Entry], ask: Ask, fork: Fork) -> None:
+    def __init__(
+        self,
+        question: Question,
+        times: int,
+        recorded: Recorded,
+        asking: Mapping[str, Asking],
+        ask: Ask,
+        fork: Fork,
+    ) -> None:
         self.thought = question.thought
         self.times = times
-        self.replies = replies[:times]
-        self._question, self._ask, self._fork = question, ask, fork
+        self._question, self._recorded, self._asking = question, recorded, asking
+        self._ask, self._fork = ask, fork
         self._runs: dict[int, Any] = {}
+
+    @property
+    def replies(self) -> list[Entry]:
+        """The entries of the replies so far, at most `times`; they are recorded."""
+        return self._recorded()[: self.times]
+
+    @property
+    def recorded(self) -> int:
+        """The number of all replies that are recorded, also of those above `times`."""
+        return len(self._recorded())
+
+    @property
+    def question(self) -> str:
+        """A digest of the model and the request: what is asked."""
+        return self._question.digest
+
+    @property
+    def happened(self) -> str:
+        """What the thought in the run says, as the text of an outcome."""
+        return _text(self.thought.result)
 
     @property
     def calls(self) -> int:
@@ -95,33 +126,52 @@ class Samples(Displayed):
     @property
     def forecast(self) -> str:
         """How many calls `go()` would make, and what they will probably cost, as a sentence."""
+        return f"go() makes {self.price}" if self.calls else self.price
+
+    @property
+    def price(self) -> str:
+        """What is still to be asked, as a text: the calls, and their tokens and price."""
         if not self.calls:
             return f"Nothing is left to ask: {len(self.replies)} of {self.times} replies are recorded."
         used = self.expected
         price = f"about ${used.cost:.3g}" if used.cost else "no price is known"
         written = f" and {used.output:,} to write" if used.output else ""
         calls = f"{counted(self.calls, 'call')} of {self._question.model}"
-        return f"go() makes {calls}: about {used.input:,} tokens to read{written}; {price}. No tool is called."
+        return f"{calls}: about {used.input:,} tokens to read{written}; {price}. No tool is called."
 
     def go(self) -> Samples:
         """Ask the model, record its replies, and return the samples. Only the thought is performed, never a tool.
 
-        Raises the error of the model, and `UsageError` if the budget is used up; the replies up to then are kept, and
-        another `go()` asks for the rest.
+        Raises the error of the model, and `UsageError` if the budget is used up or the same is being asked already; the
+        replies up to then are kept, and another `go()` asks for the rest.
         """
-        for entry in self._ask(self.calls):
-            self.replies.append(entry)
+        self._ask(self.calls)
+        return self
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether the model is being asked at the moment, here or in the live view."""
+        return self.question in self._asking
+
+    def stop(self) -> Samples:
+        """Stop `go()`, which another thread or the live view has called: no further call is made, and the call in
+        progress is cancelled if possible. The replies up to then are kept, and another `go()` asks for the rest.
+        """
+        asking = self._asking.get(self.question)
+        if asking is not None:
+            asking.stop()
         return self
 
     @property
     def outcomes(self) -> list[Outcome]:
         """The different outcomes, the most frequent first."""
         groups: dict[bytes, list[Entry]] = {}
-        for entry in self.replies:
+        replies = self.replies
+        for entry in replies:
             groups.setdefault(_key(entry.result), []).append(entry)
         now = _key(self.thought.result)
         return [
-            Outcome(_text(group[0].result), group, len(group) / len(self.replies), key == now, self._fork, self._runs)
+            Outcome(_text(group[0].result), group, len(group) / len(replies), key == now, self._fork, self._runs)
             for key, group in sorted(groups.items(), key=lambda item: -len(item[1]))
         ]
 
@@ -146,7 +196,9 @@ class Samples(Displayed):
     def title(self) -> str:
         """What was asked, and how often."""
         asked = f"asked {counted(len(self.replies), 'time')}" if self.replies else "not asked again yet"
-        return f"{self.thought.step_name}, {self._question.model}: {asked}"
+        temperature = self._question.temperature
+        at = "" if temperature is None else f" at temperature {temperature:g}"
+        return f"{self.thought.step_name}, {self._question.model}{at}: {asked}"
 
     def _bars(self) -> list[Any]:
         from agentkit.export.bars import Bar
@@ -156,7 +208,7 @@ class Samples(Displayed):
     def _remarks(self) -> list[str]:
         """Return the sentences below the bars."""
         seen = any(outcome.happened for outcome in self.outcomes)
-        other = f"In the run: {_text(self.thought.result)} (not among the samples)" if self.replies and not seen else ""
+        other = f"In the run: {self.happened} (not among the samples)" if self.replies and not seen else ""
         return [line for line in (other, self.forecast if self.calls or not self.replies else "") if line]
 
     @inert_lines

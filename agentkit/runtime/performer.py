@@ -11,10 +11,20 @@ from agentkit.core.schema import Shape
 from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Act, Think
 from agentkit.core.usage import Usage
-from agentkit.errors import ArgumentsError, ContextOverflow, Control, ModelError, ModelTimeout, Stopped, ToolTimeout
+from agentkit.errors import (
+    ArgumentsError,
+    ContextOverflow,
+    Control,
+    ModelError,
+    ModelTimeout,
+    Stopped,
+    ToolTimeout,
+    UsageError,
+)
 from agentkit.gates.deadline import out_of_time
+from agentkit.journal.entries import Entry
 from agentkit.models import dialects, structured_output
-from agentkit.models.base import Abilities, Model, Request
+from agentkit.models.base import MAX_TEMPERATURE, Abilities, Model, Request
 from agentkit.models.context_overflow import left_over, shortened
 from agentkit.models.dialects.base import Dialect
 from agentkit.models.reply_conversion import is_usage, reply_of
@@ -32,7 +42,8 @@ class Performer:
     """The model, tools and settings with which steps are performed; each attribute may be changed between two steps.
 
     `roles` contains other models for some roles ("evaluate", "plan" …), and for the names in `tags["model"]` of a step
-    ("fast"). If `dialect` is None, the abilities of the model decide. `output` is the shape of the run's answer.
+    ("fast"). If `dialect` is None, the abilities of the model decide. `temperature` is set in the requests to models
+    that take one; None leaves it to the settings and the model. `output` is the shape of the run's answer.
     """
 
     def __init__(
@@ -48,6 +59,7 @@ class Performer:
         self.dialect = dialect
         self.roles = roles or {}
         self.settings = settings or {}
+        self.temperature: float | None = None
         self.output: Shape | None = None
         self.model_timeout: float | None = 600.0
         self._chosen: dict[int, Dialect] = {}
@@ -113,24 +125,54 @@ class Performer:
             return self.model
         return self.roles.get(step.tags.get("model", "")) or self.roles.get(step.role, self.model)
 
-    def sent(self, step: Any, path: str, dialect_name: str = "", author: str = "") -> dict[str, Any]:
-        """Return the request of a model call: the JSON that is sent, if the model is still available to write it."""
+    def temperature_for(self, model: Model) -> float | None:
+        """Return the temperature that is set in the requests to a model; None if none is, or if it takes none."""
+        return self.temperature if getattr(model, "abilities", Abilities()).temperature else None
+
+    def checked_temperature(self, value: Any) -> float | None:
+        """Return a temperature, or None.
+
+        Raises `UsageError` if it is not a number from 0 to 2, or if no model takes a temperature.
+        """
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_TEMPERATURE:
+            raise UsageError(
+                f"a temperature must be a number from 0 to {MAX_TEMPERATURE:g}, or None for the model's own, "
+                f"not {value!r:.100}"
+            )
+        models = [self.model, *self.roles.values()]
+        if not any(getattr(model, "abilities", Abilities()).temperature for model in models):
+            raise UsageError(
+                f"{name_of(self.model)} does not declare that it takes a temperature; if it does, give it the ability, "
+                "as in abilities={'temperature': True}, or use settings={'temperature': …} of the agent"
+            )
+        return float(value)
+
+    def sent(self, step: Any, path: str, entry: Entry | None = None) -> dict[str, Any]:
+        """Return the request of a model call: the JSON that is sent, if the model is still available to write it.
+
+        With an entry, it is the request of that recorded call; without one, of a call that would be made now.
+        """
+        dialect_name, author = (entry.dialect, entry.model) if entry else ("", "")
         model = self.model_for(step)
         dialect = (
             structured_output.dialect_named(dialect_name, step.shape, getattr(model, "abilities", Abilities()))
             if dialect_name
             else self.dialect_for(model, step.shape)
         )
-        request = self._request(step, path, model, dialect)
+        temperature = entry.temperature if entry else self.temperature_for(model)
+        request = self._request(step, path, model, dialect, temperature)
         candidates = [other for other in getattr(model, "models", [model]) if author in ("", name_of(other))]
         write = getattr(candidates[0], "body", None) if candidates else None
         return write(request) if write else request.to_dict()
 
-    def _request(self, step: Think, path: str, model: Model, dialect: Dialect) -> Request:
+    def _request(self, step: Think, path: str, model: Model, dialect: Dialect, temperature: float | None) -> Request:
         """Return the request of a step; only the outermost engine, whose path is "", writes the answer of the run."""
         abilities = getattr(model, "abilities", Abilities())
         answer = self.output if path == "" else None
-        return structured_output.request_for(step, dialect, self.settings, answer, abilities)
+        settings = self.settings if temperature is None else {**self.settings, "temperature": temperature}
+        return structured_output.request_for(step, dialect, settings, answer, abilities)
 
     def _think(self, flight: InFlight, listeners: Listeners) -> Reply:
         step, entry = flight.step, flight.entry
@@ -138,7 +180,8 @@ class Performer:
         model = self.model_for(step)
         entry.model = name_of(model)
         dialect = self.dialect_for(model, step.shape)
-        request = self._request(step, flight.entry.path, model, dialect)
+        entry.temperature = self.temperature_for(model)
+        request = self._request(step, flight.entry.path, model, dialect, entry.temperature)
         try:
             output = self._ask(step, flight, model, request, listeners)
         except Exception as error:

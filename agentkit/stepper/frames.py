@@ -140,20 +140,22 @@ class Batch:
 
 
 def leaves(lane: Lane) -> Iterator[Lane]:
-    """Yield the lanes that have no lanes inside them, in order."""
-    if lane.batch is None:
+    """Yield the lanes that have no lanes inside them, in order; another thread may be changing them."""
+    batch = lane.batch
+    if batch is None:
         yield lane
         return
-    for number in sorted(lane.batch.lanes):
-        yield from leaves(lane.batch.lanes[number])
+    for _, inner in sorted(batch.lanes.items()):
+        yield from leaves(inner)
 
 
 def all_lanes(lane: Lane) -> Iterator[Lane]:
-    """Yield a lane and all lanes inside it."""
+    """Yield a lane and all lanes inside it; another thread may be changing them."""
     yield lane
-    if lane.batch is not None:
-        for number in sorted(lane.batch.lanes):
-            yield from all_lanes(lane.batch.lanes[number])
+    batch = lane.batch
+    if batch is not None:
+        for _, inner in sorted(batch.lanes.items()):
+            yield from all_lanes(inner)
 
 
 def single(step: Step) -> Generator[Step, Any, Any]:

@@ -27,7 +27,7 @@ KINDS = {
     "recalled": "id",
     "signalled": "name, value",
     "moved": 'keep, then, why, text (if why is "diverged": how the engine differs from the recording)',
-    "changed": "model, dialect, agent, needs (those that were changed), author",
+    "changed": "model, dialect, temperature, agent, needs (those that were changed), author",
     "error": "type, text, retry, lost (what calls without a result have used so far, by path, if anything)",
     "abandoned": "path, index, role, tags, name, id, model, may_have_run, why, lost (see error)",
     "warning": "text",

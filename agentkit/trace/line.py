@@ -61,7 +61,8 @@ class Tree:
     """All entries that several runs share because one was forked from the other, and the lines through them.
 
     `messages` contains the injected messages by their ids, and `ends` the answers that engines have returned, by the
-    `content` of the line. `rows` contains everything that was recorded, if there is no journal.
+    `content` of the line. `asked` contains the runs in which a model was only asked again, by the digest of the
+    request. `rows` contains everything that was recorded, if there is no journal.
     """
 
     def __init__(self) -> None:
@@ -70,6 +71,7 @@ class Tree:
         self.messages: dict[str, Note] = {}
         self.lines: dict[str, Line] = {}
         self.ledger = Ledger(self.slot)
+        self.asked: dict[str, set[str]] = {}
         self.seen: set[int] = set()
         self.left: list[Line] = []
         self.ends: dict[str, dict[str, Any]] = {}

@@ -17,7 +17,7 @@ from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Answer, End, Engine, Step, Think, replace
 from agentkit.core.text import error_line, one_line
 from agentkit.errors import Diverged, JournalError, UsageError
-from agentkit.journal.entries import Entry, Journal, Note, Row, step_name
+from agentkit.journal.entries import ASKED_AGAIN, Entry, Journal, Note, Row, step_name
 from agentkit.stepper.frames import all_lanes
 from agentkit.stepper.stepper import Pending, Stepper, step_at
 from agentkit.tools.serialize import to_json
@@ -530,6 +530,8 @@ class Trace(Position):
     def _see(self, row: Row) -> None:
         self.tree.ledger.take(row)
         self.tree.seen.add(row.id)
+        if isinstance(row, Note) and row.kind == ASKED_AGAIN:
+            self.tree.asked.setdefault(row.data["request"], set()).add(row.run)
 
     def _number(self, row: Row, *, sync: bool = True) -> int:
         """Store and number a row if there is no journal, and return its number."""

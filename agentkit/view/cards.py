@@ -119,6 +119,7 @@ def _think(entry: Entry) -> Data:
         "dialect": entry.dialect,
         "usage": usage_data(entry.usage),
         "tokens": len(reply.tokens),
+        **({} if entry.temperature is None else {"temperature": entry.temperature}),
     }
 
 

@@ -73,6 +73,11 @@ def pace(feed: Feed, *, seconds: float) -> None:
     feed.run.set_pace(seconds)
 
 
+def temperature(feed: Feed, *, value: float | None) -> None:
+    """Set the temperature of the next requests; None leaves it to the model."""
+    feed.run.temperature = value
+
+
 # -- changing ----------------------------------------------------------------------------------------------------------
 
 
@@ -341,6 +346,7 @@ QUEUED = {
         step,
         step_over,
         pace,
+        temperature,
         edit,
         retry,
         rewind,

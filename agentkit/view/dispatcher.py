@@ -16,6 +16,7 @@ from agentkit.view.commands import DRIVING, IMMEDIATE, QUEUED
 from agentkit.view.feed import Feed
 from agentkit.view.forecasts import forecast
 from agentkit.view.guesses import judge
+from agentkit.view.luck import resample, samples, stop_resample
 from agentkit.view.queries import QUERIES
 from agentkit.view.talk_on import talk_on
 from agentkit.view.wire import clean
@@ -27,10 +28,19 @@ MAX_BYTES = 5_000_000
 
 _ENVELOPE = ("t", "v", "cid", "cmd")
 _validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
-SLOW = {"talk_on": talk_on}
+SLOW: dict[str, Any] = {"talk_on": talk_on, "resample": resample}
 """Commands that may take any time, and that wait for no other one."""
 
-_FUNCTIONS = {**IMMEDIATE, **QUEUED, **QUERIES, **SLOW, "forecast": forecast, "judge": judge}
+_FUNCTIONS = {
+    **IMMEDIATE,
+    **QUEUED,
+    **QUERIES,
+    **SLOW,
+    "forecast": forecast,
+    "judge": judge,
+    "samples": samples,
+    "stop_resample": stop_resample,
+}
 _COMMANDS = {name: _validated(function) for name, function in _FUNCTIONS.items()}
 
 

@@ -13,6 +13,7 @@ from agentkit.gates.breakpoints import Breakpoint
 from agentkit.gates.effects import still_performed
 from agentkit.gates.verdict import Verdict
 from agentkit.journal.entries import Entry
+from agentkit.models.base import Abilities
 from agentkit.run.run import Run
 from agentkit.runtime.performer import name_of
 from agentkit.stepper.frames import FrameInfo
@@ -62,6 +63,8 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data
             "redo": trace.can_redo and status != "readonly",
         },
         "pace": state.pace,
+        "temperature": run.temperature,
+        "asking": {question: asking.calls for question, asking in list(run.asking.items())},
         "tools": [tool.name for tool in run.performer.tools.tools],
         "roles": sorted(siblings.roles),
         "branches": len(trace.tree.branches(trace.line)),
@@ -119,6 +122,7 @@ def state_key(run: Run) -> tuple[Any, ...]:
     state, trace = run.state, run.trace
     breakpoints = tuple((point.number, point.hits, point.enabled) for point in list(state.breakpoints))
     spent = state.spent
+    asking = tuple((question, each.calls) for question, each in list(run.asking.items()))
     decisions = tuple((place, known.is_allowed, known.verdict) for place, known in list(state.decisions.items()))
     return (
         status_of(run),
@@ -127,6 +131,7 @@ def state_key(run: Run) -> tuple[Any, ...]:
         len(trace.injections.notes),
         breakpoints,
         (spent.model_calls, spent.tool_calls, decisions, state.hold, run.dialect, state.pace, run.read_only),
+        (run.performer.temperature, asking),
     )
 
 
@@ -186,6 +191,7 @@ def _pending_data(run: Run, pending: Pending, *, is_running: bool) -> Data:
         data["busy"] = run.trace.uncertain(pending) is not None and is_running
     elif step.kind == "think":
         data["busy"] = is_running
+        data.update(temperature_data(run, step))
     elif step.kind == "ask":
         data.update(question=step.question, choices=list(step.choices))
     for waiting, verdict in run.waiting:
@@ -200,6 +206,17 @@ def _pending_data(run: Run, pending: Pending, *, is_running: bool) -> Data:
                     "may_have_run": verdict.past.outcome == "may have run",
                 }
     return data
+
+
+def temperature_data(run: Run, step: Any) -> Data:
+    """Return the temperature that applies to a thought if the run sets none, if its model takes one; it is None if it
+    is not known.
+    """
+    model = run.performer.model_for(step)
+    if not getattr(model, "abilities", Abilities()).temperature:
+        return {}
+    own = run.performer.settings.get("temperature", getattr(model, "temperature", None))
+    return {"own_temperature": own if isinstance(own, int | float) else None}
 
 
 def decision_id(pending: Pending, verdict: Verdict) -> str:

@@ -116,7 +116,8 @@ def test_ollama_is_asked_for_the_abilities_of_its_model(monkeypatch: pytest.Monk
     can = answer(json.dumps({"capabilities": ["completion", "thinking"]}), kind="application/json")
     with Loopback([can]) as host:
         monkeypatch.setenv("OLLAMA_HOST", host.host)
-        assert resolve.find("ollama:m").abilities == Abilities(json=True, stream=True, reasoning=True, schema=True)
+        known = Abilities(json=True, stream=True, reasoning=True, schema=True, temperature=True)
+        assert resolve.find("ollama:m").abilities == known
         assert host.got[0].json == {"model": "m"}
 
 

@@ -134,6 +134,8 @@ export interface ThinkEntry extends Entry {
   usage: Usage | null;
   /** The number of tokens whose probabilities are known; the command `tokens` loads them. */
   tokens?: number;
+  /** The temperature that was set for the run when the model was asked; absent if none was. */
+  temperature?: number;
 }
 
 export interface ActEntry extends Entry {
@@ -188,6 +190,8 @@ export interface PendingStep {
   which?: string;
   /** It is being performed now. */
   busy?: boolean;
+  /** The temperature of its request if the run sets none, null if that is not known; absent if its model takes none. */
+  own_temperature?: number | null;
   /** What was recorded in its place before, the newest first; absent if there is nothing. */
   recordings?: { entry: number; text: string }[];
 }
@@ -303,6 +307,10 @@ export interface Head {
   can: { undo: boolean; redo: boolean };
   /** Seconds between two steps while the run plays; 0 is full speed. */
   pace: number;
+  /** The temperature that is set in the requests to models that take one; null leaves it to them. */
+  temperature: number | null;
+  /** The questions that models are being asked again at the moment, with the number of calls that are left. */
+  asking: { [question: string]: number };
   tools: string[];
   roles: string[];
   /** How many branches the tree has. */
@@ -431,6 +439,8 @@ export type Command =
   | { cmd: "undo" }
   | { cmd: "redo" }
   | { cmd: "pace"; seconds: number }
+  /** Set the temperature of the next requests; null leaves it to the model. */
+  | { cmd: "temperature"; value: number | null }
   /**
    * Edit `entry`; or, if that is null, the pending step at the position `step`. `base` is the id of the last entry that
    * the view knew: an edit of something that has changed since is refused. Arguments that come back as they were shown
@@ -507,6 +517,14 @@ export type Command =
   | { cmd: "forecast"; entry: number }
   /** Ask for a thought without the stop sequence: one model call the first time, and nothing else is performed. */
   | { cmd: "talk_on"; entry: number }
+  /**
+   * What a model has replied so far when it was asked for a thought `times` times, and what is left to ask; null counts
+   * all that is recorded. Nothing is asked.
+   */
+  | { cmd: "samples"; entry: number; times: number | null }
+  /** Ask for a thought until there are `times` replies, or until it is stopped: only the model is called. */
+  | { cmd: "resample"; entry: number; times: number }
+  | { cmd: "stop_resample"; entry: number }
   | { cmd: "compare"; branch: number };
 
 export type CommandName = Command["cmd"];
@@ -521,6 +539,7 @@ interface Results {
   undo: null;
   redo: null;
   pace: null;
+  temperature: null;
   /** The id of the new entry. */
   edit: number;
   retry: null;
@@ -554,6 +573,9 @@ interface Results {
   branches: Branch[];
   forecast: Forecast;
   talk_on: TalkedOn;
+  samples: Samples;
+  resample: Samples;
+  stop_resample: null;
   compare: Comparison;
 }
 
@@ -686,4 +708,24 @@ export interface TalkedOn {
   really_written: string;
   observations: string[];
   sentence: string;
+}
+
+/** What a model replied when it was asked the same several times. */
+export interface Samples {
+  /** Identifies the model and the request. */
+  question: string;
+  /** How many replies were wanted, how many of them there are, and how many are recorded in all. */
+  times: number;
+  replies: number;
+  recorded: number;
+  /** The number of model calls that are left, and what they will probably cost, in words. */
+  calls: number;
+  price: string;
+  /** The most frequent first; `entry` is a reply with it, and `happened` means that the run says the same. */
+  outcomes: { text: string; count: number; happened: boolean; entry: number }[];
+  /** How many other outcomes there are. */
+  more: number;
+  /** What the run says, if no reply does; else "". */
+  happened: string;
+  own_temperature?: number | null;
 }

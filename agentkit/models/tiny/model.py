@@ -51,7 +51,7 @@ class Tiny:
     """
 
     name = "tiny"
-    abilities = Abilities(stream=True)
+    abilities = Abilities(stream=True, temperature=True)
 
     @checked
     def __init__(

@@ -14,6 +14,7 @@ import { Arguments } from "./arguments";
 import { EntryFrame } from "./entryFrame";
 import { ItemView } from "./items";
 import { LongText } from "./longText";
+import { Luck } from "./luck";
 import { TalkedOn } from "./talkedOn";
 import { TokenProbabilities } from "./tokenProbabilities";
 
@@ -103,6 +104,7 @@ function Thought(props: EntryProps<ThinkEntry>): JSX.Element {
         </p>
       ))}
       {card.calls.map((call, index) => call.problem && <InvalidCall key={index} call={call} />)}
+      <Luck store={store} view={props.view} card={card} />
       <TalkedOn store={store} view={props.view} card={card} />
       {card.tokens ? <TokenProbabilities store={store} card={card} /> : null}
     </EntryFrame>
@@ -119,9 +121,11 @@ function InvalidCall({ call }: { call: Call }): JSX.Element {
   );
 }
 
-/** Return the tokens, price and time of a model call, and its model if that is not the usual one. */
-function thoughtCost({ usage, seconds, model }: ThinkEntry, usualModel: string): string {
+/** Return the tokens, price and time of a model call, its temperature if one was set, and its model if that is not the
+ * usual one. */
+function thoughtCost({ usage, seconds, model, temperature }: ThinkEntry, usualModel: string): string {
   const parts = model && model !== usualModel ? [model] : [];
+  if (temperature !== undefined) parts.push(`temperature ${temperature}`);
   if (usage && usage.input + usage.output) {
     const cached = usage.cached ? ` (${formatNumber(usage.cached)} cached)` : "";
     parts.push(`${formatNumber(usage.input)} in${cached}, ${formatNumber(usage.output)} out`);

@@ -23,8 +23,12 @@ const ACTIONS: ActionButton[] = [
   ["break", "Break", "Toggle a breakpoint: pause before every step with this tool or role"],
   ["request", "Request", "Show the request as it was sent, with token counts"],
   ["talkOn", "Let it talk on", "Ask again without the stop sequence: one model call, and no tool is called"],
+  ["luck", "Luck", "Luck or skill: ask the model the same a number of times; shows the price first, and calls no tool"],
   ["copy", "Copy", "Copy as text"],
 ];
+
+/** The actions that change nothing. */
+const LOOKING: EntryAction[] = ["copy", "request", "luck"];
 
 const DRIFTED =
   "The engine would now ask for something else here: a prompt or a docstring has changed. This is the recorded result.";
@@ -104,7 +108,7 @@ function Actions({ store, view, card }: { store: Store; view: ViewState; card: C
       class="ak-action"
       title={withShortcut(title, shortcutLabel(action))}
       aria-pressed={action === "break" ? hasBreakpoint : undefined}
-      aria-disabled={!canChange && action !== "copy" && action !== "request"}
+      aria-disabled={!canChange && !LOOKING.includes(action)}
       onClick={() => {
         view.set({ selected: card.id });
         view.perform(action, card);

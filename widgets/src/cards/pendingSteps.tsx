@@ -17,6 +17,7 @@ import { Arguments } from "./arguments";
 import { Answer, Approval } from "./decisions";
 import { EditForm } from "./editForm";
 import { GuessForm } from "./guess";
+import { Temperature } from "./temperature";
 
 interface StepProps {
   store: Store;
@@ -55,6 +56,7 @@ export function PendingSteps({ store, view }: { store: Store; view: ViewState })
                 {!stepEdit && <Actions store={store} view={view} step={step} />}
               </div>
               <PlayedBy store={store} view={view} step={step} />
+              {!stepEdit && !step.why && <Temperature store={store} view={view} own={step.own_temperature} />}
               {!index && !stepEdit && <GuessForm store={store} view={view} />}
               {stepEdit ? (
                 <EditForm store={store} view={view} edit={stepEdit} />

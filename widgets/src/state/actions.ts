@@ -6,7 +6,7 @@ import type { Store } from "./store";
 
 export type RunAction = "step" | "play" | "pause" | "over" | "stop" | "undo" | "redo";
 export type VerbAction = "rewind" | "retry" | "fork";
-export type EntryAction = VerbAction | "edit" | "break" | "request" | "talkOn" | "copy";
+export type EntryAction = VerbAction | "edit" | "break" | "request" | "talkOn" | "luck" | "copy";
 export type MoveAction = "next" | "previous" | "first" | "last";
 export type Action = RunAction | EntryAction | MoveAction | "inject" | "goBack" | "present" | "sidePanel" | "help";
 
@@ -70,7 +70,7 @@ export function appliesTo(action: Action, card: Card): boolean {
   if (action === "edit") return isEditable(card);
   if (action === "retry") return card.kind !== "begin" && !card.lane;
   if (action === "break") return card.kind === "act" || (card.kind === "think" && card.role !== "");
-  if (action === "request") return card.kind === "think";
+  if (action === "request" || action === "luck") return card.kind === "think";
   if (action === "talkOn") return card.kind === "think" && mayTalkOn(card);
   return true;
 }

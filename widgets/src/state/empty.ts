@@ -26,6 +26,8 @@ export const EMPTY_HEAD: Head = {
   injections: [],
   can: { undo: false, redo: false },
   pace: 0,
+  temperature: null,
+  asking: {},
   tools: [],
   roles: [],
   branches: 1,

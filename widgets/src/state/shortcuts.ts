@@ -35,6 +35,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { action: "break", keys: ["b"], label: "b", help: "Toggle a breakpoint on the entry's tool or role" },
   { action: "request", keys: ["q"], label: "q", help: "Show the model request behind the thought" },
   { action: "talkOn", keys: ["l"], label: "l", help: "Let it talk on: ask again without the stop sequence" },
+  { action: "luck", keys: ["n"], label: "n", help: "Luck or skill: ask the model the same a number of times" },
   { action: "copy", keys: ["c"], label: "c", help: "Copy the entry as text" },
   { action: "goBack", keys: ["g"], label: "g", help: "Show what going back or trying again would keep and repeat" },
   { action: "present", keys: ["m"], label: "m", help: "Start or end presentation mode (Escape ends it, too)" },

@@ -62,6 +62,8 @@ interface State {
   goBackRequests: number;
   /** The thought whose model is shown talking on; 0 for none. */
   talkedOn: number;
+  /** The thought whose model may be asked again a number of times; 0 for none. */
+  luck: number;
   /** Whether there is room for the side panel beside the trace. */
   isWide: boolean;
   /** Whether each step is to be guessed before it is performed. */
@@ -84,6 +86,7 @@ export class ViewState implements State {
   focusDue = 0;
   goBackRequests = 0;
   talkedOn = 0;
+  luck = 0;
   isWide = true;
   isPredicting = false;
   guessRequests = 0;
@@ -267,11 +270,12 @@ export class ViewState implements State {
     else if (action === "request") {
       this.set({ selected: card.id });
       this.openTab("request");
-    } else if (!isEnabled(this.store, action)) return;
+    } else if (action === "luck") this.set({ luck: card.id });
+    else if (!isEnabled(this.store, action)) return;
     else if (action === "edit") void this.editEntry(card);
     else if (action === "talkOn") this.set({ talkedOn: card.id });
     else if (action === "break") void this.execute(toggleBreakpoint(this.store, card));
-    else if (action === "fork") void this.fork(card);
+    else if (action === "fork") void this.fork(card.id);
     else if (action === "retry" || action === "rewind") void this.execute({ cmd: action, entry: card.id });
   }
 
@@ -290,8 +294,9 @@ export class ViewState implements State {
     if (full) this.notify(await copyText(entryText(full)));
   }
 
-  private async fork(card: Card): Promise<void> {
-    const fork = await this.execute({ cmd: "fork", entry: card.id });
+  /** Start a second run after an entry, also after one that is on another branch. */
+  async fork(entry: number): Promise<void> {
+    const fork = await this.execute({ cmd: "fork", entry });
     if (fork) this.notify(`The fork is shown below this run. ${fork.forecast ?? ""}`);
   }
 }
@@ -309,6 +314,7 @@ const COMMAND_LABELS: { [command: string]: string } = {
   undo: "Undo",
   redo: "Redo",
   pace: "Speed",
+  temperature: "Temperature",
   retry: "Try again",
   rewind: "Go back",
   fork: "Try another way",

@@ -10,6 +10,8 @@ import { isFinalAnswer } from "../state/trace";
 const INTERVAL = 1_500;
 const MAX_LINES = 6;
 const MAX_LENGTH = 160;
+/** The text of a reply may end a sentence, also within quotes or emphasis. */
+const ENDED = /[.!?…:][\s"”’)*_]*$/;
 
 export function Announcer({ store }: { store: Store }): JSX.Element {
   const [lines, setLines] = useState<{ key: number; text: string }[]>([]);
@@ -60,7 +62,15 @@ function describeChange(store: Store, before: Snapshot, now: Snapshot): string {
     const waiting = store.head.pending.find((step) => step.why);
     if (waiting) parts.push(waiting.why ?? "");
   }
-  return parts.join(". ");
+  return joinSentences(parts);
+}
+
+/** Join texts, with a full stop after those that do not end a sentence themselves. */
+export function joinSentences(texts: string[]): string {
+  return texts
+    .filter(Boolean)
+    .map((text, index, all) => (index === all.length - 1 || ENDED.test(text) ? text.trim() : `${text.trim()}.`))
+    .join(" ");
 }
 
 function describe(store: Store, card: Card): string {

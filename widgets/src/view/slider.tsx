@@ -99,10 +99,7 @@ export function Slider({ store, view, first, last }: SliderProps): JSX.Element {
       <p class="ak-moment">
         {at < now ? (
           <>
-            <span>
-              You are looking at {at ? `step ${formatNumber(at)}` : "the task"}; the run is at step{" "}
-              {formatNumber(now - 1)}.
-            </span>
+            <span>{describePlace(at, now - 1)}</span>
             <Button class="ak-action" onClick={() => view.backToNow()}>
               Back to now
             </Button>
@@ -116,6 +113,13 @@ export function Slider({ store, view, first, last }: SliderProps): JSX.Element {
       </p>
     </div>
   );
+}
+
+function describePlace(at: number, last: number): string {
+  if (at === last)
+    return at ? `You are looking at step ${formatNumber(at)}, the last one.` : "You are looking at the task.";
+  const place = at ? `step ${formatNumber(at)}` : "the task";
+  return `You are looking at ${place}; the run is at step ${formatNumber(last)}.`;
 }
 
 /** What the marks mean, of those that there are. */

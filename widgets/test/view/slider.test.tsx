@@ -117,6 +117,13 @@ test("selecting a card looks at that moment, says so, and Back to now leaves it"
   expect((one(shown.root, ".ak-track input") as HTMLInputElement).value).toBe(String(steps + 1));
 });
 
+test("at the last step, the place of the run is not said twice", async () => {
+  const shown = await show("paused");
+  const last = shown.reset.cards.at(-1) as Card;
+  await act(() => shown.entry(last.id).focus());
+  expect(one(shown.root, ".ak-moment").textContent).toContain(`You are looking at step ${last.n}, the last one.`);
+});
+
 test("steps that arrive while one looks at the past do not move one away", async () => {
   const shown = await show("paused");
   const [, thought] = shown.reset.cards as [Card, Card];

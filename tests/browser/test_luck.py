@@ -1,0 +1,148 @@
+"""Asking a model again from its thought in a real notebook, and the temperature of the next request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from browser.pages import Notebook
+from browser.servers import Jupyter
+from browser.test_looks import fits, problems
+from browser.views import View
+from playwright.sync_api import Locator, expect
+
+pytestmark = pytest.mark.slow
+
+TINY = """
+from agentkit import Agent, tool
+from agentkit.models.tiny import Tiny
+
+@tool(effect="pure")
+def price(item: str) -> float:
+    "Look up the price of an item."
+    return 4.5
+
+run = Agent(Tiny(pace=None, seed=1, temperature=1.4), [price], journal="memory").start("What is the price of tea?", paused=True)
+next(run)
+"""
+
+SLOW = """
+import threading
+from agentkit import Agent
+from agentkit.models.scripted import Scripted
+
+bell = threading.Event()
+
+def slow(request):
+    bell.wait(30)
+    return "never"
+
+model = Scripted(["Heads.", "Tails.", "Heads.", slow, "Tails."])
+run = Agent(model, journal="memory").run("Toss a coin.").run
+"""
+
+
+def panel(view: View) -> Locator:
+    return view.root.get_by_role("region", name="Luck or skill")
+
+
+def bars(view: View) -> Locator:
+    return panel(view).get_by_role("listitem")
+
+
+def test_the_price_comes_first_and_python_and_the_view_see_the_same_replies(lab: Notebook) -> None:
+    view = View(lab.open(TINY, "run"), 1)
+    view.card(1).click()
+    view.page.keyboard.press("n")
+    times = panel(view).get_by_label("How many times to ask the same")
+    expect(times).to_be_focused()
+    expect(times).to_have_value("20")
+    times.fill("8")
+    expect(panel(view)).to_contain_text("8 calls of tiny: about")
+    assert view.ask("run.usage.calls") == 1
+    view.page.keyboard.press("Enter")
+    expect(panel(view)).to_contain_text("Nothing is left to ask: 8 of 8 replies are recorded.")
+    counts = "[outcome.count for outcome in run.resample(1, times=8)]"
+    shown = [int(text.split(" of 8")[0].split()[-1]) for text in bars(view).all_inner_texts()]
+    assert view.ask(counts) == shown and sum(shown) == 8
+    assert view.ask("run.usage.calls, len(run)") == (9, 2)
+
+    view.do("run.resample(1, times=12).go()")
+    times.fill("12")
+    expect(panel(view)).to_contain_text("Nothing is left to ask: 12 of 12 replies are recorded.")
+    view.page.keyboard.press("Escape")
+    expect(panel(view)).to_have_count(0)
+    expect(view.card(1)).to_be_focused()
+
+
+def test_a_bar_opens_a_run_that_continues_with_its_reply(lab: Notebook) -> None:
+    view = View(lab.open(SLOW, "run.resample(1, times=2).go(); run"), 1)
+    view.act(1, "Luck")
+    expect(bars(view)).to_have_count(2)
+    bars(view).filter(has_text="Tails.").get_by_role("button").press("Enter")
+    fork = lab.output(1).locator(".ak-root").nth(1)
+    expect(fork).to_contain_text("fork from entry")
+    expect(fork.locator("[aria-label^='Entry 1,']")).to_contain_text("Tails.")
+    expect(fork.locator(".ak-status")).to_have_text("paused")
+
+
+def test_stop_ends_a_call_in_progress_and_keeps_the_replies(lab: Notebook) -> None:
+    view = View(lab.open(SLOW, "run"), 1)
+    view.act(1, "Luck")
+    panel(view).get_by_role("button", name="Make 20 calls").click()
+    expect(panel(view).get_by_role("progressbar")).to_have_attribute("value", "2")
+    expect(bars(view)).to_have_count(2)
+    panel(view).get_by_role("button", name="Stop").click()
+    expect(panel(view).get_by_role("progressbar")).to_have_count(0)
+    expect(panel(view)).to_contain_text("18 calls of scripted")
+    assert view.ask("run.resample(1).is_asking, run.resample(1).counts") == (False, {"Tails.": 1, "Heads.": 1})
+
+
+def test_what_python_asks_is_shown_and_can_be_stopped_in_the_view(lab: Notebook) -> None:
+    asking = "threading.Thread(target=run.resample(1, times=9).go).start()"
+    view = View(lab.open(SLOW, "run"), 1)
+    view.act(1, "Luck")
+    view.do(asking)
+    expect(panel(view).get_by_role("progressbar")).to_have_attribute("max", "9")
+    panel(view).get_by_role("button", name="Stop").click()
+    expect(panel(view).get_by_role("progressbar")).to_have_count(0)
+    assert view.ask("len(run.resample(1).replies)") == 2
+
+
+def test_the_slider_sets_the_temperature_of_the_next_requests(lab: Notebook) -> None:
+    view = View(lab.open(TINY.replace("next(run)", ""), "run"), 1)
+    slider = view.root.get_by_role("slider", name="Temperature")
+    expect(slider).to_have_attribute("aria-valuetext", "1.4, the model's own")
+    slider.press("Home")
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "0.2")
+    view.until("run.temperature == 0.2 and run.request()['temperature'] == 0.2")
+    view.press("Step")
+    expect(view.card(1)).to_contain_text("temperature 0.2")
+    view.press("Step")
+    view.do("run.temperature = 0.7")
+    expect(slider).to_have_attribute("aria-valuetext", "0.7")
+    view.root.get_by_role("button", name="Reset").click()
+    expect(slider).to_have_attribute("aria-valuetext", "1.4, the model's own")
+    temperatures = "run.temperature, run.request(1)['temperature'], run.request()['temperature']"
+    assert view.ask(temperatures) == (None, 0.2, 1.4)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_looks_of_luck(lab: Notebook, jupyter_server: Jupyter, theme: str, shot: Callable[[str], None]) -> None:
+    jupyter_server.theme(theme)
+    lab.page.set_viewport_size({"width": 1700, "height": 1000})
+    view = View(lab.open(TINY, "run.resample(1, times=15).go(); next(run); run"), 1)
+    view.act(1, "Luck")
+    expect(bars(view).first).to_be_visible()
+    for width in (1280, 400):
+        view.root.evaluate("(root, width) => { root.style.width = `${width}px` }", width)
+        panel(view).scroll_into_view_if_needed()
+        view.page.wait_for_timeout(200)
+        shot(f"{width}")
+        assert fits(view)
+        assert not problems(view), problems(view)
+        view.root.get_by_role("slider", name="Temperature").last.scroll_into_view_if_needed()
+        view.page.wait_for_timeout(200)
+        shot(f"next-{width}")
