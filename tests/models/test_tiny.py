@@ -88,7 +88,7 @@ def test_it_is_found_by_its_name_and_never_chosen_by_itself(monkeypatch: pytest.
 
 def test_it_says_that_it_is_a_toy() -> None:
     assert "toy" in resolve.list_all()["tiny"] and "toy" in repr(Tiny())
-    assert "toy" in run(Tiny(), "Who are you?", tools=()).result.answer
+    assert "toy" in run(Tiny(), "Who are you?").result.answer
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
@@ -311,8 +311,9 @@ def test_most_calls_are_right_and_nearly_all_answers_follow_the_observation_on_n
     total = Score()
     for family in ONE_HOP:
         total += score(generator("final"), samples(family, 10, held_out=True))
-    assert total.calls_right / total.calls > 0.6
-    assert total.answers_right / total.answers > 0.85
+    # guards against a regression: a little under the figures of docs/tiny.md, which are goals met or nearly met
+    assert total.calls_right / total.calls > 0.9
+    assert total.answers_right / total.answers > 0.95
 
 
 @pytest.mark.slow

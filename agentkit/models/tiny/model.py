@@ -32,9 +32,9 @@ PACE = 15.0
 """Tokens a second that one can follow with the eye."""
 
 DIGESTS = {
-    "final": "e2f2b64575d30ac3382da97480ee8717171b2f4328b35de0c5a647194447ff40",
-    "middle": "48a44a74427f4b170fed248be5203107eb4216363d658fe2b3eaebcf722abc74",
-    "early": "8cd7e094f62b8dc8841ae238cfd6fb4c8727c704f4d2044234aee81969eb2540",
+    "final": "544f6fe2f4b09439b435ef35b06803440fcf1d8958a8bc79e62d04a32ee5a25e",
+    "middle": "ccb79fada165a42a357f3234c20c5e295bc097ee6864b93d8bfe3140e66b1821",
+    "early": "95ccad5afeeec5b61b4c6d157414530a67e9c5f7ede5559923afd20a5cd1be9c",
 }
 """The SHA-256 digests of the files of weights, by checkpoint."""
 

@@ -17,6 +17,7 @@ from typing import Any
 from agentkit.models.tiny.prompt import MAX_LINE, header, one_line, tool_line
 from agentkit.models.tiny.tokenizer import END
 from agentkit.models.tiny.words import (
+    ACCENTED,
     ADJECTIVES,
     ATTRIBUTES,
     CHAT,
@@ -70,13 +71,13 @@ class Transcript:
     parts: list[Part] = field(default_factory=list)
     value: str = ""
 
-    def pieces(self) -> Iterator[tuple[str, bool]]:
-        """Yield the text in pieces, and whether each is learned."""
-        yield header(tool.line for tool in self.tools), False
+    def pieces(self) -> Iterator[tuple[str, float]]:
+        """Yield the text in pieces, and how much each bears on the loss."""
+        yield header(tool.line for tool in self.tools), 0.0
         for part in self.parts:
-            yield part.written, part.is_learned and part.kind != "Question"
+            yield part.written, WEIGHTS.get(part.kind, 1.0) * part.is_learned
             if part.kind == "FINAL_ANSWER":
-                yield END, True
+                yield END, 1.0
 
     @property
     def text(self) -> str:
@@ -177,6 +178,21 @@ class Writer:
         """Return one word of a kind, real or invented."""
         return self.rng.choice(NAMES[kind]) if self.rng.random() < 0.35 else self.invent()
 
+    def spelled(self, kind: str) -> str:
+        """Return one word of a name, now and then with a letter that English does not have."""
+        word = self.word(kind)
+        at = self.rng.randrange(len(word))
+        return f"{word[:at]}{self.rng.choice(ACCENTED)}{word[at + 1 :]}" if self.rng.random() < 0.05 else word
+
+    def parameters(self, *usual: tuple[str, ...]) -> list[str]:
+        """Return the names of the parameters of a tool: each a usual one, or any word."""
+        names: list[str] = []
+        for choices in usual:
+            while (name := self.word() if self.rng.random() < 0.15 else self.rng.choice(choices)) in names:
+                pass
+            names.append(name)
+        return names
+
     def name(self, kind: str) -> str:
         """Return the name of a thing, a place, a person, a title or an id."""
         rng = self.rng
@@ -186,20 +202,22 @@ class Writer:
             letters = "".join(rng.choices("ABCDEFGHKLMNPRSTXZ", k=rng.randint(0, 3)))
             return f"{letters}{rng.choice(('', '-')) if letters else ''}{rng.randint(1, 10 ** rng.randint(2, 6))}"
         if kind == "title":
-            words = [self.word(rng.choice(("thing", "place"))).capitalize() for _ in range(rng.randint(1, 3))]
-            return f"The {words[0]}" if len(words) == 1 and rng.random() < 0.3 else " ".join(words)
+            words = [self.spelled(rng.choice(("thing", "place"))).capitalize() for _ in range(rng.randint(1, 3))]
+            if len(words) > 1 and rng.random() < 0.3:
+                words.insert(-1, rng.choice(("and", "of", "in", "on", "the", "of the", "and the")))
+            return " ".join(["The", *words] if rng.random() < 0.2 else words)
         if kind == "thing":
-            word = self.word()
+            word = self.spelled(kind)
             if rng.random() < 0.25:
-                first = rng.choice(ADJECTIVES) if rng.random() < 0.5 else self.word()
+                first = rng.choice(ADJECTIVES) if rng.random() < 0.5 else self.spelled(kind)
                 word = f"{first} {word}"
             return word.capitalize() if rng.random() < 0.08 else word
-        word = self.word(kind)
+        word = self.spelled(kind)
         word = word if word[:1].isupper() or rng.random() < 0.06 else word.capitalize()
         if kind == "place" and rng.random() < 0.12:
             word = f"{rng.choice(('New', 'San', 'Port', 'North', 'South', 'Saint'))} {word}"
         if kind == "person" and rng.random() < 0.3:
-            word = f"{word} {self.word('person').capitalize()}"
+            word = f"{word} {self.spelled(kind).capitalize()}"
         return word
 
     def value(self, kind: str) -> str:
@@ -264,7 +282,7 @@ class Writer:
             name = rng.choice(("get_{}", "find_{}", "{}_of", "look_up_{}", "fetch_{}", "{}_lookup", "show_{}")).format(
                 slug
             )
-        parameter = rng.choice((*attribute.parameters, *attribute.parameters, *PARAMETERS[attribute.kind]))
+        (parameter,) = self.parameters((*attribute.parameters, *attribute.parameters, *PARAMETERS[attribute.kind]))
         described = rng.choice(DESCRIPTIONS).format(a=attribute.name, p=parameter, article=_article(parameter))
         if rng.random() < 0.06:
             name = self.invent()
@@ -276,7 +294,7 @@ class Writer:
         """Return a tool that does something."""
         rng = self.rng
         types = ("number" if kind == "amount" else "string" for _, kind in deed.parameters)
-        names = (rng.choice(names) for names, _ in deed.parameters)
+        names = self.parameters(*(names for names, _ in deed.parameters))
         return Tool(rng.choice(deed.names), dict(zip(names, types, strict=True)), rng.choice(deed.about), deed.names[0])
 
     def any_tool(self) -> Tool:
@@ -302,15 +320,15 @@ class Writer:
         if rng.random() < 0.5:
             return TWO_NUMBERS[symbol or rng.choice("+-*/")]
         name = rng.choice(("calculate", "calculator", "compute", "math", "evaluate"))
-        parameter = rng.choice(("expression", "expr", "formula", "calculation"))
+        (parameter,) = self.parameters(("expression", "expr", "formula", "calculation"))
         return Tool(name, {parameter: "string"}, rng.choice(CALCULATIONS), CALCULATE.purpose)
 
     def converter(self) -> Tool:
         rng = self.rng
         if rng.random() < 0.6:
             return CONVERT
-        names = rng.choice(
-            (("amount", "source", "target"), ("value", "unit", "to"), ("number", "old_unit", "new_unit"))
+        names = self.parameters(
+            ("amount", "value", "number"), ("source", "unit", "old_unit"), ("target", "to", "new_unit")
         )
         name = rng.choice(("convert", "convert_units", "unit_converter"))
         return Tool(
@@ -324,13 +342,15 @@ class Writer:
         rng = self.rng
         name = rng.choice(("search", "search", "web_search", "wikipedia", "find", "google"))
         about = ("Search the web.", "Search for a text and return what was found.", "Look something up.", "")
-        return Tool(name, {rng.choice(("query", "query", "q", "text", "topic")): "string"}, rng.choice(about), ANYTHING)
+        (parameter,) = self.parameters(("query", "query", "q", "text", "topic"))
+        return Tool(name, {parameter: "string"}, rng.choice(about), ANYTHING)
 
     def sender(self) -> Tool:
         rng = self.rng
         name = rng.choice(("send", "send_message", "send_email", "notify", "send_mail", "tell", "post_message"))
-        to = rng.choice(("to", "person", "recipient", "name", "address"))
-        text = rng.choice(("text", "message", "body", "content"))
+        to, text = self.parameters(
+            ("to", "person", "recipient", "name", "address"), ("text", "message", "body", "content")
+        )
         about = rng.choice(("Send a message to a person.", "Send an email.", "Send a text to someone.", ""))
         return Tool(name, {to: "string", text: "string"}, about, "send")
 
@@ -338,7 +358,7 @@ class Writer:
         rng = self.rng
         if rng.random() < 0.7:
             return LOOKUP
-        parameters = rng.choice((("entity", "property"), ("thing", "attribute"), ("subject", "field")))
+        parameters = self.parameters(("entity", "thing", "subject"), ("property", "attribute", "field"))
         return Tool(
             rng.choice(("lookup", "fact", "get_fact")), dict.fromkeys(parameters, "string"), "Look up a fact.", ANYTHING
         )
@@ -412,13 +432,13 @@ def fact(w: Writer) -> None:
         w.observe(sentence)
         w.answer(sentence, value)
         return
-    number = value.lstrip("-").replace(".", "", 1).isdigit() and w.rng.random() < 0.8
+    is_number = value.lstrip("-").replace(".", "", 1).isdigit()
     data: dict[str, Any] = {
         "subject": subject,
         "attribute": attribute.name,
-        "value": json.loads(value) if number else value,
+        "value": json.loads(value) if is_number and w.rng.random() < 0.8 else value,
     }
-    if unit := w.rng.choice(("", "", "km", "kg", "m", "people", "°C", w.invent())):
+    if unit := w.rng.choice(("", "", "km", "kg", "m", "people", "°C", w.invent())) if is_number else "":
         data["unit"] = unit
     if w.rng.random() < 0.5:
         data["as_of"] = w.rng.randint(1990, 2026)
@@ -895,13 +915,16 @@ FAMILIES: dict[str, tuple[Callable[[Writer], None], float]] = {
     "two_questions": (two_questions, 5),
     "errors": (errors, 6),
     "sending": (sending, 6),
-    "doing": (doing, 6),
+    "doing": (doing, 10),
     "no_tool_needed": (no_tool_needed, 2),
     "no_fitting_tool": (no_fitting_tool, 3),
     "no_tools": (no_tools, 1),
     "two_right_tools": (two_right_tools, 4),
 }
 """How to write each family, and its share."""
+
+WEIGHTS = {"Question": 0.0, "Observation": 0.1}
+"""How much a part bears on the loss, if not fully: what is observed is random, so little can be learned from it."""
 
 ONE_HOP = ("lookup", "fact", "search", "arithmetic", "units", "dates", "doing")
 """The families in which one call leads to the answer."""

@@ -1,9 +1,9 @@
 """A whole transformer in numpy: it reads tokens, and says how likely each token is to come next.
 
 Four layers, each of them an attention, which gathers from earlier tokens, and two matrices, which work on each token.
-Queries, keys and values are made from a token and the one before it, so that one layer can look up what followed a
-token, which takes two layers otherwise. What was worked out for earlier tokens is kept (`Cache`), so that one more
-token costs one token.
+Queries, keys and values are made from a token and the two before it, so that one layer can look up what followed a pair
+of tokens, which takes more layers otherwise. That makes copying easy to learn. What was worked out for earlier tokens
+is kept (`Cache`), so that one more token costs one token.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ Array = np.ndarray[Any, Any]
 
 HEADS = 4
 
+NEAR = 3
+"""From how many tokens queries, keys and values are made: a token and those just before it."""
+
 
 @dataclass(slots=True)
 class Cache:
-    """What a transformer remembers of the tokens that it has read, by layer: keys, values, and the last token."""
+    """What a transformer remembers of the tokens that it has read, by layer: keys, values, and the last tokens."""
 
     keys: dict[int, Array] = field(default_factory=dict)
     values: dict[int, Array] = field(default_factory=dict)
@@ -43,9 +46,10 @@ class Transformer:
         x = self.embedding[tokens]  # one row per token
         for n, (attend, gather, up, down) in enumerate(self.layers):
             h = normalized(x)
-            before = np.concatenate([cache.last.get(n, np.zeros_like(h[:1])), h[:-1]])  # the token before each token
-            cache.last[n] = h[-1:]
-            queries, keys, values = np.split(np.concatenate([h, before], axis=1) @ attend.T, 3, axis=1)
+            h = np.concatenate([cache.last.get(n, np.zeros((NEAR - 1, h.shape[1]), h.dtype)), h])
+            cache.last[n] = h[1 - NEAR :]
+            near = np.concatenate([h[NEAR - 1 - back : len(h) - back] for back in range(NEAR)], axis=1)
+            queries, keys, values = np.split(near @ attend.T, 3, axis=1)
             cache.keys[n] = keys = np.concatenate([cache.keys.get(n, keys[:0]), keys])
             cache.values[n] = values = np.concatenate([cache.values.get(n, values[:0]), values])
             x = x + attention(queries, keys, values) @ gather.T

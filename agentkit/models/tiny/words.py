@@ -67,7 +67,7 @@ ATTRIBUTES = (
     *[Attribute("capital", "place", "place", ("country",))] * 2,
     Attribute("currency", "place", "word", ("country",), "of", ("What do people pay with in {x}?",)),
     Attribute("language", "place", "word", ("country",), "of", ("Which language do people speak in {x}?",)),
-    Attribute("area", "place", "number km2", ("country",), "of", ("How large is {x}?", "How big is {x}?")),
+    Attribute("area", "place", "number km2", ("country",), "of", ("How large is {x}?",)),
     Attribute("continent", "place", "place", ("country",), "of", ("Where is {x}?",)),
     Attribute("president", "place", "person", ("country",), "of", ("Who is the president of {x}?",)),
     Attribute("author", "title", "person", ("title", "book"), "of", ("Who wrote {x}?", "Who is the author of {x}?")),
@@ -324,6 +324,7 @@ HELD_OUT = {
     ),
 }
 
+ACCENTED = "äöüßéèêáàâíóôúñçåøæłšžčő"
 ADJECTIVES = words(
     "red green blue black white small large old new hot cold fresh sweet dark light wooden plastic golden big little"
 )
