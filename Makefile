@@ -45,7 +45,7 @@ endif
 PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME="$(CURDIR)/$(VENV)/home" AGENTKIT_LOCAL=none \
   AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest
 
-.PHONY: help lab check test ovos-test lint format docs docs-links bench build widget widget-watch widget-dev clean chromium firefox
+.PHONY: help lab check test ovos-test lint format docs docs-links bench build widget widget-watch widget-dev clean chromium firefox bubblewrap
 .DELETE_ON_ERROR: # so that an interrupted installation starts again
 .NOTPARALLEL: # pip and npm cannot install two things into one folder at the same time
 help: ## list the commands
@@ -61,7 +61,7 @@ endif
 check: lint ## lint, types and the fast tests, in a few minutes
 	$(PYTEST) -m 'not slow' tests
 
-test: chromium firefox lint ## everything that CI runs, except for ovos-test
+test: chromium firefox bubblewrap lint ## everything that CI runs, except for ovos-test
 	$(RUN_NPM) test
 	$(RUN) tests/run_all.py
 
@@ -195,7 +195,20 @@ else
 DEBIAN_FIREFOX := tests/browser/node_modules/.firefox
 firefox: $(DEBIAN_FIREFOX)/.stamp
 
-$(DEBIAN_FIREFOX)/.stamp: tests/browser/firefox.sh
-	bash tests/browser/firefox.sh $(DEBIAN_FIREFOX)
+$(DEBIAN_FIREFOX)/.stamp: tests/unpack_debian.sh
+	bash tests/unpack_debian.sh firefox-esr $(DEBIAN_FIREFOX)
 	touch $@
+endif
+
+# Bubblewrap, for the tests of the sandbox: on Linux from the machine; else Debian's, unpacked in the same way.
+ifeq ($(shell uname -s)$(shell command -v bwrap),Linux)
+DEBIAN_BUBBLEWRAP := $(VENV)/bubblewrap
+export PATH := $(PATH):$(CURDIR)/$(DEBIAN_BUBBLEWRAP)/root/usr/bin
+bubblewrap: $(DEBIAN_BUBBLEWRAP)/.stamp
+
+$(DEBIAN_BUBBLEWRAP)/.stamp: tests/unpack_debian.sh | $(VENV)/pyvenv.cfg
+	bash tests/unpack_debian.sh bubblewrap $(DEBIAN_BUBBLEWRAP)
+	touch $@
+else
+bubblewrap:
 endif
