@@ -403,6 +403,14 @@ def test_a_file_that_is_no_audit_log_is_reported_and_never_raises(log: Path) -> 
 
 
 @pytest.mark.slow
+def test_a_pipe_is_no_audit_log_and_nobody_waits_for_it(log: Path) -> None:
+    os.mkfifo(log)
+    with pytest.raises(UsageError, match="it is not a regular file"):
+        verify(log)
+    with pytest.raises(AuditError, match="it is not a regular file"):
+        Audit(log).lines("run")
+
+
 def test_the_command_line_names_the_lines(log: Path, own_home: Path) -> None:
     whole = written(log, 4)
 
