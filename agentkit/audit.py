@@ -69,6 +69,8 @@ class Audit:
                     raise OSError("it is not a regular file")
                 lock_until_closed(file.fileno())
                 number, before, is_torn = _last(file)
+                if (sealed := _seal_of(self.path)) is not None and sealed[0] >= number:
+                    number, before = sealed  # if lines at the end were cut off, this line must not hide that
                 content = json.dumps({"number": number + 1, **about, "before": before}, separators=(",", ":"))
                 line, mark = _sealed_line(content)
                 file.seek(0, os.SEEK_END)
