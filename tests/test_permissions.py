@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from agentkit import Act, Agent, Answer, Call, Reply, Run, load, tool
 from agentkit.errors import Unknown, UsageError
 from agentkit.gates import permission_file
-from agentkit.gates.permissions import BYPASS, Permissions
+from agentkit.gates.permissions import BYPASS, Permissions, Rule
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
@@ -524,6 +524,16 @@ def test_a_file_can_deny_but_not_allow(tmp_path: Path) -> None:
     assert not other.guards.permissions.is_bypassed
     other.drive(30)
     assert other.waiting and not made
+
+
+def test_what_the_person_denies_stays_when_the_permissions_of_a_loaded_run_are_replaced(own_home: Path) -> None:
+    recorded = agent("ask", journal="memory").start("Go.", paused=True).to_json()
+    permission_file.add(Rule("deny", "pay"))
+    run = load(recorded, agent("plan", call("pay"), journal="memory"))
+    for mode in ("plan", BYPASS):
+        run.guard(permissions=mode)
+    run.drive(30)
+    assert outcome(run) == "deny" and "deny pay" in run[2].reason and not made
 
 
 def test_permissions_change_in_the_middle_of_a_run_with_a_row_that_says_who_did_it() -> None:

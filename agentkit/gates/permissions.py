@@ -315,9 +315,10 @@ class Permissions:
         return self.with_table(replace(own, rules=(rule, *own.rules)))
 
     def replaced_by(self, other: Permissions) -> Permissions:
-        """Return other permissions of the agent; those of the person stay."""
-        own = tuple(table for table in self.tables if table.source == PERSON)
-        return functools.reduce(Permissions.with_table, own, other)
+        """Return other permissions of the agent; those of the person stay, and what opening the run has added."""
+        kept = [table for table in self.tables if table.source != AGENT]
+        added = [table for table in other.tables if table.source == AGENT]
+        return Permissions(tuple(sorted([*kept, *added], key=lambda table: _ORDER.index(table.source))))
 
     def tightened_by(self, other: Permissions) -> Permissions:
         """Return these permissions, with what another agent's add to them: its modes, and what it denies or asks."""
