@@ -69,6 +69,8 @@ class Audit:
                     raise OSError("it is not a regular file")
                 lock_until_closed(file.fileno())
                 number, before, is_torn = _last(file)
+                if (sealed := _seal_of(self.path)) is not None and sealed[0] >= number:
+                    number, before = sealed  # if lines at the end were cut off, this line must not hide that
                 content = json.dumps({"number": number + 1, **about, "before": before}, separators=(",", ":"))
                 line, mark = _sealed_line(content)
                 file.seek(0, os.SEEK_END)
@@ -85,7 +87,7 @@ class Audit:
     def lines(self, run: str, most: int = 200) -> list[dict[str, Any]]:
         """Return the last lines about a run, as data; those that cannot be read are left out. Raises `AuditError`."""
         try:
-            read = [_data_of(line) for line in self.path.read_bytes().split(b"\n")] if self.path.exists() else []
+            read = [_data_of(line) for line in outside.read_file(self.path).split(b"\n")] if self.path.exists() else []
         except OSError as error:
             raise AuditError(f"cannot read the audit log {self.path}: {error}") from error
         return [data for data in read if data is not None and data.get("run") == run][-most:]
@@ -255,8 +257,8 @@ def _check_end(first_of: dict[int, _Line], end: int, seal: tuple[int, str] | Non
 
 
 def _read(file: Path) -> Iterator[_Line]:
-    """Yield the lines of a file."""
-    with open(file, "rb") as stream:
+    """Yield the lines of a regular file; a device or a pipe might never end. Raises `OSError`."""
+    with outside.open_file(file) as stream:
         for at, line in enumerate(stream, 1):
             is_ended = line.endswith(b"\n")
             text = line.rstrip(b"\n") if is_ended else line

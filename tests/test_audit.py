@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -403,6 +404,33 @@ def test_a_file_that_is_no_audit_log_is_reported_and_never_raises(log: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kept", [0, 2])
+def test_lines_that_were_cut_off_are_missed_also_after_the_next_line(log: Path, kept: int) -> None:
+    before = written(log, 4)
+    log.write_bytes(b"".join(before[:kept]))
+    written(log, 2)
+    assert [problem.text for problem in verify(log).problems] == [f"lines {kept + 1} to 4 were removed"]
+
+
+def test_a_log_that_was_written_anew_is_named_also_after_the_next_line(log: Path, own_home: Path) -> None:
+    written(log, 3)
+    log.unlink()
+    (own_home / "audit").rename(own_home / "away")
+    written(log, 3)
+    shutil.rmtree(own_home / "audit")
+    (own_home / "away").rename(own_home / "audit")
+    written(log, 1)
+    assert "line 3 was changed, and its hash with it" in verify(log).problems[0].text
+
+
+def test_a_pipe_is_no_audit_log_and_nobody_waits_for_it(log: Path) -> None:
+    os.mkfifo(log)
+    with pytest.raises(UsageError, match="it is not a regular file"):
+        verify(log)
+    with pytest.raises(AuditError, match="it is not a regular file"):
+        Audit(log).lines("run")
+
+
 def test_the_command_line_names_the_lines(log: Path, own_home: Path) -> None:
     whole = written(log, 4)
 

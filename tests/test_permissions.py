@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import enum
+import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import BaseModel, Field
 
-from agentkit import Agent, Call, Reply, Run, load, tool
+from agentkit import Act, Agent, Answer, Call, Reply, Run, load, tool
 from agentkit.errors import Unknown, UsageError
 from agentkit.gates import permission_file
-from agentkit.gates.permissions import BYPASS, Permissions
+from agentkit.gates.permissions import BYPASS, Permissions, Rule
 from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 from agentkit.run import permits
+from agentkit.tools.toolset import ToolSet
 
 made: list[str] = []
 
@@ -204,6 +208,82 @@ def test_a_rule_knows_a_tool_by_its_own_name_however_a_step_spells_it() -> None:
         assert permissions.judge(Call(spelled, {"amount": 1}), found).outcome == "deny"
 
 
+class Colour(enum.Enum):
+    """A colour."""
+
+    RED = "red"
+
+
+class Target(BaseModel):
+    """What a tool is about, whose field the model knows by another name."""
+
+    place: str = Field(alias="where")
+
+
+@tool(effect="irreversible")
+def paint(colour: Colour, colours: list[Colour], data: bytes, target: Target) -> str:
+    """Paint something."""
+    return "painted"
+
+
+@tool(effect="irreversible")
+def reach(target: Target) -> str:
+    """Reach something."""
+    return "reached"
+
+
+@tool(effect="irreversible")
+def send(text: Annotated[str, Field(alias="body")]) -> str:
+    """Send a text."""
+    return "sent"
+
+
+PAINTED = {"colour": "red", "colours": ["red"], "data": "abc", "target": {"where": "secret"}}
+
+
+@pytest.mark.parametrize(
+    ("of", "arguments", "name", "pattern"),
+    [
+        (paint, PAINTED, "colour", "red"),
+        (paint, PAINTED, "colours", "red"),
+        (paint, PAINTED, "data", "abc"),
+        (paint, PAINTED, "target", '{"where": "secret"}'),
+        (reach, {"where": "secret"}, "where", "secret"),
+        (reach, {"target": {"where": "secret"}}, "where", "secret"),
+        (send, {"body": "secret"}, "body", "secret"),
+    ],
+)
+def test_a_rule_sees_an_argument_as_the_model_writes_it(of: Any, arguments: Any, name: str, pattern: str) -> None:
+    rules = Permissions.of({"mode": BYPASS, "rules": [{"deny": of.name, "arguments": {name: pattern}}]})
+    rules.check(ToolSet([of]))
+    assert rules.judge(Call(of.name, arguments), of).outcome == "deny"
+    assert rules.judge(Call(of.name, json.loads(json.dumps(arguments).replace("secret", "x"))), of).outcome == (
+        "allow" if pattern.count("secret") else "deny"
+    )
+
+
+@pytest.mark.parametrize("name", ["pay", "PAY", "functions.pay"])
+def test_what_a_person_has_to_approve_or_has_rejected_is_the_tool_however_a_step_spells_it(name: str) -> None:
+    def twice(chat: Any, tools: Any) -> Any:
+        yield Act(Call(name, {"amount": 1}, "1"))
+        yield Act(Call("pay", {"amount": 2}, "2"))
+        return Answer("done", chat)
+
+    def started(**options: Any) -> Run:
+        run = Agent(Scripted([]), TOOLS, engine=twice, journal=None, **options).start("Go.", paused=True)
+        run.drive(30)
+        return run
+
+    run = started(approve=["pay"])
+    assert run.waiting and not made
+    run.reject("no", remember=True)
+    run.drive(30)
+    assert run.guards.remembered == {"pay": False} and run.status == "done" and not made
+    run = started(permissions="ask")
+    run.approve(remember=True).drive(30)
+    assert run.status == "done" and made == ["pay", "pay"]
+
+
 def test_a_call_that_cannot_be_made_is_not_asked_about() -> None:
     run = played("ask", call("pay", {"amout": 5}))
     assert not run.waiting and "was not run" in run[2].result.text and not made
@@ -278,6 +358,13 @@ def test_a_value_that_is_no_path_is_asked_about_in_every_mode(folder: Path) -> N
     rules = {"mode": "deny", "rules": [{"deny": "save", "paths": {"path": "in"}}]}
     run = played(rules, call("save", {"path": "in\0"}))
     assert run.waiting and "is not a path" in run.waiting[0][1].why and not made
+
+
+@pytest.mark.parametrize("path", ["in\0", "in\ud800"])
+def test_a_value_that_is_no_path_does_not_hide_a_call_from_a_rule_that_denies(folder: Path, path: str) -> None:
+    rules = [{"allow": "save", "paths": {"path": "in"}}, {"deny": "save"}]
+    run = played({"rules": rules}, call("save", {"path": path}))
+    assert outcome(run) == "deny" and "rule 2 of the agent" in run[2].reason and not made
 
 
 def test_a_link_that_changes_while_a_person_thinks_is_judged_again(folder: Path) -> None:
@@ -439,6 +526,16 @@ def test_a_file_can_deny_but_not_allow(tmp_path: Path) -> None:
     assert other.waiting and not made
 
 
+def test_what_the_person_denies_stays_when_the_permissions_of_a_loaded_run_are_replaced(own_home: Path) -> None:
+    recorded = agent("ask", journal="memory").start("Go.", paused=True).to_json()
+    permission_file.add(Rule("deny", "pay"))
+    run = load(recorded, agent("plan", call("pay"), journal="memory"))
+    for mode in ("plan", BYPASS):
+        run.guard(permissions=mode)
+    run.drive(30)
+    assert outcome(run) == "deny" and "deny pay" in run[2].reason and not made
+
+
 def test_permissions_change_in_the_middle_of_a_run_with_a_row_that_says_who_did_it() -> None:
     run = played("ask", call("pay"), call("save"), journal=MemoryJournal())
     assert run.waiting
@@ -520,6 +617,13 @@ def test_a_settings_file_that_cannot_be_read_stops_every_run(own_home: Path) -> 
     (own_home / "permissions.toml").write_bytes(b'mode = "\xff"')
     with pytest.raises(UsageError, match="no run starts"):
         agent(None, call("read")).run("Go.")
+
+
+def test_a_settings_file_that_is_a_pipe_is_refused_and_nobody_waits_for_it(own_home: Path) -> None:
+    own_home.mkdir(parents=True)
+    os.mkfifo(own_home / "permissions.toml")
+    with pytest.raises(UsageError, match="it is not a regular file"):
+        played("ask", call("pay"))
 
 
 def test_a_rule_that_cannot_be_added_leaves_the_file_and_the_call_as_they_are(own_home: Path) -> None:

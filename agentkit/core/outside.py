@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from agentkit.errors import UsageError
 
@@ -38,11 +38,18 @@ def path_of(path: Any, what: str) -> Path:
         raise UsageError(f"{what} cannot be {path!r:.200}: {error}") from None
 
 
+def open_file(path: Path) -> BinaryIO:
+    """Open a regular file for reading; a device or a pipe might never end. Raises `OSError`."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError("it is not a regular file")
+    return os.fdopen(file, "rb")
+
+
 def read_file(path: Path) -> bytes:
-    """Return the content of a regular file; a device or a pipe might never end. Raises `OSError`."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError("it is not a regular file")
+    """Return the content of a regular file. Raises `OSError`."""
+    with open_file(path) as file:
         return file.read()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agentkit.core.messages import Call
 from agentkit.core.steps import Act
 from agentkit.gates.guards import Approval
@@ -19,7 +21,7 @@ def rejection(pending: Pending, state: State) -> Verdict | None:
     """Reject a call that is denied, or whose tool a person has always rejected; nobody is then asked to repeat it."""
     assert type(pending.step) is Act
     call = pending.step.call
-    if state.guards.remembered.get(call.name) is False:
+    if state.guards.remembered.get(state.own_name(call)) is False:
         return Verdict("answer", f"{call.name} is always rejected in this run", observations.rejected(call))
     return _denial(call, state.judgment(pending, anew=True))
 
@@ -31,9 +33,10 @@ def approval(pending: Pending, state: State) -> Verdict | None:
     call, guards, judgment = pending.step.call, state.guards, state.judgment(pending)
     if denied := _denial(call, judgment):  # only if this gate is asked alone
         return denied
-    if guards.remembered.get(call.name) or judgment.by_person:
+    name = state.own_name(call)
+    if guards.remembered.get(name) or judgment.by_person:
         return None
-    if guards.approve.is_needed(call):
+    if guards.approve.is_needed(call if name == call.name else replace(call, name=name)):
         return Verdict("ask", f"{call.name} needs your approval")
     return Verdict("ask", f"{call.name} needs your approval: {judgment.why}") if judgment.outcome == "ask" else None
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentkit.config import home
+from agentkit.core import outside
 from agentkit.core.private_files import write_private
 from agentkit.errors import UsageError
 from agentkit.gates.permissions import PERSON, Rule, Table
@@ -33,7 +34,7 @@ def read(file: Path | None = None) -> Table:
     """Return the table in the file, empty if there is no file. Raises `UsageError`, which names the line."""
     file = file or path()
     try:
-        text = file.read_text(encoding="utf-8")
+        text = outside.read_file(file).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return Table(PERSON)
     except (OSError, ValueError) as error:

@@ -135,10 +135,13 @@ class Rule:
 
         Raises `UsageError` if the argument is not a path.
         """
-        if not isinstance(value, str | os.PathLike) or "\0" in str(value):
-            raise UsageError(f"an argument that {self.text!r} is about is not a path")
-        for path in dict.fromkeys((str(value), os.path.expanduser(str(value)))):
-            yield os.path.realpath(self._full(path, expand=False))
+        try:
+            if not isinstance(value, str | os.PathLike) or b"\0" in os.fsencode(value):
+                raise ValueError
+            for path in dict.fromkeys((str(value), os.path.expanduser(str(value)))):
+                yield os.path.realpath(self._full(path, expand=False))
+        except ValueError:
+            raise UsageError(f"an argument that {self.text!r} is about is not a path") from None
 
     def _full(self, path: str, *, expand: bool = True) -> str:
         base = os.path.expanduser(self.relative_to) if self.relative_to else os.getcwd()
@@ -167,6 +170,8 @@ class Facts:
     def values_of(self, name: str) -> list[Any]:
         """Return the value of an argument, or the values in it if it is a list; nothing if it is not known."""
         value = self.bind().get(name, _MISSING)
+        if value is _MISSING:  # a parameter with an alias: the model writes the alias
+            value = self._call.arguments.get(name, _MISSING)
         if value is _MISSING:
             described = self._tool.parameters.get("properties", {}).get(name, {})
             value = described.get("default", _MISSING) if isinstance(described, dict) else _MISSING
@@ -185,7 +190,10 @@ class _Fields:
         self._held = held
 
     def get(self, name: str, default: Any) -> Any:
-        return getattr(self._held, name, default)
+        kind = type(self._held)
+        fields = getattr(kind, "model_fields", None) or getattr(kind, "__pydantic_fields__", {})
+        own = (field for field, about in fields.items() if name in (about.validation_alias, about.alias))
+        return getattr(self._held, next(own, name), default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,9 +315,10 @@ class Permissions:
         return self.with_table(replace(own, rules=(rule, *own.rules)))
 
     def replaced_by(self, other: Permissions) -> Permissions:
-        """Return other permissions of the agent; those of the person stay."""
-        own = tuple(table for table in self.tables if table.source == PERSON)
-        return functools.reduce(Permissions.with_table, own, other)
+        """Return other permissions of the agent; those of the person stay, and what opening the run has added."""
+        kept = [table for table in self.tables if table.source != AGENT]
+        added = [table for table in other.tables if table.source == AGENT]
+        return Permissions(tuple(sorted([*kept, *added], key=lambda table: _ORDER.index(table.source))))
 
     def tightened_by(self, other: Permissions) -> Permissions:
         """Return these permissions, with what another agent's add to them: its modes, and what it denies or asks."""
@@ -355,10 +364,17 @@ class Permissions:
         return judgment
 
     def _judge(self, facts: Facts) -> Judgment:
-        fitting = [place for place in self._rules if place[0].fits(facts)]
-        for place in fitting:
-            if place[0].outcome == "deny":
-                return Judgment("deny", _because(place))
+        fitting, unclear = list[_Place](), None
+        for place in self._rules:
+            try:
+                if place[0].fits(facts):
+                    if place[0].outcome == "deny":
+                        return Judgment("deny", _because(place))
+                    fitting.append(place)
+            except UsageError as error:  # a person is asked, unless another rule denies the call
+                unclear = unclear or error
+        if unclear:
+            raise unclear
         if not fitting:
             return _in_modes(self.modes, facts.name, facts.effect)
         return _strictest(_in_mode(mode, facts.name, facts.effect, fitting[0]) for mode in self.modes or ("",))
@@ -448,11 +464,16 @@ def _key(rule: Rule) -> str:
 
 
 def _text_of(value: Any) -> str:
+    """Return a value as the model would write it: a text, or JSON; also an enumeration, a model or bytes."""
     if isinstance(value, str):
         return value
-    if value is None or isinstance(value, bool | int | float | dict | list):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return str(value)
+    from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+    try:
+        plain = to_jsonable_python(value, by_alias=True, fallback=str)
+    except PydanticSerializationError:
+        plain = str(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from agentkit.audit import Audit
+from agentkit.core.messages import Call
 from agentkit.core.steps import Act, Step
 from agentkit.core.usage import Lost, Usage
 from agentkit.gates.breakpoints import Breakpoint
@@ -152,6 +153,11 @@ class State:
         self.audit: Audit | None = None
         self._judged: tuple[Step, Permissions, Judgment] | None = None
 
+    def own_name(self, call: Call) -> str:
+        """Return the own name of the tool that a call means, however it is spelled there."""
+        tool = self.tools.find(call.name)
+        return call.name if tool is None else tool.name
+
     def effect(self, pending: Pending) -> str:
         """Return the effect of the tool that an Act calls; "pure" if the call will not run."""
         assert type(pending.step) is Act
@@ -194,7 +200,7 @@ class State:
         tool, repeat = self.tools.find(name), self.guards.repeat
         if tool is None:
             return "allow"  # it cannot be called at all
-        own = repeat.get(name) or tool.repeat
+        own = repeat.get(tool.name) or tool.repeat
         return own or ("allow" if tool.effect in ("pure", "idempotent") else repeat.get("", "ask"))
 
     # -- guards --------------------------------------------------------------------------------------------------------

@@ -1064,7 +1064,7 @@ class Run(NearMisses, Displayed):
     def _set_policy(self, pending: Pending, policy: str, author: str, *, remember: bool = False) -> None:
         """Remember a decision about a repeated call; about a tool without a declared effect, a run asks only once."""
         if remember or self.state.effect(pending) == UNDECLARED:
-            name, guards = pending.step.call.name, self.state.guards  # type: ignore[union-attr]
+            name, guards = self.state.own_name(pending.step.call), self.state.guards  # type: ignore[union-attr]
             reason = f"repeated calls of {name}: {policy}"
             self.state.guard(
                 replace(guards, repeat={**guards.repeat, name: policy}), ["repeat"], reason=reason, author=author
@@ -1073,11 +1073,10 @@ class Run(NearMisses, Displayed):
 
     def _remember(self, pending: Pending, answer: bool, author: str, *, always: bool = False) -> None:
         """Remember that a person always allows, or always rejects, the calls of a tool in this run, or in every run."""
-        name, guards = pending.step.call.name, self.state.guards  # type: ignore[union-attr]
+        name, guards = self.state.own_name(pending.step.call), self.state.guards  # type: ignore[union-attr]
         reason = f"{name} is always {'allowed' if answer else 'rejected'}"
         if always:
-            tool = self.performer.tools.find(name)
-            rule = Rule("allow" if answer else "deny", tool.name if tool else name)
+            rule = Rule("allow" if answer else "deny", name)
             permission_file.add(rule)
             reason = f"{reason}, also in later runs"
             guards = replace(guards, permissions=guards.permissions.with_rule(rule))
