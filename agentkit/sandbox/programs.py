@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from agentkit.core import secrets
 from agentkit.core.checked_arguments import checked
 from agentkit.errors import ToolError, UsageError
 from agentkit.inert import inert
@@ -114,6 +115,7 @@ class Sandbox:
         self.write = _outermost(writable, writable)
         self.read = _outermost([os.path.realpath(os.path.expanduser(path)) for path in read], writable)
         self.net = net
+        secrets.learn_named(environment or {})
         self.environment = {"PATH": PATH, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **(environment or {})}
         self.seconds = seconds
         self.limits = {"CPU": cpu_seconds, "AS": memory, "FSIZE": file_size, "NOFILE": 1024, "CORE": 0}

@@ -191,7 +191,8 @@ def test_a_missing_program_or_folder_is_named(tmp_path: Path) -> None:
 
 def test_secrets_in_headers_and_variables_are_masked_where_they_are_shown(hostile: Start) -> None:
     server = hostile("", "sk-proj-" + "a1B2" * 12, env={"TOKEN": "my-own-secret-value-123", "CITY": "Rapperswil-Jona"})
-    assert "a1B2" not in repr(server)
+    assert "a1B2" not in repr(server) + repr(server.target)
+    assert "my-own-secret" not in repr(vars(server))
     (result,) = results(run_of(server, ("say", {"text": "it is my-own-secret-value-123 in Rapperswil-Jona"})))
     assert "my-own-secret" not in result.text and "Rapperswil-Jona" in result.text
 

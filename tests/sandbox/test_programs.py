@@ -283,3 +283,11 @@ def test_walls_that_are_not_there_and_folders_that_are_not_there_are_refused(wor
         with pytest.raises(UsageError, match=f"there is no {level} on this system"):
             Sandbox(level, folder=work)  # type: ignore[arg-type]
     assert repr(Sandbox("plain", folder=work)) == f"<Sandbox none, only limits: files and the network are open; {work}>"
+
+
+def test_a_secret_that_is_passed_on_to_programs_is_masked_in_what_they_print(work: Path) -> None:
+    from agentkit.core.secrets import mask
+
+    sandbox = Sandbox(folder=work, environment={"SHOP_TOKEN": "plain-looking-zq81kk2", "CITY": "Rapperswil-Jona"})
+    output = sh(sandbox, "echo it is $SHOP_TOKEN in $CITY")
+    assert "zq81kk2" in output and "zq81kk2" not in mask(output) and "Rapperswil-Jona" in mask(output)
