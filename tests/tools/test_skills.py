@@ -92,5 +92,5 @@ def test_a_name_that_would_take_for_ever_to_show_is_refused_at_once(folder: Path
     lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))]
     text = "\n".join(["---", *lines, "name: *a29", "description: d", "---", "Do it."])
     (folder / "write-letters" / "SKILL.md").write_text(text)
-    with pytest.raises(UsageError, match="write-letters/SKILL.md cannot be read: its name must be .*, not a list"):
+    with pytest.raises(UsageError, match=r"its name must be .*, not a list"):
         Skills(folder)
