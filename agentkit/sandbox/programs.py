@@ -224,15 +224,17 @@ class Program:
         order = {"control": control, "status": status, **self._order(home)}
         launcher = str(Path(__file__).with_name("launch.py"))
         try:
-            with tempfile.TemporaryFile() as file:
+            with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as orders:
                 file.write(self._text.encode("utf-8", "replace"))
                 file.seek(0)
+                orders.write(json.dumps(order).encode())
+                orders.seek(0)
                 return subprocess.Popen(
-                    [sys.executable, "-I", "-S", launcher, json.dumps(order)],
+                    [sys.executable, "-I", "-S", launcher, str(orders.fileno())],
                     stdin=file,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
-                    pass_fds=(control, status),
+                    pass_fds=(control, status, orders.fileno()),
                     env={"PATH": PATH},
                     cwd="/",
                     start_new_session=True,
