@@ -147,7 +147,7 @@ BROKEN: list[tuple[Any, str]] = [
     (_huge, r"has 50\.0 MB, and a context file has at most 1 MB"),
     (lambda file: file.write_bytes(b"\x7fELF\0\0\1"), "is not a text in UTF-8: it has bytes"),
     (lambda file: file.write_bytes(b"caf\xe9"), "is not a text in UTF-8"),
-    (lambda file: file.mkdir(), "AGENTS.md"),
+    (lambda file: file.mkdir(), "AGENTS.md is a folder"),
     (lambda file: os.mkfifo(file), "is not a file"),
     (lambda file: file.symlink_to("/dev/zero"), "leads to /dev/zero, outside of"),
     (lambda file: file.symlink_to("nowhere"), "cannot be read"),

@@ -119,6 +119,8 @@ def _text(file: Path) -> str:
         real, root = file.resolve(strict=True), project_root(file.parent).resolve()
         if not real.is_relative_to(root):
             raise UsageError(f"{file} leads to {real}, outside of {root}; name that file itself, or copy it")
+        if real.is_dir():
+            raise UsageError(f"{file} is a folder, and a context file is a text; name a file in it")
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         with open(os.open(real, flags), "rb") as opened:
             about = os.fstat(opened.fileno())

@@ -38,7 +38,7 @@ _MAX_PAGES = 100
 _MAX_TOOLS = 1_000
 _MAX_DESCRIPTION = 10_000
 _MAX_SCHEMA = 100_000
-_NAME = re.compile(r"[\w./-]{1,128}")
+_NAME = re.compile(r"[\w./-]{1,128}", re.ASCII)  # as in the protocol; others can look like the name of another tool
 
 Ask = Callable[[Any], Coroutine[Any, Any, Any]]
 Schema = dict[str, Any]
@@ -434,7 +434,7 @@ def _effect(hints: Any) -> str:
 def _problem(tool: Any) -> str:
     """Return why a tool cannot be offered, or ""."""
     if not _NAME.fullmatch(tool.name):
-        return "its name is not made of letters, digits, and . _ - /"
+        return "its name is not made of the letters A to Z, digits, and . _ - /"
     try:
         size = len(json.dumps([tool.input_schema, tool.output_schema]))
     except (RecursionError, ValueError):

@@ -17,6 +17,7 @@ from agentkit.core import background
 from agentkit.core.secrets import mask
 from agentkit.core.text import error_text
 from agentkit.errors import UsageError
+from agentkit.inert import inert
 
 _TAIL = 2_000
 """How many bytes of what a server wrote to its standard error are kept for the error."""
@@ -37,6 +38,10 @@ class Target:
     command: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
+
+    @inert
+    def __repr__(self) -> str:
+        return f"<Target {self.text}>"
 
     @property
     def text(self) -> str:

@@ -1,7 +1,8 @@
 """The launcher: a small process that starts one program under limits, and ends it with everything that it started.
 
-It is run by its path (`python -I -S launch.py JSON`), so that the process of agentkit, which has threads, never forks.
-It becomes the reaper of all its descendants, so that a program that puts itself into the background is found again. It
+It is run by its path (`python -I -S launch.py 5`), so that the process of agentkit, which has threads, never forks.
+What it has to do is read from the handle, because the words of a command can be seen by every user of the machine. It
+becomes the reaper of all its descendants, so that a program that puts itself into the background is found again. It
 ends them when the program ends, or when the pipe `control` closes, which also happens if agentkit dies. It reports on
 the pipe `status`: how the program ended, or why it was not started. It uses only the standard library.
 """
@@ -124,4 +125,6 @@ def _children() -> list[int]:
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    with open(int(sys.argv[1]), encoding="utf-8") as file:
+        given = json.load(file)
+    main(given)

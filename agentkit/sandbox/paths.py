@@ -70,9 +70,9 @@ class Folder:
     def __init__(self, path: str | os.PathLike[str], *, hidden: tuple[str, ...] = HIDDEN) -> None:
         if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
             raise UsageError("this system opens no files by the handle of a folder, so no folder can be closed off")
-        self.path = Path(os.path.realpath(os.path.expanduser(path)))
         self.hidden = tuple(_folded(pattern) for pattern in hidden)
         try:
+            self.path = Path(os.path.realpath(os.path.expanduser(path)))
             handle = os.open(self.path, _FOLDER)
         except (OSError, ValueError) as error:
             raise UsageError(f"there is no folder {str(path)!r} that can be read: {_reason(error)}") from None
@@ -188,7 +188,7 @@ class Folder:
         that are missing are made, and a link at the end is refused.
         """
         waiting = [*reversed(self._parts(path))]
-        handles = [os.open(self.path, _FOLDER)]
+        handles = [self._top()]
         names: list[str] = []
         links = 0
         try:
@@ -223,6 +223,12 @@ class Folder:
         finally:
             for handle in handles:
                 os.close(handle)
+
+    def _top(self) -> int:
+        try:
+            return os.open(self.path, _FOLDER)
+        except OSError as error:
+            raise ToolError(f"the top folder of these files cannot be opened any more: {_reason(error)}") from None
 
     def _enter(self, name: str, parent: int, make: bool) -> int:
         if make:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from agentkit.core import secrets
 from agentkit.core.checked_arguments import checked
 from agentkit.errors import ToolError, UsageError
 from agentkit.inert import inert
@@ -114,6 +115,7 @@ class Sandbox:
         self.write = _outermost(writable, writable)
         self.read = _outermost([os.path.realpath(os.path.expanduser(path)) for path in read], writable)
         self.net = net
+        secrets.learn_named(environment or {})
         self.environment = {"PATH": PATH, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **(environment or {})}
         self.seconds = seconds
         self.limits = {"CPU": cpu_seconds, "AS": memory, "FSIZE": file_size, "NOFILE": 1024, "CORE": 0}
@@ -222,15 +224,17 @@ class Program:
         order = {"control": control, "status": status, **self._order(home)}
         launcher = str(Path(__file__).with_name("launch.py"))
         try:
-            with tempfile.TemporaryFile() as file:
+            with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as orders:
                 file.write(self._text.encode("utf-8", "replace"))
                 file.seek(0)
+                orders.write(json.dumps(order).encode())
+                orders.seek(0)
                 return subprocess.Popen(
-                    [sys.executable, "-I", "-S", launcher, json.dumps(order)],
+                    [sys.executable, "-I", "-S", launcher, str(orders.fileno())],
                     stdin=file,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
-                    pass_fds=(control, status),
+                    pass_fds=(control, status, orders.fileno()),
                     env={"PATH": PATH},
                     cwd="/",
                     start_new_session=True,

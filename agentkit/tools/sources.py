@@ -116,6 +116,8 @@ def read(source: Source, timeout: float | None = DEFAULT_TIMEOUT) -> Source:
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and interrupts.pressed(error):
             raise
+        if isinstance(error, UsageError):  # it says what is wrong and what to do
+            raise
         how = error_line(error) if future.done() else f"it did not return within {timeout:g} s"
         raise UsageError(f"the schemas of a source of tools could not be read: {how}") from error
     return with_schemas(source, schemas)

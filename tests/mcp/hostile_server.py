@@ -50,6 +50,7 @@ def tools(cursor: str | None) -> dict[str, Any]:
                 tool("good"),
                 tool("two\nlines"),
                 tool("\x1b[31mred"),
+                tool("g\u043e\u043ed"),
                 tool("x" * 500),
                 tool("good") | {"description": "a second one of this name"},
                 tool("long") | {"description": "d" * 1_000_000},

@@ -191,7 +191,8 @@ def test_a_missing_program_or_folder_is_named(tmp_path: Path) -> None:
 
 def test_secrets_in_headers_and_variables_are_masked_where_they_are_shown(hostile: Start) -> None:
     server = hostile("", "sk-proj-" + "a1B2" * 12, env={"TOKEN": "my-own-secret-value-123", "CITY": "Rapperswil-Jona"})
-    assert "a1B2" not in repr(server)
+    assert "a1B2" not in repr(server) + repr(server.target)
+    assert "my-own-secret" not in repr(vars(server))
     (result,) = results(run_of(server, ("say", {"text": "it is my-own-secret-value-123 in Rapperswil-Jona"})))
     assert "my-own-secret" not in result.text and "Rapperswil-Jona" in result.text
 
@@ -233,7 +234,8 @@ def test_hints_count_only_if_the_server_is_trusted(hostile: Start) -> None:
 def test_tools_that_cannot_be_offered_are_left_out_with_a_warning(hostile: Start) -> None:
     with pytest.warns(RuntimeWarning) as warned:
         schemas = {schema["name"]: schema for schema in hostile("strange").get_tool_schemas()}
-    assert {"good", "long", "deep", "slow"} <= schemas.keys() and not {"two\nlines", "big", "x" * 500} & schemas.keys()
+    assert {"good", "long", "deep", "slow"} <= schemas.keys()
+    assert not {"two\nlines", "big", "x" * 500, "g\u043e\u043ed"} & schemas.keys()
     assert schemas["good"]["description"] == "The tool good." and len(schemas["long"]["description"]) == 10_000
     texts = [str(warning.message) for warning in warned]
     assert any("left out" in text and r"\x1b[31mred" in text for text in texts) and not any("\x1b" in t for t in texts)

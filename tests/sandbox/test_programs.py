@@ -283,3 +283,35 @@ def test_walls_that_are_not_there_and_folders_that_are_not_there_are_refused(wor
         with pytest.raises(UsageError, match=f"there is no {level} on this system"):
             Sandbox(level, folder=work)  # type: ignore[arg-type]
     assert repr(Sandbox("plain", folder=work)) == f"<Sandbox none, only limits: files and the network are open; {work}>"
+
+
+def test_a_secret_that_is_passed_on_to_programs_is_masked_in_what_they_print(work: Path) -> None:
+    from agentkit.core.secrets import mask
+
+    sandbox = Sandbox(folder=work, environment={"SHOP_TOKEN": "plain-looking-zq81kk2", "CITY": "Rapperswil-Jona"})
+    output = sh(sandbox, "echo it is $SHOP_TOKEN in $CITY")
+    assert "zq81kk2" in output and "zq81kk2" not in mask(output) and "Rapperswil-Jona" in mask(output)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows the words of commands as files")
+def test_no_other_user_sees_what_is_passed_on_to_a_program(work: Path) -> None:
+    program = Program(Sandbox(folder=work, environment={"GIVEN": "seen-by-nobody-else"}), ["/bin/sleep", "60"])
+    thread = threading.Thread(target=program.run)
+    thread.start()
+    try:
+        until = time.monotonic() + 30
+        while not (shown := commands_of_children()) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert "launch.py" in shown and "seen-by-nobody-else" not in shown
+    finally:
+        program.end()
+        thread.join()
+
+
+def commands_of_children() -> str:
+    """Return the words of the commands of the processes that this one has started, as every user can read them."""
+    found = []
+    for process in subprocess.run(["ps", "-o", "pid=", "--ppid", str(os.getpid())], capture_output=True).stdout.split():
+        path = Path("/proc", process.decode(), "cmdline")
+        found.append(path.read_text().replace("\0", " ") if path.exists() else "")
+    return " ".join(command for command in found if "launch.py" in command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 import pytest
 
 import agentkit
-from agentkit import Agent, Call, Reply
-from agentkit.errors import ToolError
+from agentkit import Agent, Call, Reply, ToolBox
+from agentkit.errors import ToolError, Unknown
 from agentkit.models import Scripted
 from agentkit.tools import builtin
 from agentkit.tools.builtin import clock, facts, units
@@ -213,3 +214,12 @@ def test_a_recording_does_not_bring_back_a_tool_that_reaches_out(
     opened = agentkit.look(run.id)
     assert opened.answer == "done"
     assert "tool 'read_file'" in str(Agent(Scripted(["more"])).resume(run.id).read_only)
+
+
+@pytest.mark.parametrize("name", builtin.BY_CLASS)
+def test_the_name_of_a_toolbox_that_is_made_by_its_class_is_answered_with_the_class(name: str) -> None:
+    with pytest.raises(Unknown) as error:
+        Agent(Scripted(["x"]), [name])
+    _, _, line = str(error.value).partition("it is made in a program: ")
+    _, module, _, toolbox = line.split()
+    assert issubclass(getattr(importlib.import_module(module), toolbox), ToolBox)

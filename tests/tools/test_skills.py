@@ -86,3 +86,11 @@ def test_a_skill_that_cannot_be_read_is_refused_by_name(
 def test_a_folder_without_skills_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has a file SKILL.md"):
         Skills(tmp_path)
+
+
+def test_a_name_that_would_take_for_ever_to_show_is_refused_at_once(folder: Path) -> None:
+    lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))]
+    text = "\n".join(["---", *lines, "name: *a29", "description: d", "---", "Do it."])
+    (folder / "write-letters" / "SKILL.md").write_text(text)
+    with pytest.raises(UsageError, match=r"its name must be .*, not a list"):
+        Skills(folder)

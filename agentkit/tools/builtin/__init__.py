@@ -23,8 +23,17 @@ ON_REQUEST = {
 }
 """Toolboxes that reach out of the process, for those who name them: each a module and a class, made without arguments.
 
-A recording cannot bring them back. Those that need more than a name (a shell, a search) are made by their classes.
+A recording cannot bring them back.
 """
+
+BY_CLASS = {
+    "shell": ("agentkit.tools.builtin.shell", "Shell"),
+    "python": ("agentkit.tools.builtin.python", "Python"),
+    "kernel": ("agentkit.tools.builtin.python", "Kernel"),
+    "search": ("agentkit.tools.builtin.web", "WebSearch"),
+    "skills": ("agentkit.tools.builtin.skills", "Skills"),
+}
+"""Toolboxes that a name does not bring, because they need more than that or act with your rights."""
 
 NAMES = (*BOXES, *ON_REQUEST)
 
@@ -41,7 +50,9 @@ def box(name: str) -> Any:
         return getattr(importlib.import_module(module), toolbox)()
     plugin = load_plugin("toolboxes", name)
     if plugin is None:
-        raise Unknown("toolbox", name, [*NAMES, *plugins("toolboxes")])
+        module, toolbox = BY_CLASS.get(name, ("", ""))
+        hint = f"it is made in a program: from {module} import {toolbox}" if module else ""
+        raise Unknown("toolbox", name, [*NAMES, *plugins("toolboxes")], hint)
     return plugin() if inspect.isclass(plugin) or inspect.isfunction(plugin) else plugin
 
 

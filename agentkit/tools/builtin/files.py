@@ -12,6 +12,7 @@ import time
 
 from agentkit.core.checked_arguments import checked
 from agentkit.errors import ToolError
+from agentkit.inert import for_terminal
 from agentkit.sandbox.paths import HIDDEN, Folder, NoSuchFile
 from agentkit.tools.tool import Tool, tool
 from agentkit.tools.toolbox import ToolBox
@@ -55,7 +56,7 @@ class Files(ToolBox):
         listed = self.folder.entries(path)
         marks = {"folder": "/", "link": " (link)", "other": " (not a file)"}
         lines = [
-            entry.name + (f"  {entry.size:,}" if entry.kind == "file" else marks[entry.kind])
+            for_terminal(entry.name) + (f"  {entry.size:,}" if entry.kind == "file" else marks[entry.kind])
             for entry in listed[:MAX_LISTED]
         ]
         lines += [f"[{len(listed) - MAX_LISTED:,} more names are not shown]"] if len(listed) > MAX_LISTED else []
@@ -112,7 +113,7 @@ class Files(ToolBox):
                         return "\n".join(
                             [*found, f"[Only the first {MAX_FOUND} lines are shown; search for more text]"]
                         )
-                    found.append(f"{place}:{number}: {_short(line.strip())}")
+                    found.append(f"{for_terminal(place)}:{number}: {_short(line.strip())}")
         found += [f"[{left_out:,} files that are too large or cannot be read were not searched]"] if left_out else []
         return "\n".join(found) or "No line contains this text."
 
@@ -183,8 +184,15 @@ class Files(ToolBox):
 
 def diff(path: str, old: str, new: str) -> str:
     """Return the differences of two texts of a file, as a unified diff; "" if there are none."""
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=3)
+    path = for_terminal(path)  # so that it cannot forge a line
+    lines = difflib.unified_diff(_lines(old), _lines(new), f"a/{path}", f"b/{path}", lineterm="", n=3)
     return "\n".join(lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text as a diff has them: only a line feed ends one, and a last line without it says so."""
+    *lines, last = text.split("\n")
+    return [*lines, *([f"{last}\n\\ No newline at end of file"] if last else [])]
 
 
 def _decoded(content: bytes, path: str) -> str:

@@ -103,7 +103,9 @@ def _in_main_thread(shell: Any, function: Callable[[], str]) -> str:
     if threading.current_thread() is threading.main_thread():
         return function()
     if loop is None:
-        raise ToolError("the code cannot be run from another thread of this IPython; drive the run in its main thread")
+        raise ToolError(
+            "the code was not run: outside of a notebook, it runs only if you take the step with run.step()"
+        )
     future: Future[str] = Future()
     begun = threading.Event()
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from agentkit.core.checked_arguments import checked
 from agentkit.errors import ToolError, Unknown, UsageError
+from agentkit.inert import for_terminal
 from agentkit.sandbox.paths import Folder
 from agentkit.tools.tool import Tool, tool
 from agentkit.tools.toolbox import ToolBox
@@ -85,7 +86,7 @@ class Skills(ToolBox):
             name: The name of the skill.
         """
         skill = self._named(name)
-        others = [place.partition("/")[2] for place in self._files(name)]
+        others = [for_terminal(place.partition("/")[2]) for place in self._files(name)]
         files = [f"[Other files of this skill: {', '.join(others[:100])}]"] if others else []
         return "\n".join([skill.instructions, *files])
 
@@ -122,7 +123,8 @@ def _read_skill(text: str, folder: str) -> Skill:
     fields = _front_matter("\n".join(lines[1:end]))
     name, description = fields.get("name"), fields.get("description")
     if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_NAME:
-        raise UsageError(f"its name must be of a-z, 0-9 and single hyphens, at most {MAX_NAME}, not {name!r:.100}")
+        given = f"{name!r:.100}" if isinstance(name, str) else f"a {type(name).__name__}"  # a list may be endless
+        raise UsageError(f"its name must be of a-z, 0-9 and single hyphens, at most {MAX_NAME}, not {given}")
     if name != folder:
         raise UsageError(f"its name is {name!r}, and that of its folder {folder!r}; they must be the same")
     if not isinstance(description, str) or not 0 < len(description.strip()) <= MAX_DESCRIPTION:

@@ -26,12 +26,11 @@ MAX_CHARACTERS = 20_000
 MAX_RESULTS = 20
 _MAX_SNIPPET = 500
 _NO_CHARSETS = (
-    "utf_7",
     "utf-7",
     "idna",
     "punycode",
-    "unicode_escape",
-    "raw_unicode_escape",
+    "unicode-escape",
+    "raw-unicode-escape",
     "undefined",
     "mbcs",
     "oem",
