@@ -169,6 +169,12 @@ class Journal(Protocol):
         """Release all runs."""
 
 
+def untold_reason(entry: Entry) -> str:
+    """Return the reason of an entry, or "" if its result, such as the observation of a denied call, contains it."""
+    told = getattr(entry.result, "text", "") or getattr(entry.result, "answer", "")
+    return "" if entry.reason in str(told) else entry.reason
+
+
 def entry_text(entry: Entry) -> str:
     """Return an entry as one line, with another line for each call and each observation."""
     step: Any = entry.step
@@ -178,8 +184,8 @@ def entry_text(entry: Entry) -> str:
         mark = f"  [edited by {_line(by)}]"
     elif entry.repeats:
         mark = "  [the result of an earlier call]"
-    elif entry.reason and entry.reason not in getattr(entry.result, "text", ""):
-        mark = f"  [{_line(entry.reason)}]"
+    elif reason := untold_reason(entry):
+        mark = f"  [{_line(reason)}]"
     if entry.kind == "begin":
         task = " / ".join(message["text"] for message in entry.result["task"] if message["role"] == "user")
         files = "".join(f"Context      {_context(about)}\n" for about in entry.result.get("context", ()))

@@ -259,7 +259,7 @@ def denied(call: Call, reason: str) -> Message:
     """Return the observation of a call that the permissions of the run do not allow."""
     return _failed(
         call,
-        f"The call of '{_name(call)}' was denied; the tool was not run, and asking again changes nothing: {reason}",
+        f"The tool was not run, and asking again changes nothing. The call of '{_name(call)}' was denied: {reason}",
     )
 
 

@@ -13,7 +13,7 @@ from agentkit.errors import UsageError
 from agentkit.export import items
 from agentkit.export.html import frame_document
 from agentkit.export.tables import Table
-from agentkit.journal.entries import Entry
+from agentkit.journal.entries import Entry, untold_reason
 from agentkit.trace.line import lane_of
 from agentkit.view.numbers import marked
 from agentkit.view.words import lane_text, role_title, tag_texts
@@ -90,7 +90,7 @@ def _common(entry: Entry, number: int, parts: Mapping[str, int]) -> Data:
         "tags": tag_texts(_own_tags(entry.step.tags)) if entry.step is not None else [],
         "author": entry.author,
         "original": entry.original,
-        "reason": entry.reason,
+        "reason": entry.reason if entry.original else untold_reason(entry),
         "repeats": entry.repeats > 0 and not entry.original,
         "seconds": round(max(0.0, entry.ended - entry.started), 6),
     }

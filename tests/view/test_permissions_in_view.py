@@ -11,8 +11,10 @@ from view.conftest import Viewed
 
 from agentkit import Agent, Call, Reply, tool
 from agentkit.errors import ToolError
+from agentkit.hooks import deny, hook
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
+from agentkit.view.cards import card
 
 View = Callable[..., Viewed]
 
@@ -119,3 +121,19 @@ def test_a_run_without_an_audit_log_says_so(view: View) -> None:
     assert viewed.screen.head["audit"] == ""
     with pytest.raises(LookupError, match="no audit log"):
         viewed.execute("audit")
+
+
+@pytest.mark.parametrize("refused", ["permissions", "hook"])
+def test_why_a_call_was_not_run_is_said_once(view: View, refused: str) -> None:
+    @hook("before", tool="write")
+    def careful(call: Call) -> Any:
+        return deny("nothing is written")
+
+    rules = {"deny": ["write"]} if refused == "permissions" else "deny"
+    viewed = asked(view, permissions=rules, hooks=[careful] if refused == "hook" else [])
+    viewed.until(lambda: viewed.run.result is not None)
+    why = "rule 1 of the agent: deny write" if refused == "permissions" else "hook 'careful': nothing is written"
+    entry = viewed.run.entries[2]
+    assert why in entry.reason and why in entry.result.text
+    assert str(viewed.run[2]).count(why) == 1
+    assert card(entry, 2)["reason"] == ""

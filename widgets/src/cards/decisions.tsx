@@ -166,20 +166,26 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
       {call && (mode === "approve" || mode === "edit" || mode === "reject") && (
         <div class="ak-choice" role="group" aria-label="How long this holds">
           <Muted>{mode === "reject" ? "Reject" : "Allow"} this tool</Muted>
-          {SPANS.map(([span, label, title]) => (
+          {SPANS.map(([span, label]) => (
             <Button
               key={label}
               aria-pressed={remember === span}
-              title={title.replace("TOOL", call.name)}
+              title={spanTitle(span, call.name)}
               onClick={() => setRemember(span)}
             >
               {label}
             </Button>
           ))}
+          {remember && <Muted>{spanTitle(remember, call.name)}</Muted>}
         </div>
       )}
     </Form>
   );
+}
+
+function spanTitle(remember: Remember, tool: string): string {
+  const [, , title] = SPANS.find(([span]) => span === remember) as (typeof SPANS)[number];
+  return title.replace("TOOL", () => tool);
 }
 
 /** Return what a person should know before deciding about a repeated call. */

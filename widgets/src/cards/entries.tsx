@@ -134,14 +134,20 @@ function thoughtCost({ usage, seconds, model, temperature }: ThinkEntry, usualMo
   return [...parts, formatSeconds(seconds)].join(" · ");
 }
 
+/** Who answers a call in the place of its tool. */
+const NOT_RUN_BY = ["human", "gate", "hook"];
+
 function ToolCall(props: EntryProps<ActEntry>): JSX.Element {
   const { card, store } = props;
   const { call, items, text, ok } = card;
+  const wasRun = !NOT_RUN_BY.includes(card.author) || card.original > 0 || card.repeats;
+  const isFolded = ok && items.length > 0 && text !== "";
+  const failure = wasRun ? "failed tool call" : "tool call that was not run";
   return (
     <EntryFrame
       {...props}
       kind={ok ? "action" : "failed"}
-      name={ok ? "tool call" : "failed tool call"}
+      name={ok ? "tool call" : failure}
       title={<code class="ak-tool-name">{call.name}</code>}
       cost={formatSeconds(card.seconds)}
     >
@@ -152,16 +158,15 @@ function ToolCall(props: EntryProps<ActEntry>): JSX.Element {
         role="group"
         aria-label={ok ? "Observation" : "Observation: error"}
       >
-        {!ok && <span class="ak-error-label">failed</span>}
+        {!ok && <span class="ak-error-label">{wasRun ? "failed" : "not run"}</span>}
+        {!isFolded && <LongText store={store} card={card} field="text" text={text || "(empty)"} class="ak-mono" />}
         {items.map((item, index) => (
           <ItemView key={index} item={item} />
         ))}
-        {items.length > 0 && text ? (
+        {isFolded && (
           <Disclosure summary={`As the model sees it (${formatNumber(card.long?.text ?? text.length)} characters)`}>
             <LongText store={store} card={card} field="text" text={text} class="ak-mono" />
           </Disclosure>
-        ) : (
-          <LongText store={store} card={card} field="text" text={text || "(empty)"} class="ak-mono" />
         )}
       </div>
     </EntryFrame>

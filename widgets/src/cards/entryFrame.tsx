@@ -142,7 +142,11 @@ function Tags({ card }: { card: Card }): JSX.Element {
           edited{card.author && ` by ${card.author === "human" ? "hand" : card.author}`}
         </span>
       ) : (
-        isByHand && <span class="ak-tag ak-tag-edit">entered by hand</span>
+        isByHand && (
+          <span class="ak-tag ak-tag-edit">
+            {card.kind === "act" && !card.ok ? "decided by hand" : "entered by hand"}
+          </span>
+        )
       )}
       {card.repeats && (
         <span class="ak-tag ak-tag-edit" title="The tool was not called again; this is the result that it gave before">

@@ -53,7 +53,7 @@ const TEXT_FIELDS =
 const PRESSABLE = "button,summary,a,[role=tab],[role=menuitem],[role=treeitem],[role=option],input";
 /** Elements that handle the arrow keys, Home and End themselves. */
 const NAVIGABLE =
-  "input[type=range],[role=tab],[role=menuitem],[role=tree],[role=treeitem],[role=grid],[role=menu],[role=dialog]";
+  "input[type=range],[role=tab],[role=menuitem],[role=tree],[role=treeitem],[role=grid],[role=menu],[role=dialog],.ak-preview pre";
 /** Elements that scroll sideways by the arrow keys. */
 const SCROLLABLE = "[role=region][tabindex='0'],.ak-lines";
 

@@ -33,7 +33,10 @@ export function Notices({ store, view }: { store: Store; view: ViewState }): JSX
       )}
       {head.bypassed && (
         <p class="ak-notice ak-error ak-bypassed">
-          Permissions are bypassed: calls are made without asking you. %agent permissions mode ask ends this.
+          <span>
+            Permissions are bypassed: calls are made without asking you. <code>%agent permissions mode ask</code> ends
+            this.
+          </span>
         </p>
       )}
       {head.read_only && <p class="ak-notice ak-warning">This run is read-only: {head.read_only}.</p>}

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { Button } from "../elements/controls";
+import { Button, SUPPRESS_SHORTCUTS } from "../elements/controls";
 import { indexAfterKey } from "../elements/tabs";
 import { AuditTrail } from "../panels/audit";
 import { BranchList } from "../panels/branches";
@@ -70,7 +70,15 @@ export function SidePanel({ store, view, id }: SidePanelProps): JSX.Element {
           </Button>
         ))}
       </div>
-      <div class="ak-side-panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${open}`}>
+      <div
+        {...SUPPRESS_SHORTCUTS}
+        class="ak-side-panel"
+        role="tabpanel"
+        id={`${id}-panel`}
+        aria-labelledby={`${id}-${open}`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a panel without buttons is scrolled with the keyboard, too
+        tabIndex={0}
+      >
         {store.ready && <TabPanel store={store} view={view} tab={open} />}
       </div>
     </aside>

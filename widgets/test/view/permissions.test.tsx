@@ -1,6 +1,7 @@
 import { act } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import { state } from "../../dev/states";
+import type { ActEntry, Card } from "../../src/protocol";
 import { type LiveView, settled, show } from "../support/liveView";
 import { texts } from "../support/render";
 
@@ -18,6 +19,9 @@ test.each([
   const shown = await show("waiting");
   await shown.press(label);
   expect(shown.button(label).getAttribute("aria-pressed")).toBe("true");
+  const group = shown.root.querySelector("[aria-label='How long this holds']")?.textContent ?? "";
+  expect(group.includes("is added to your settings file")).toBe(remember === "always");
+  expect(group.includes("is not asked about again in this run")).toBe(remember === true);
   await shown.press("Approve and stay paused");
   expect(shown.lastCommand).toMatchObject({ cmd: "approve", remember });
 });
@@ -36,8 +40,32 @@ test("what a call would do is shown as its tool says, as text", async () => {
   const shown = await showing("waiting", { preview: { text: "--- a\n+++ a\n-old\n+<b>new</b>" } });
   const pending = shown.reset.head.pending.map((step) => ({ ...step, has_preview: true }));
   await shown.head({ pending });
-  expect(texts(shown.root, ".ak-preview .ak-added").at(-1)).toBe("+<b>new</b>");
-  expect(texts(shown.root, ".ak-preview .ak-removed").at(-1)).toBe("-old");
+  expect(texts(shown.root, ".ak-preview .ak-added")).toEqual(["+<b>new</b>"]);
+  expect(texts(shown.root, ".ak-preview .ak-removed")).toEqual(["-old"]);
+  expect((shown.root.querySelector(".ak-preview pre") as HTMLElement).tabIndex).toBe(0);
+});
+
+test.each([
+  ["tool", "failed", false],
+  ["host", "failed", false],
+  ["gate", "not run", false],
+  ["hook", "not run", false],
+  ["human", "not run", true],
+])("a call that %s ended without a result %s", async (author, label, isByHand) => {
+  const recording = state("paused");
+  const items = [{ type: "source", mime: "text/x-python-traceback", text: "Traceback" }];
+  const refused = { author, ok: false, text: "It is forbidden.", items };
+  const change = (card: Card): Card => (card.kind === "act" ? ({ ...card, ...refused } as ActEntry) : card);
+  const messages = recording.messages.map((message) =>
+    message.t === "reset" ? { ...message, cards: message.cards.map(change) } : message,
+  );
+  const shown = await show({ ...recording, messages });
+  expect(texts(shown.root, ".ak-error-label")).toEqual([label]);
+  const observation = shown.root.querySelector(".ak-observation.ak-error") as HTMLElement;
+  const folded = [...observation.querySelectorAll("details")].map((part) => part.textContent).join();
+  expect(observation.textContent).toContain("It is forbidden.");
+  expect(folded).not.toContain("It is forbidden.");
+  expect(shown.root.textContent?.includes("decided by hand")).toBe(isByHand);
 });
 
 test("a bypass is shown in red", async () => {
