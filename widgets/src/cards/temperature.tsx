@@ -1,10 +1,11 @@
 /** The temperature of the next requests, for models that take one. */
 
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Button, SUPPRESS_SHORTCUTS } from "../elements/controls";
 import { Muted } from "../elements/text";
 import { isEnabled } from "../state/actions";
+import { newest } from "../state/newest";
 import { isRunning } from "../state/status";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
@@ -24,11 +25,15 @@ export function Temperature({ store, view, own }: TemperatureProps): JSX.Element
   const canChange = useStore(store, (s) => isEnabled(s, "edit") && !isRunning(s));
   const value = useStore(store, (s) => s.head.temperature);
   const [moved, setMoved] = useState<number>();
+  const set = useMemo(
+    () =>
+      newest(async (value: number | null) => {
+        await view.execute({ cmd: "temperature", value });
+        setMoved((latest) => (latest === value ? undefined : latest)); // the handle may have moved on meanwhile
+      }),
+    [view],
+  );
   if (own === undefined || !canChange) return null;
-  const set = async (value: number | null): Promise<void> => {
-    await view.execute({ cmd: "temperature", value });
-    setMoved(undefined);
-  };
   const shown = moved ?? value;
   const text = shown !== null ? String(shown) : own === null ? "the model's own" : `${own}, the model's own`;
   return (
@@ -49,7 +54,14 @@ export function Temperature({ store, view, own }: TemperatureProps): JSX.Element
       </label>
       <span>{text}</span>
       {value !== null && (
-        <Button class="ak-action" title="Leave the temperature to the model" onClick={() => void set(null)}>
+        <Button
+          class="ak-action"
+          title="Leave the temperature to the model"
+          onClick={() => {
+            setMoved(undefined);
+            void set(null);
+          }}
+        >
           Reset
         </Button>
       )}

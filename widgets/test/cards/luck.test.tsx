@@ -182,6 +182,21 @@ test("the temperature can be set for models that take one, and be left to the mo
   expect(commands).toContainEqual({ cmd: "temperature", value: null });
 });
 
+test("an answer to an earlier move does not take the handle back", async () => {
+  const { page, commands } = await opened({ ...none, own_temperature: 0.4 }, { temperature: null });
+  const input = slider(page);
+  await act(() => {
+    input.value = "0.1";
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+    input.value = "0.2";
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  await settled();
+  expect(commands).toContainEqual({ cmd: "temperature", value: 0.1 });
+  expect(slider(page).value).toBe("0.2");
+});
+
 test("there is no slider for other models, nor while the run is running", async () => {
   expect((await opened(none)).page.querySelector("input[type=range]")).toBeNull();
   const { page } = await opened({ ...none, own_temperature: null }, {}, { status: "running" });
