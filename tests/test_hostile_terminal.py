@@ -111,6 +111,13 @@ WITH_ID = [
 OTHERS = [name for name in COMMANDS if name not in WITH_ID]
 
 
+def about(name: str, id: str) -> list[str]:
+    """Return a command about a run, with a word for each other argument that it needs."""
+    parameters = inspect.signature(COMMANDS[name].callback or print).parameters.values()
+    needed = [each for each in parameters if each.default is inspect.Parameter.empty and each.name != "id"]
+    return [name, id, *("word" for _ in needed)]
+
+
 def test_recorded_texts_are_inert_in_every_command(home: Path, tmp_path: Path) -> None:
     ids = [run.id for run in recorded_runs()]
     journal = open_journal("sqlite")
@@ -118,7 +125,7 @@ def test_recorded_texts_are_inert_in_every_command(home: Path, tmp_path: Path) -
     journal.close()
     assert {"delete", "export", "replay", "resume"} <= set(WITH_ID)
     commands = [["runs"], *([name, id] for id in ids for name in ("replay", "export", "resume"))]
-    more = [[name, id] for id in ids for name in WITH_ID if name not in ("replay", "export", "resume", "delete")]
+    more = [about(name, id) for id in ids for name in WITH_ID if name not in ("replay", "export", "resume", "delete")]
     listing, *shown = assert_inert(tmp_path, *commands, *more, ["runs"])
     assert all(id[:8] in listing for id in ids)
     assert not forged_lines(listing) and len(listing.splitlines()) == len(ids) + 1
@@ -137,7 +144,7 @@ def test_arguments_are_inert(home: Path, tmp_path: Path) -> None:
     accepted: list[list[str]] = []
     for text in texts():
         word = text.replace("-", "").replace("/", "")
-        refused += [[name, word] for name in WITH_ID]
+        refused += [about(name, word) for name in WITH_ID]
         refused += [["run", "x", option, word] for option in ("-m", "-e", "-t", "-n", "--dialect")]
         refused += [["run", "x", "-e", f"{word}:{word}"], ["run", "x", f"--{word}"], [word]]
         accepted += [["run", text, "-m", "echo", "-v"], ["run", text, "-m", "offline", "-v"]]
@@ -175,7 +182,7 @@ def test_a_journal_that_cannot_be_read_is_one_inert_line(tmp_path: Path) -> None
     for number, text in enumerate(texts()):
         home = tmp_path / f"{number}{text.replace('/', '').encode()[:100].decode(errors='ignore')}"
         home.mkdir()
-        commands = [["runs"], ["run", "x", "-m", "echo"], *([name, "x"] for name in WITH_ID)]
+        commands = [["runs"], ["run", "x", "-m", "echo"], *(about(name, "x") for name in WITH_ID)]
         assert_inert(tmp_path, ["run", "x", "-m", "echo"], AGENTKIT_HOME=str(home))
         (journal,) = home.glob("*.db")
         with sqlite3.connect(journal) as db:
