@@ -52,10 +52,12 @@ def main(order: dict[str, Any]) -> None:
             os._exit(127)
     for handle in (0, 1, 2):
         os.close(handle)  # the output ends when the program and what it started have ended
+    waiting = select.poll()  # unlike `select`, it takes any handle: this one's number may be over 1,024
+    for handle in (control, reads):
+        waiting.register(handle, select.POLLIN)
     ended = None
     while ended is None:
-        ready, _, _ = select.select([control, reads], [], [])
-        if control in ready:
+        if any(handle == control for handle, _ in waiting.poll()):
             break
         with contextlib.suppress(BlockingIOError):
             os.read(reads, 4096)

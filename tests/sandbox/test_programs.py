@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -79,6 +80,15 @@ def test_no_open_file_of_this_process_reaches_a_program(level: str, work: Path) 
             'for n in 3 4 5 6 7 8 9 10 11 12 13 14 15; do (: <&$n) 2>/dev/null && echo "open $n"; done',
         )  # type: ignore[arg-type]
     assert "open " not in count.partition("]\n")[2]
+
+
+@every_level
+def test_a_program_runs_for_a_process_with_many_open_files(level: str, work: Path) -> None:
+    with contextlib.ExitStack() as files:
+        for _ in range(1100):
+            files.enter_context((work.parent / "secret.txt").open())
+        finished = Sandbox(level, folder=work).run(["/bin/sh", "-c", "echo hi"])  # type: ignore[arg-type]
+    assert (finished.code, finished.output) == (0, "hi\n")
 
 
 @pytest.mark.parametrize("level", HOLDING)
