@@ -22,12 +22,17 @@ LATE = {
     "lxml",
     "mcp",
     "nbformat",
+    "opentelemetry",
+    "prompt_toolkit",
     "requests",
     "rich",
     "sqlite3",
+    "starlette",
     "traitlets",
     "typer",
     "urllib3",
+    "uvicorn",
+    "websockets",
     "yaml",
 }
 
