@@ -37,7 +37,7 @@ from agentkit.gates.state import State
 from agentkit.hooks.judge import judging
 from agentkit.inert import inert
 from agentkit.journal import check, open_journal
-from agentkit.journal.entries import NOT_BEGUN, Journal, Note, Row, RunInfo
+from agentkit.journal.entries import NOT_BEGUN, Entry, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
@@ -412,11 +412,12 @@ class Agent(NearMisses, Displayed):
                 journal.create(run.info(parent.id if parent else ""))
             if parent is None:
                 self._begin(run, spec)
+            state.rest(time.time())
         return run
 
     def _begin(self, run: Run, spec: dict[str, Any]) -> None:
         try:
-            run.trace.start(spec)
+            run.trace.start(spec, time.time())
         except BaseException:
             run.discard()
             raise
@@ -586,6 +587,8 @@ class Agent(NearMisses, Displayed):
             run.state.hold = lost
         run.control.scheduler.restore(rows)
         run.control.scheduler.count()
+        times = (row.ended if isinstance(row, Entry) else row.at for row in rows if row.run == run.id)
+        run.state.rest(max(times, default=0.0), "away")
         for gate in run.state.all_gates:
             if isinstance(gate, BudgetGate):
                 gate.restore(rows, run.id)

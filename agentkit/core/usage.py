@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from agentkit.core.display import Displayed
 
@@ -57,3 +57,7 @@ class Lost(Usage):
             self.tool_calls + more.tool_calls,
             self.seconds + more.seconds,
         )
+
+    def __sub__(self, other: Lost) -> Lost:
+        """Return what was used after an earlier moment."""
+        return Lost(*(getattr(self, each.name) - getattr(other, each.name) for each in fields(Lost)))

@@ -79,18 +79,37 @@ class Decision:
 
 
 @dataclass(slots=True)
+class Loss:
+    """What calls without a result at a path have used by the moment `ended`, apart from the losses before.
+
+    `after` is the last entry that the run had then.
+    """
+
+    path: str
+    used: Lost
+    ended: float
+    after: int
+
+
+@dataclass(slots=True)
 class Spent:
-    """What a run has spent: model calls, tool calls, usage, and `lost`, what calls without a result used, by path."""
+    """What a run has spent: model calls, tool calls, usage, and `lost`, what calls without a result used, by path.
+
+    `losses` are the same, one by one.
+    """
 
     model_calls: int = 0
     tool_calls: int = 0
     usage: Usage = field(default_factory=Usage)
     lost: dict[str, Lost] = field(default_factory=dict)
+    losses: list[Loss] = field(default_factory=list)
     until: float = 0.0
+    latest: int = 0
 
     def add(self, entry: Entry) -> None:
         """Count an entry that was performed."""
         self.until = max(self.until, entry.ended)
+        self.latest = max(self.latest, entry.id)
         if entry.usage is not None:
             self.usage += entry.usage
         if entry.kind == "think" and entry.author == "model":
@@ -103,6 +122,7 @@ class Spent:
         lost.seconds = max(0.0, ended - max(started, self.until))
         self.until = max(self.until, ended)
         self.lost[path] = self.lost.get(path, Lost()) + lost
+        self.losses.append(Loss(path, lost, ended, self.latest))
 
     @property
     def total(self) -> Usage:
@@ -122,7 +142,7 @@ class State:
     its model was only asked again. `in_flight` are the steps that are being performed, `starting` those that are about
     to start. `hooks` are those of the run, if any, and `rulings` what they have decided about pending steps, by their
     position; `may_begin` is true once the hooks before the run have let it begin. `pace` is the time between two steps
-    while the run plays, in seconds.
+    while the run plays, in seconds. `rested` is how long it has rested since the last entry, by the reason.
     """
 
     def __init__(
@@ -149,6 +169,8 @@ class State:
         self.error: BaseException | None = None
         self.interrupted = ""
         self.pace = 0.0
+        self.rested: dict[str, float] = {}
+        self._resting: tuple[str, float] | None = None
         self.spent = Spent()
         self.audit: Audit | None = None
         self._judged: tuple[Step, Permissions, Judgment] | None = None
@@ -249,6 +271,26 @@ class State:
         if step is not pending.step:
             pending.step, pending.original = step, None if step is proposed else proposed
         return ruling
+
+    # -- resting -------------------------------------------------------------------------------------------------------
+
+    def rest(self, now: float, why: str = "") -> None:
+        """Begin to rest, or rest for another reason; by default, "waiting" if a step waits for a person, or "paused"."""
+        self.go_on(now)
+        self._resting = why or ("waiting" if self.waiting else "paused"), now
+
+    def go_on(self, now: float) -> None:
+        """End a rest."""
+        if self._resting is not None:
+            why, since = self._resting
+            self._resting = None
+            self.rested[why] = self.rested.get(why, 0.0) + max(0.0, now - since)
+
+    def rests(self, now: float) -> dict[str, float] | None:
+        """Return how long the run has rested since the last entry; what is shorter than a millisecond is left out."""
+        if self._resting is not None:  # a person acts on a run that rests
+            self.rest(now)
+        return {why: round(seconds, 6) for why, seconds in self.rested.items() if seconds >= 0.001} or None
 
     # -- decisions -----------------------------------------------------------------------------------------------------
 

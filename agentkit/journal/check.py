@@ -81,7 +81,7 @@ class Checker:
         """Return what is wrong with the next row."""
         if problem := type_problem(row, type(row)):
             return f"contains {problem}"
-        times = (row.started, row.ended) if isinstance(row, Entry) else (row.at,)
+        times = (row.started, row.ended, row.streamed) if isinstance(row, Entry) else (row.at,)
         if not all(0 <= moment < LATEST for moment in times):
             return "has a time that is not one"
         earlier, is_entry = self._is_entry, isinstance(row, Entry)
@@ -136,6 +136,8 @@ def _entry_problem(entry: Entry, earlier: Sequence[bool]) -> str:
         return f"is of kind {entry.kind!r} but has no such step"
     if problem := _path_problem(entry.path):
         return problem
+    if not all(0 <= seconds < LATEST for seconds in (entry.rested or {}).values()):
+        return "has rested for a time that is not one"
     others = [entry.parent, *([entry.original] if entry.original else [])]
     return first(f"refers to row {row}, which is not an earlier entry" for row in others if not _exists(row, earlier))
 

@@ -28,8 +28,10 @@ class Entry(Displayed):
     step). `parent` is the entry before it in the same lane, or the one after which the lane was opened. `original` is
     the entry that an edit replaces. If the result of an earlier call is used instead of calling the tool again,
     `repeats` is the row with which that call began. `temperature` is the one that was set for the run, if
-    its model was asked at it. `turn` and `slot` count the thoughts up to this step, and the calls
-    since the last one; they follow from the entries before it.
+    its model was asked at it. `streamed` is when the first piece of a reply came, if it came in pieces. `rested` is how
+    long the run had rested since the entry before, in seconds, by the reason: "waiting" (for a person), "paused", or
+    "away" (between two processes). `turn` and `slot` count the thoughts up to this step, and the calls since the last
+    one; they follow from the entries before it.
     """
 
     parent: int
@@ -48,6 +50,8 @@ class Entry(Displayed):
     model: str = ""
     dialect: str = ""
     temperature: float | None = None
+    streamed: float = 0.0
+    rested: dict[str, float] | None = None
     usage: Usage | None = None
     run: str = ""
     id: int = 0

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from agentkit.core import background, display
 from agentkit.core.display import Displayed
@@ -62,6 +62,9 @@ from agentkit.trace.line import has_drifted
 from agentkit.trace.progress import Progress
 from agentkit.trace.recordings import recordings
 from agentkit.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from agentkit.telemetry.profile import Profile
 
 Path = str | os.PathLike[str]
 
@@ -307,6 +310,21 @@ class Run(NearMisses, Displayed):
         put = self.control.post(lambda: trace.unsaved.attempt(lambda: trace.note(kind, data, at=at)))
         if put.done():
             put.result()
+
+    def profile(self) -> Profile:
+        """Return where the time, the tokens and the money of the run went so far: by phase, role, model, tool and step.
+
+        It is computed from what is recorded; a call that is being made is not in it yet.
+        """
+        from agentkit.telemetry.calls import Recorded
+        from agentkit.telemetry.profile import Profile
+
+        def recorded() -> Recorded:
+            known = self.trace.tree.entries.values()
+            own = sorted((entry for entry in list(known) if entry.run in self.state.counted), key=lambda e: e.id)
+            return Recorded(self.id, own, set(self.trace.line.ids), list(self.state.spent.losses))
+
+        return Profile(self.control.read(recorded), usage=self.usage)
 
     def where(self) -> list[FrameInfo]:
         """Return where the engine is: the function, file, line, source line and local variables of each frame."""

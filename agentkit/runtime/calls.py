@@ -215,11 +215,14 @@ class Chunks:
 
     def __call__(self, chunk: Any) -> None:
         if chunk.again:
+            self._flight.entry.streamed = 0.0
             self._used_before = self._flight.used or Usage()
             self._begin()
             self._tell("", "", chunk.again)
         if chunk.usage:
             self._flight.used = self._used_before + chunk.usage
+        if not self._flight.entry.streamed and (chunk.text or chunk.reasoning or chunk.call):
+            self._flight.entry.streamed = time.time()
         text, thought = self._live.feed(chunk.text) if chunk.text else ("", "")
         reasoning = ""
         if chunk.reasoning:

@@ -234,6 +234,7 @@ class Control:
     def _begin(self, driver: Driver) -> None:
         self.lease.take()
         self._driver = driver
+        self.state.go_on(time.time())
         self.stopping = ""
         self.state.interrupted = ""
         if driver.playing is not None:
@@ -246,6 +247,7 @@ class Control:
         trace, state = self.trace, self.state
         self.was_playing = driver.may_start == self.scheduler.due and not self.stopping
         self._driver = None
+        state.rest(time.time())
         self.scheduler.sync()
         if self.stopping not in ("", "pause") and trace.stepper.answer is None:
             state.interrupted = self.stopping
@@ -408,8 +410,10 @@ class Control:
     def _breathe(self, driver: Driver) -> None:
         """Wait for the time between two steps, so that a person can look, or until there is something to do."""
         end = time.monotonic() + self.state.pace
+        self.state.rest(time.time(), "paused")
         while not self._inbox and not (self.stopping or driver.until()) and (left := end - time.monotonic()) > 0:
             self._wait(min(left, 0.05))
+        self.state.go_on(time.time())
 
     def _cancel(self, why: str) -> None:
         for flight in tuple(self.state.in_flight.values()):
@@ -515,6 +519,7 @@ class Control:
             self._commanding = 0
             self._news.notify_all()
             if self._driver is None:
+                self.state.rest(time.time())
                 self._tell_rest()
 
     def _follow(self) -> None:

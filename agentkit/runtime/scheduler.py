@@ -22,7 +22,7 @@ from agentkit.gates.base import ask_gates
 from agentkit.gates.breakpoints import hit
 from agentkit.gates.budget import BudgetGate
 from agentkit.gates.deadline import deadline, time_left
-from agentkit.gates.state import Gate, State
+from agentkit.gates.state import Gate, Loss, State
 from agentkit.gates.verdict import Verdict
 from agentkit.hooks.calling import Ruling
 from agentkit.hooks.hook import Hook
@@ -412,6 +412,7 @@ class Scheduler:
         """Record a result and continue the engine. Raises `JournalError`; then nothing has changed."""
         pending, entry, trace, state = flight.pending, flight.entry, self.trace, self.state
         entry.ended = entry.ended or time.time()
+        entry.rested = state.rests(entry.ended)
         if state.audit is not None and not flight.is_logged:
             self._log_end(flight, result)
             flight.is_logged = True
@@ -420,6 +421,7 @@ class Scheduler:
         if state.rulings:
             state.rulings.pop(trace.place(pending), None)
         trace.record(pending, flight.step, result, entry, sync=sync)
+        state.rested = {}
         state.spent.add(entry)
         trace.advance(pending, entry.result)
         stepper = trace.stepper
@@ -561,7 +563,7 @@ class Scheduler:
 
         A tool call during which the process ended counts, too: its beginning is recorded, and no result.
         """
-        lost, slot = self.state.spent.lost, self.trace.tree.slot
+        lost, losses, slot, latest = self.state.spent.lost, self.state.spent.losses, self.trace.tree.slot, 0
         open_calls: Counter[tuple[int, str, int]] = Counter()
         for row in rows:
             if isinstance(row, Note) and row.kind == ASKED_AGAIN and row.data["of"] == self.trace.run:
@@ -569,13 +571,18 @@ class Scheduler:
             if row.run != self.trace.run:
                 continue
             if isinstance(row, Entry):
+                latest = row.id
                 if row.kind == "act" and row.author in ("tool", "host"):
                     open_calls[slot(row.parent), row.path, row.index] -= 1
             elif row.kind == "call":
                 open_calls[row.data["parent"], row.data["path"], row.data["index"]] += 1
             elif row.kind in ("error", "abandoned"):
+                before = dict(lost)
                 lost.clear()
                 lost.update({path: Lost(**used) for path, used in row.data.get("lost", {}).items()})
+                for path, used in lost.items():
+                    if used != before.get(path):
+                        losses.append(Loss(path, used - before.get(path, Lost()), row.at, latest))
         begun: Counter[str] = Counter()
         for (_, path, _), count in open_calls.items():
             begun[path] += max(count, 0)  # a pure call in a journal that is not durable has no row of its beginning
