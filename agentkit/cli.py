@@ -285,6 +285,19 @@ def replay(id: Id) -> None:
 
 
 @app.command()
+def profile(
+    id: Id,
+    as_json: AsJson = False,
+    folded: Annotated[
+        bool, typer.Option("--folded", help="print collapsed stacks, for programs that draw flame graphs")
+    ] = False,
+) -> None:
+    """Print where the time, the tokens and the money of a run went. The run itself is only read."""
+    found = _look(id).profile()
+    typer.echo(json.dumps(found.data()) if as_json else found.folded() if folded else repr(found))
+
+
+@app.command()
 def export(
     id: Id,
     to: Annotated[

@@ -275,7 +275,7 @@ class State:
     # -- resting -------------------------------------------------------------------------------------------------------
 
     def rest(self, now: float, why: str = "") -> None:
-        """Begin to rest, or rest for another reason; by default, "waiting" if a step waits for a person, or "paused"."""
+        """Begin to rest, or rest for another reason: "waiting" if a step waits for a person, else "paused"."""
         self.go_on(now)
         self._resting = why or ("waiting" if self.waiting else "paused"), now
 

@@ -111,6 +111,12 @@ def _default_model(session: Session) -> tuple[str, str]:
     return choice.name, choice.why
 
 
+@run_command()
+def profile(session: Session, run: Run, args: Args) -> Any:
+    """Show where the time, the tokens and the money of a run went."""
+    return run.profile()
+
+
 @run_command(
     Argument(
         "path",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -18,8 +19,8 @@ from agentkit.gates.state import Loss
 from agentkit.journal.entries import Entry
 
 LEFT, LOST, ASKED = "on lines that were left", "calls without a result", "asked again"
-"""What is counted apart: steps that an edit, an undo or a fork has taken off the line; model calls that failed and calls
-that were abandoned; and thoughts for which the model was only asked again.
+"""What is counted apart: steps that an edit or an undo has taken off the line; model calls that failed and calls that
+were abandoned; and thoughts for which the model was only asked again.
 """
 
 _PHASES = {"plan": "plan", "select_tools": "select tools", "synthesize": "synthesize", "compact": "compaction"}
@@ -103,22 +104,23 @@ def calls_of(recorded: Recorded, sittings: Mapping[int, int]) -> list[Called]:
     known = sorted(entry.id for entry in recorded.entries)
     for loss in recorded.losses:
         before = bisect.bisect(known, loss.after)
-        sitting = sittings[known[before - 1]] if before else 0
-        used, seconds = loss.used, max(0.0, loss.used.seconds)
-        counted = used.calls + used.tool_calls
-        kind = "tool" if used.tool_calls else "model"
-        span = (sitting, loss.ended - seconds, loss.ended)
-        made.append(
-            Called(
-                span,
-                **{"phase": LOST, "role": LOST, kind: LOST},
-                name=f"{kind} call without a result",
-                apart=LOST,
-                calls=counted,
-                usage=used,
-            )
-        )
+        made.append(_without_result(loss, sittings[known[before - 1]] if before else 0))
     return made
+
+
+def _without_result(loss: Loss, sitting: int) -> Called:
+    used, is_tool = loss.used, loss.used.tool_calls > 0
+    return Called(
+        (sitting, loss.ended - max(0.0, used.seconds), loss.ended),
+        LOST,
+        LOST,
+        "" if is_tool else LOST,
+        LOST if is_tool else "",
+        name="tool call without a result" if is_tool else "model call without a result",
+        apart=LOST,
+        calls=used.calls + used.tool_calls,
+        usage=used,
+    )
 
 
 def _is_call(entry: Entry) -> bool:
@@ -152,7 +154,7 @@ def _called(entry: Entry, recorded: Recorded, sitting: int, stacks: _Stacks) -> 
 
 def shown(name: object) -> str:
     """Return a name that an engine, a model or a tool has chosen: one short line without secrets."""
-    return one_line(name, _MAX_NAME, mask)
+    return one_line(name, _MAX_NAME, mask) or "(no name)"
 
 
 def stage_of(tags: Mapping[str, Any]) -> str:
@@ -160,7 +162,9 @@ def stage_of(tags: Mapping[str, Any]) -> str:
     if not tags:
         return ""
     values = [(text, tags.get(name)) for name, text in _STAGES]
-    return " › ".join(dict.fromkeys(text.format(shown(value)) for text, value in values if isinstance(value, int | str)))
+    return " › ".join(
+        dict.fromkeys(text.format(shown(value)) for text, value in values if isinstance(value, int | str))
+    )
 
 
 class _Stacks:
@@ -172,8 +176,11 @@ class _Stacks:
         for entry in entries:
             if type(entry.step) is Think:
                 self._lone[entry.path] += 2
-            if entry.path and entry.step is not None and entry.step.tags:
-                self._stages.setdefault(entry.path, stage_of(entry.step.tags))
+            if entry.path and entry.step is not None:
+                stage = stage_of(entry.step.tags)
+                for prefix, _ in _levels(entry.path):
+                    if self._stages.setdefault(prefix, stage) != stage:
+                        self._stages[prefix] = ""  # several stages run inside it
         self._known: dict[str, tuple[tuple[str, str], ...]] = {}
 
     def of(self, entry: Entry) -> tuple[tuple[str, str], ...]:
@@ -196,12 +203,12 @@ class _Stacks:
 @functools.lru_cache(maxsize=1024)
 def _levels(path: str) -> tuple[tuple[str, str], ...]:
     """Return the outermost levels of a path, each as the path up to there and a name."""
-    levels = []
+    levels: list[tuple[str, str]] = []
     for match in _TOKENS.finditer(path):
         if len(levels) == _MAX_DEPTH:
             break
-        lane = match[1]
-        levels.append((path[: match.end()], f"lane {int(lane) + 1}" if lane else f"nested engine {int(match[0][1:]) + 1}"))
+        name = f"lane {int(match[1]) + 1}" if match[1] else f"nested engine {int(match[0][1:]) + 1}"
+        levels.append((path[: match.end()], name))
     return tuple(levels)
 
 
@@ -227,4 +234,4 @@ def length(spans: Iterable[Span]) -> float:
 def gaps(spans: Iterable[Span]) -> float:
     """Return the time between these, in seconds; no time is less than none, whatever the clocks said."""
     merged = union(spans)
-    return sum(max(0.0, after[1] - before[2]) for before, after in zip(merged, merged[1:], strict=False))
+    return sum(max(0.0, after[1] - before[2]) for before, after in itertools.pairwise(merged))

@@ -76,7 +76,7 @@ def _levels(called: Called) -> Iterator[tuple[str, str, str]]:
         yield f"lane {path}", name, "lane"
     if called.phase != called.apart:
         yield f"phase {called.phase}", called.phase, "phase"
-        yield f"name {called.model or called.tool}", called.model or called.tool or "?", "name"
+        yield f"name {called.model or called.tool}", called.model or called.tool, "name"
     if called.entry:
         yield f"step {called.entry}", called.name, "step"
 

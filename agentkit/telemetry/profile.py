@@ -165,8 +165,11 @@ class Profile(Displayed):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """All parts as records: "by", "name", "calls", "clock" and "summed" in seconds, tokens, and "cost" in dollars."""
-        return [{"by": group, **_record(part)} for group in BY for part in self.by(group)]
+        """All parts as records: "clock" and "summed" in seconds, "input" and "output" in tokens, "cost" in dollars."""
+        return self._rows(BY)
+
+    def _rows(self, groups: Iterable[str]) -> list[dict[str, Any]]:
+        return [{"by": group, **_record(part)} for group in groups for part in self.by(group)]
 
     def to_frame(self) -> Any:
         """Return `rows` as a pandas table. Raises `UsageError` if pandas is not installed."""
@@ -182,14 +185,14 @@ class Profile(Displayed):
 
     # -- how it shows itself -------------------------------------------------------------------------------------------
 
-    def data(self) -> dict[str, Any]:
-        """Return the profile as JSON data."""
+    def data(self, by: Iterable[str] = tuple(BY)) -> dict[str, Any]:
+        """Return the profile as JSON data, with the rows of these groupings."""
         clock = {name: getattr(self.clock, name) for name in _CLOCK}
         return {
             "run": self.run,
             "clock": {**clock, "total": self.clock.total},
             "usage": {name: getattr(self.usage, name) for name in Usage.__slots__},
-            "rows": self.rows,
+            "rows": self._rows(by),
             "streaming": [{name: getattr(each, name) for name in Streaming.__slots__} for each in self.streaming],
         }
 

@@ -20,6 +20,7 @@ from agentkit.export.parts import call_line
 from agentkit.journal.entries import Entry
 from agentkit.run import permits
 from agentkit.stepper.stepper import Pending
+from agentkit.telemetry import flame
 from agentkit.tools import observations
 from agentkit.view import cards, values
 from agentkit.view.feed import PAGE, Feed
@@ -189,6 +190,12 @@ def _audit_line(line: Data) -> Data:
     }
 
 
+def profile(feed: Feed) -> Data:
+    """Return where the time, the tokens and the money of the run went, and the bars of its flame."""
+    found = feed.run.profile()
+    return {**found.data(by=("phase", "model", "tool")), "flame": flame.data(found.flame)}
+
+
 def branches(feed: Feed) -> list[Data]:
     """Return all branches of the tree, the current one first."""
     result = []
@@ -317,5 +324,8 @@ def _total(line: list[Entry]) -> Data | None:
 
 QUERIES = {
     function.__name__: function
-    for function in (page, text, original, request, tokens, read, source, at, value, preview, audit, branches, compare)
+    for function in (
+        *(page, text, original, request, tokens, read, source, at, value),
+        *(preview, audit, profile, branches, compare),
+    )
 }
