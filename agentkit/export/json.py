@@ -26,7 +26,7 @@ from agentkit.export import files
 from agentkit.export.protocols import RunLike
 from agentkit.gates.guards import disallow
 from agentkit.journal.check import Checker, runs_problem
-from agentkit.journal.entries import Entry, Journal, Row, RunInfo
+from agentkit.journal.entries import ASKED_AGAIN, Entry, Journal, Note, Row, RunInfo
 from agentkit.journal.json_lines import dumps
 from agentkit.journal.reader import InvalidRow, Reader
 from agentkit.journal.writer import Writer
@@ -261,6 +261,8 @@ def adopt(data: Any, journal: Journal) -> str:
             created.append(id)
         for row in rows:
             row.run = ids[row.run]
+            if isinstance(row, Note) and row.kind == ASKED_AGAIN:
+                row.data = {**row.data, "of": ids.get(row.data["of"], row.data["of"])}
             disallow(row)
             journal.append(row, sync=False)
     except BaseException:

@@ -19,8 +19,8 @@ _MAX_STEPS = 60
 class Bar:
     """A bar: what it stands for, and what was spent in it and in the bars inside it.
 
-    `kind` is "run", "apart", "lane", "phase", "name", "step" or "overhead". `entry` is its longest step, by its number
-    in the tree, or 0; `longest` is how long that took.
+    `kind` is "run", "apart", "lane", "phase", "name", "step", "overhead" or "more". `entry` is its longest step on the
+    line of the run, by its number in the tree, or 0; `longest` is how long that took.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Bar:
         self.tokens += called.usage.total
         self.cost += called.usage.cost
         self.calls += called.calls
-        if called.entry and called.seconds > self.longest:
+        if called.entry and not called.apart and called.seconds > self.longest:
             self.entry, self.longest = called.entry, called.seconds
 
     def within(self, key: str, name: str, kind: str) -> Bar:

@@ -239,6 +239,46 @@ export interface AuditLines {
   problems: string[];
 }
 
+/** A bar of a flame, with the bars inside it. `entry` is its longest step on the current branch, or 0. */
+export interface FlameBar {
+  name: string;
+  kind: "run" | "apart" | "lane" | "phase" | "name" | "step" | "overhead" | "more";
+  seconds: number;
+  tokens: number;
+  /** US dollars; 0 if no price is known. */
+  cost: number;
+  calls: number;
+  entry: number;
+  bars: FlameBar[];
+}
+
+/** Where the time, the tokens and the money of a run went, on all branches. Times are in seconds. */
+export interface Profile {
+  /** The time from the first entry to the last, which is the sum of the others. */
+  clock: { [part in ClockPart]: number } & { total: number };
+  usage: Usage;
+  /** Calls in parallel count once in `clock`, and each in `summed`. */
+  rows: {
+    by: "phase" | "model" | "tool";
+    name: string;
+    calls: number;
+    clock: number;
+    summed: number;
+    input: number;
+    output: number;
+    cost: number;
+    entry: number;
+    /** Counted apart, because it is not on the current branch, or has no result. */
+    apart: boolean;
+  }[];
+  /** `first` is the median time to the first piece of a reply, `per_second` is in tokens. */
+  streaming: { model: string; calls: number; streamed: number; first: number | null; per_second: number | null }[];
+  flame: FlameBar;
+}
+
+/** `unknown` stands for overhead and rests in an older recording, which does not tell them apart. */
+export type ClockPart = "busy" | "overhead" | "waiting" | "paused" | "away" | "unknown";
+
 /** What is inside a value: its members from `first` on, the rows of a table, or the whole of a text. */
 export interface OpenedValue {
   total: number;
@@ -530,6 +570,7 @@ export type Command =
   | { cmd: "preview"; which: string }
   /** The lines of the audit log about this run. */
   | { cmd: "audit" }
+  | { cmd: "profile" }
   | { cmd: "branches" }
   /** What going back to an entry would do; 0 stands for the last one. */
   | { cmd: "forecast"; entry: number }
@@ -590,6 +631,7 @@ interface Results {
   at: Moment;
   preview: { text: string };
   audit: AuditLines;
+  profile: Profile;
   branches: Branch[];
   forecast: Forecast;
   talk_on: TalkedOn;

@@ -10,7 +10,7 @@ import { PastMoments } from "./pastMoments";
 import { isRunning } from "./status";
 import type { Store } from "./store";
 
-export type Tab = "source" | "request" | "breakpoints" | "branches" | "progress" | "audit";
+export type Tab = "source" | "request" | "breakpoints" | "branches" | "progress" | "profile" | "audit";
 
 /** The most entries that are drawn at a time. */
 export const WINDOW_SIZE = 300;

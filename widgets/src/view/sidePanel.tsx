@@ -1,4 +1,4 @@
-/** The panels beside the trace: the engine's source, a request, breakpoints, branches, progress. */
+/** The panels beside the trace: the engine's source, a request, breakpoints, branches, progress, the profile. */
 
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
@@ -7,6 +7,7 @@ import { indexAfterKey } from "../elements/tabs";
 import { AuditTrail } from "../panels/audit";
 import { BranchList } from "../panels/branches";
 import { Breakpoints } from "../panels/breakpoints";
+import { ProfilePanel } from "../panels/profile";
 import { hasProgress, ProgressPanel } from "../panels/progress";
 import { RequestPanel } from "../panels/request";
 import { SourcePanel } from "../panels/source";
@@ -21,6 +22,7 @@ const LABELS: { [tab in Tab]: string } = {
   breakpoints: "Breakpoints",
   branches: "Branches",
   progress: "Progress",
+  profile: "Profile",
   audit: "Audit",
 };
 
@@ -90,6 +92,7 @@ function TabPanel({ store, view, tab }: { store: Store; view: ViewState; tab: Ta
   if (tab === "breakpoints") return <Breakpoints store={store} />;
   if (tab === "branches") return <BranchList store={store} onCompare={(comparison) => view.set({ comparison })} />;
   if (tab === "audit") return <AuditTrail store={store} />;
+  if (tab === "profile") return <ProfilePanel store={store} goTo={(entry) => void view.goToEntry(entry)} />;
   if (tab === "progress") return <ProgressPanel store={store} goTo={(entry) => void view.goToEntry(entry)} />;
   return <SelectedSource store={store} view={view} />;
 }
