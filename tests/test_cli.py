@@ -76,6 +76,17 @@ def test_a_recorded_run_is_listed_replayed_exported_and_deleted() -> None:
     assert agentkit("delete", id)[0] == 0 and id not in agentkit("runs")[1]
 
 
+def test_the_profile_of_a_recorded_run_is_printed_in_three_forms() -> None:
+    agentkit("run", "What is 2 + 3?", "-m", "offline")
+    id = agentkit("runs")[1].splitlines()[1].split()[0]
+    code, text, _ = agentkit("profile", id[:6])
+    assert code == 0 and text.startswith(f"Profile of run {id}: ") and "models and tools" in text
+    data = json.loads(agentkit("profile", id, "--json")[1])
+    assert data["run"] == id and sum(row["calls"] for row in data["rows"] if row["by"] == "phase") >= 1
+    folded = agentkit("profile", id, "--folded")[1].splitlines()
+    assert folded and all(line.startswith("run;") and line.rpartition(" ")[2].isdigit() for line in folded)
+
+
 def test_the_lines_of_a_listing_are_not_broken() -> None:
     agentkit("run", "x" * 60, "-m", "echo")
     agentkit("run", "y" * 60, "-m", "echo")
