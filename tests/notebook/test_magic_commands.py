@@ -385,6 +385,17 @@ def test_an_impossible_command_is_refused_in_one_line(paused: Any, line: str, er
     assert paused.value("agent_run.status, trace()") == "paused ['begin', 'think']"
 
 
+# -- the profile -------------------------------------------------------------------------------------------------------
+
+
+def test_the_profile_of_the_current_run_is_shown(notebook: Any) -> None:
+    notebook.run("run = Agent(scripted(calling('order', item='tea'), 'done'), [order]).start('Go.', paused=True)")
+    notebook.run("run.drive()")
+    cell = notebook.run("%agent profile -r run")
+    assert "models and tools" in cell.text and "order" in cell.text
+    assert notebook.value("run.profile().total.calls") == "3"
+
+
 # -- permissions -------------------------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from agentkit.core.usage import Lost, Usage
 from agentkit.errors import ModelError, Unknown, UsageError
 from agentkit.gates.state import Loss
 from agentkit.journal import open_journal
+from agentkit.journal.check import Checker
 from agentkit.journal.entries import Entry
 from agentkit.models.base import Abilities, Chunk, Request
 from agentkit.models.scripted import Scripted
@@ -176,6 +177,24 @@ def test_a_run_that_has_done_nothing_has_an_empty_profile() -> None:
     profile = profiled(begin())
     assert (clock(profile), profile.rows, profile.folded(), profile.streaming) == ({}, [], "", [])
     assert "0 model calls" in repr(profile)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"rested": {"paused": -1.0}}, {"rested": {"away": float("inf")}}, {"rested": {"away": "x"}}, {"streamed": -1.0}],
+)
+def test_a_recording_with_times_that_are_none_is_damaged(more: dict[str, Any]) -> None:
+    checker = Checker()
+    spec = {"task": [{"role": "user", "text": "x"}], "engine": "e", "options": {}, "tools": {}, "model": "m"}
+    started = begin()
+    started.result = spec
+    assert not checker.problem(started)
+    entry = thought(2, 100, 101, rested={"paused": 1.0}, streamed=100.5)
+    entry.parent = 1
+    assert not checker.problem(entry)
+    for name, value in more.items():
+        setattr(entry, name, value)
+    assert checker.problem(entry)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ function Figures({ profile, goTo }: { profile: Profile; goTo: (entry: number) =>
       )}
       <Flame flame={flame} measure={measure} goTo={goTo} />
       {(Object.keys(GROUPS) as (keyof typeof GROUPS)[]).map((by) => (
-        <Table key={by} title={GROUPS[by]} rows={rows.filter((row) => row.by === by)} />
+        <Table key={by} by={by} rows={rows.filter((row) => row.by === by)} />
       ))}
       {streaming.some(({ per_second }) => per_second !== null) && <Streaming streaming={streaming} />}
     </>
@@ -183,14 +183,14 @@ function formatTime(seconds: number): string {
   return seconds >= 120 ? `${(seconds / 60).toFixed(1)} min` : formatSeconds(seconds);
 }
 
-function Table({ title, rows }: { title: string; rows: Profile["rows"] }): JSX.Element | null {
+function Table({ by, rows }: { by: keyof typeof GROUPS; rows: Profile["rows"] }): JSX.Element | null {
   if (!rows.length) return null;
   return (
     <table>
-      <caption>{title}</caption>
+      <caption>{GROUPS[by]}</caption>
       <thead>
         <tr>
-          {["", "calls", "on the clock", "summed", "tokens", "cost"].map((label) => (
+          {[by, "calls", "on the clock", "summed", "tokens", "cost"].map((label) => (
             <th key={label} scope="col">
               {label}
             </th>
