@@ -28,8 +28,9 @@ class InFlight:
     limits around it, and `in_budget` is true if the nearest of them is that of a budget. `limit` and `deadline` are
     those of the current call, in seconds and by the monotonic clock, and `future` is the future of the event loop that
     works on it, which `cancel()` cancels. `has_begun` is true as soon as a model or a tool was called, and `used` is
-    what the model has reported so far, or what was counted when the call was lost. `raised` is the error of a tool. `cancelled` is why it was cancelled, or "". If
-    it is `given_up`, its result is not used any more. `is_logged` is true if its end is in the audit log.
+    what the model has reported so far, or what was counted when the call was lost. `raised` is the error of a tool, and
+    `is_late` is true if the call took too long. `cancelled` is why it was cancelled, or "". If it is `given_up`, its
+    result is not used any more. `is_logged` is true if its end is in the audit log.
 
     If there are hooks to ask `before` the step, only they are asked, about the step and the `task` of the run: the
     outcome is their ruling, and the step stays pending. The hooks `after` a step are asked about its result, and

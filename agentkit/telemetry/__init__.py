@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["trace"]
 
 
-def trace(
-    *, name: str = "", content: bool = False, tracer_provider: Any = None, meter_provider: Any = None
-) -> Tracing:
+def trace(*, name: str = "", content: bool = False, tracer_provider: Any = None, meter_provider: Any = None) -> Tracing:
     """Return what makes OpenTelemetry spans and metrics of runs: `Agent(…, within=[trace(name="shop")])`.
 
     `name` is the name of the agent in them. Texts, arguments and results are left out; with `content=True` they are
@@ -26,8 +24,7 @@ def trace(
         import opentelemetry.trace  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            f"telemetry needs the API of OpenTelemetry ({error}); "
-            "install it with: pip install 'jupyter-agentkit[otel]'"
+            f"telemetry needs the API of OpenTelemetry ({error}); install it with: pip install 'jupyter-agentkit[otel]'"
         ) from error
     from agentkit.telemetry.tracing import Tracing
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from opentelemetry.metrics import Meter, get_meter
+from opentelemetry.metrics import Histogram, Meter, get_meter
 
 from agentkit.core.steps import Think
 from agentkit.core.usage import Usage
@@ -24,7 +24,11 @@ class Instruments:
 
     def __init__(self, meter_provider: Any, version: str) -> None:
         meter: Meter = get_meter(names.SCOPE, version, meter_provider)
-        seconds = {"unit": "s", "explicit_bucket_boundaries_advisory": names.SECOND_BUCKETS}
+
+        def seconds(name: str, description: str) -> Histogram:
+            buckets = names.SECOND_BUCKETS
+            return meter.create_histogram(name, "s", description, explicit_bucket_boundaries_advisory=buckets)
+
         self.tokens = meter.create_histogram(
             names.TOKEN_USAGE,
             unit="{token}",
@@ -32,15 +36,9 @@ class Instruments:
             explicit_bucket_boundaries_advisory=names.TOKEN_BUCKETS,
         )
         self.cost = meter.create_counter(names.COST, unit="{USD}", description="What model calls have cost")
-        self.model_seconds = meter.create_histogram(
-            names.MODEL_DURATION, description="How long model calls have taken", **seconds
-        )
-        self.tool_seconds = meter.create_histogram(
-            names.TOOL_DURATION, description="How long tool calls have taken", **seconds
-        )
-        self.agent_seconds = meter.create_histogram(
-            names.AGENT_DURATION, description="How long runs were driven before they rested", **seconds
-        )
+        self.model_seconds = seconds(names.MODEL_DURATION, "How long model calls have taken")
+        self.tool_seconds = seconds(names.TOOL_DURATION, "How long tool calls have taken")
+        self.agent_seconds = seconds(names.AGENT_DURATION, "How long runs were driven before they rested")
 
 
 class RunMetrics:

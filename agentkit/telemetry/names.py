@@ -1,7 +1,7 @@
 """The names in spans and metrics, in one place: those of OpenTelemetry's conventions for generative AI, and our own.
 
-The conventions (github.com/open-telemetry/semantic-conventions-genai, as of November 2026) are still in development, and
-the constants in OpenTelemetry's Python packages are deprecated, so the names are written here.
+The conventions (github.com/open-telemetry/semantic-conventions-genai, as of November 2026) are still in development,
+and the constants in OpenTelemetry's Python packages are deprecated, so the names are written here.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from opentelemetry.trace import (
     StatusCode,
     TraceFlags,
     Tracer,
-    TracerProvider,
     get_current_span,
     get_tracer,
     set_span_in_context,
@@ -212,9 +211,8 @@ class RunSpans:
             elif self._with_content and isinstance(value, Message):
                 span.set_attribute(names.RESULT, content.result(value))
         span.end()
-        now: int | None = time.time_ns()
-        turn: Turn | None = call.turn
-        while turn is not None and now is not None:
+        now, turn = time.time_ns(), call.turn
+        while turn is not None:
             turn.ended, turn = now, turn.outer
 
     def _of_model(self, flight: InFlight) -> tuple[str, SpanKind, dict[str, Any]]:
@@ -282,7 +280,7 @@ class RunSpans:
         """Return the turn of a step: a model call begins one, and a tool call belongs to that of its frame."""
         path: Path = tuple(_STEP_OF_PATH.findall(flight.pending.path))
         is_thought = type(flight.step) is Think
-        inner = path if is_thought else path + ("",)
+        inner = path if is_thought else (*path, "")
         outer = next((turn for n in range(len(inner) - 1, -1, -1) if (turn := self._turns.get(inner[:n]))), None)
         if not is_thought:
             if outer is not None:
