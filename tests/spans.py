@@ -29,9 +29,7 @@ class Collected:
 
     def agent(self, model: Any, tools: Any = (), *, content: bool = False, **options: Any) -> Agent:
         """Return an agent whose runs are traced."""
-        traced = trace(
-            name="shop", content=content, tracer_provider=self.provider, meter_provider=self.meters
-        )
+        traced = trace(name="shop", content=content, tracer_provider=self.provider, meter_provider=self.meters)
         return Agent(model, tools, within=[traced], **{"journal": "memory", **options})
 
     @property

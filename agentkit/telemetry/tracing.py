@@ -148,11 +148,11 @@ class RunSpans:
             return
         self._root, self._used = root, Usage()
         contexts.attach(set_span_in_context(root))
-        self._listen()
-        for name, attributes in self._kept_events:
-            root.add_event(name, attributes)
-        self._kept_events.clear()
         if root.is_recording():
+            self._listen()
+            for name, attributes in self._kept_events:
+                root.add_event(name, attributes)
+            self._kept_events.clear()
             self._note(root.get_span_context())
 
     def _note(self, span: SpanContext) -> None:
@@ -211,7 +211,8 @@ class RunSpans:
             elif self._with_content and isinstance(value, Message):
                 span.set_attribute(names.RESULT, content.result(value))
         span.end()
-        now, turn = time.time_ns(), call.turn
+        now = time.time_ns()
+        turn: Turn | None = call.turn
         while turn is not None:
             turn.ended, turn = now, turn.outer
 

@@ -1,4 +1,7 @@
-"""Random sequences of verbs on traced runs: every span ends, its parent is right, and the tokens add up."""
+"""Random sequences of verbs on traced runs: every span ends, its parent is right, and the tokens add up.
+
+`AGENTKIT_SIZE` sets how many sequences are tried for each engine.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from agentkit.engines.registry import ENGINES
 from agentkit.errors import ModelError, UsageError
 from agentkit.models.base import Request
 
-SEEDS = range(4 * int(os.environ.get("AGENTKIT_SIZE", "1")))
+SEEDS = range(int(os.environ.get("AGENTKIT_SIZE", "4")))
 
 
 class Counted(Whim):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import subprocess
 import sys
@@ -116,7 +117,7 @@ def test_each_single_step_has_a_root_that_is_linked_to_the_one_before(collected:
     assert collected.tree() == [*turn, "    chat scripted", *turn, *tool_span, *turn, "    chat scripted", turn[0]]
     check(collected, rests=4)
     roots = collected.named("invoke_agent")
-    for before, after in zip(roots, roots[1:], strict=False):
+    for before, after in itertools.pairwise(roots):
         (link,) = after.links
         assert (link.context.trace_id, link.context.span_id) == (before.context.trace_id, before.context.span_id)
     assert not roots[0].links and {root.attributes["gen_ai.conversation.id"] for root in roots} == {run.id}
@@ -143,7 +144,9 @@ def test_nothing_that_is_only_looked_at_or_replayed_has_spans_or_counts(collecte
 
 
 def test_the_spans_say_what_the_conventions_ask_for(collected: Collected) -> None:
-    reply = Reply("done", usage=Usage(input=70, output=5, cached=20, reasoning=2, cost=0.25), finish="stop", model="m-1")
+    reply = Reply(
+        "done", usage=Usage(input=70, output=5, cached=20, reasoning=2, cost=0.25), finish="stop", model="m-1"
+    )
     agent = collected.agent(Scripted([calls("look"), reply], abilities=TOOLS), tools_of(collected))
     run = agent.run("q", session="s1").run
     root, _, _, tool_span, _, _, chat = collected.spans
@@ -298,9 +301,7 @@ def test_a_stopped_call_is_cancelled_and_goes_on_in_a_linked_span(collected: Col
 
 
 def test_a_call_that_waits_for_approval_has_no_span_until_it_is_made(collected: Collected) -> None:
-    agent = collected.agent(
-        Scripted([calls("look"), "done"], abilities=TOOLS), tools_of(collected), approve=["look"]
-    )
+    agent = collected.agent(Scripted([calls("look"), "done"], abilities=TOOLS), tools_of(collected), approve=["look"])
     run = agent.start("q")
     run.wait()
     assert collected.named("execute_tool") == []
