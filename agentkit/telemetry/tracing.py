@@ -94,7 +94,7 @@ class Turn:
         self.span.end(self.ended or None)
 
 
-class Call:
+class OpenCall:
     """The span of a model call or a tool call, its turn, and when its first chunk came, if it has come."""
 
     __slots__ = ("begun", "first_chunk", "span", "turn")
@@ -116,7 +116,8 @@ class RunSpans:
         self._conversation = str((spec.get("session") or {}).get("id") or self._trace.run)
         self._root: Span | None = None
         self._turns: dict[Path, Turn] = {}
-        self._calls: dict[InFlight, Call] = {}
+        self._at: dict[tuple[str, int], OpenCall] = {}
+        self._calls: dict[InFlight, OpenCall] = {}
         self._used = Usage()
         self._listens = False
         self._kept_events: list[tuple[str, dict[str, Any]]] = []
@@ -170,6 +171,7 @@ class RunSpans:
             _failed(call.span, names.CANCELLED, "")
             call.span.end()
         self._calls.clear()
+        self._at.clear()
         self._end_turns(())
         state, used = self._scheduler.state, self._used
         over = self._trace.answer is not None
@@ -190,7 +192,8 @@ class RunSpans:
         name, kind, attributes = self._of_model(flight) if type(step) is Think else self._of_tool(flight)
         parent = set_span_in_context(turn.span)
         span = self._tracer.start_span(name, parent, kind, {**attributes, names.CONVERSATION: self._conversation})
-        self._calls[flight] = Call(span, turn)
+        call = OpenCall(span, turn)
+        self._calls[flight] = self._at[flight.pending.path, flight.pending.index] = call
         contexts.attach(set_span_in_context(span))
 
     def step_ends(self, flight: InFlight, outcome: Outcome) -> None:
@@ -198,6 +201,7 @@ class RunSpans:
         call = self._calls.pop(flight, None)
         if call is None:
             return
+        self._at.pop((flight.pending.path, flight.pending.index), None)
         span, (came_back, value) = call.span, outcome
         used = flight.entry.usage if came_back else flight.used
         if used is not None:
@@ -240,7 +244,7 @@ class RunSpans:
                 attributes[names.TOOL_DEFINITIONS] = content.tools(step.tools)
         return f"{names.CHAT} {asked.model}", SpanKind.CLIENT if asked.host else SpanKind.INTERNAL, attributes
 
-    def _after_model(self, flight: InFlight, call: Call, value: Any, used: Usage | None) -> dict[str, Any]:
+    def _after_model(self, flight: InFlight, call: OpenCall, value: Any, used: Usage | None) -> dict[str, Any]:
         attributes: dict[str, Any] = {}
         if call.first_chunk:
             attributes[names.FIRST_CHUNK] = call.first_chunk - call.begun
@@ -315,9 +319,9 @@ class RunSpans:
         """Add what people and guards do to the span of the run; what they do while it rests, to the next one."""
         data = event.data
         if event.kind == "model_chunk":
-            for flight, call in self._calls.items():
-                if (flight.pending.path, flight.pending.index) == (data["path"], data["index"]):
-                    call.first_chunk = call.first_chunk or time.monotonic()
+            call = self._at.get((data["path"], data["index"]))  # in the thread that reads the reply, without the lock
+            if call is not None and not call.first_chunk:
+                call.first_chunk = time.monotonic()
         elif (shown := names.EVENTS.get(event.kind)) is not None and event.run == self._trace.run:
             values = {key: data[key] for key in shown if isinstance(data.get(key), str | int | float)}
             about = f"{names.EVENT}{event.kind}", {names.EVENT + key: value for key, value in values.items()}

@@ -103,6 +103,9 @@ def test_undone_steps_and_those_of_forks_and_samples_count_once(collected: Colle
     fork.drive()
     assert run.usage.input == 20
     assert collected.tokens() == (30, 3)
+    run.resample(1, times=2).go()
+    assert run.usage.input == 40
+    assert collected.tokens() == (50, 5)
 
 
 def test_no_metric_has_the_id_of_a_run(collected: Collected) -> None:
