@@ -45,7 +45,7 @@ endif
 PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME="$(CURDIR)/$(VENV)/home" AGENTKIT_LOCAL=none \
   AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest
 
-.PHONY: help lab check test ovos-test lint format docs docs-links bench build widget widget-watch widget-dev clean chromium firefox bubblewrap
+.PHONY: help lab check test ovos-test collector-test lint format docs docs-links bench build widget widget-watch widget-dev clean chromium firefox bubblewrap
 .DELETE_ON_ERROR: # so that an interrupted installation starts again
 .NOTPARALLEL: # pip and npm cannot install two things into one folder at the same time
 help: ## list the commands
@@ -82,6 +82,19 @@ $(OVOS)/stamp: pyproject.toml tests/ovos/requirements.txt tests/ovos/agentic-loo
 	  --dest $(OVOS)/archive -r tests/ovos/agentic-loop.txt
 	mkdir $(OVOS)/agentic-loop
 	tar -xzf $(OVOS)/archive/ovos_agentic_loop-*.tar.gz -C $(OVOS)/agentic-loop --strip-components=1
+	touch $@
+
+# The collector has one, too: it has more than a hundred packages.
+PHOENIX := $(VENV)/phoenix
+
+collector-test: $(PHOENIX)/stamp $(VENV)/dev ## spans in a real collector of OpenTelemetry
+	PHOENIX="$(CURDIR)/$(PHOENIX)/bin/phoenix" $(RUN) -m pytest tests/telemetry/test_collector.py
+
+$(PHOENIX)/stamp: tests/telemetry/collector.txt | $(VENV)/pyvenv.cfg
+	@echo "Installing a collector into $(PHOENIX), once; this takes a minute or two"
+	rm -rf $(PHOENIX)
+	$(PYTHON) -m venv $(PHOENIX)
+	$(PHOENIX)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/telemetry/collector.txt
 	touch $@
 
 lint: $(NODE_MODULES) $(VENV)/dev ## the linters and the type checkers

@@ -394,6 +394,10 @@ class Agent(NearMisses, Displayed):
             audit.write(
                 how, run.id, model=name_of(self.model), engine=spec["engine"], permissions=guards.permissions.text
             )
+        if parent is not None:
+            trace.traced = parent.trace.traced
+        for surround in self.options.get("within") or ():
+            scheduler.within.add(*surround(scheduler, spec))
         if on_event := self.options.get("on_event"):
             run.on_event(on_event)
         lessons.remember_lessons(run, self.engine_options.get("lessons"))

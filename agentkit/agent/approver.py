@@ -83,7 +83,7 @@ def _warn(run: Run, text: str) -> None:
     """Tell the developer: in an event, and in the log."""
     text = mask(text)
     run.control.do(lambda: run.control.scheduler.warn(text))
-    logger.warning("run %s: %s", run.id, text)
+    logger.warning("run %s: %s", run.id, text, extra={"run": run.id})
 
 
 def _ask(approver: Approver, call: Call, end: float | None) -> Any:

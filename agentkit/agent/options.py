@@ -120,6 +120,10 @@ class Options(TypedDict, total=False):
     steering: Annotated[
         Steering | None, "a queue of yours: what its pop_all() returns is sent to the model with the next request"
     ]
+    within: Annotated[
+        Sequence[Any] | None,
+        "what surrounds each run, model call and tool call: [trace()] makes spans and metrics of them",
+    ]
     on_event: Annotated[Callable[[Any], Any] | None, "a function that is called with each event as it happens"]
     on_step: Annotated[
         Callable[..., Any] | None,

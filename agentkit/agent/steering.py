@@ -33,8 +33,8 @@ def follow(run: Run, queue: Steering) -> None:
                 if text.strip():
                     run.inject(text)
         except Ended:
-            logger.warning("a message for run %s came too late: it is over", run.id)
+            logger.warning("a message for run %s came too late: it is over", run.id, extra={"run": run.id})
         except Exception as error:
-            logger.warning("the steering queue of run %s failed: %s", run.id, error_line(error))
+            logger.warning("the steering queue of run %s failed: %s", run.id, error_line(error), extra={"run": run.id})
 
     run.on_event(on_event)

@@ -38,6 +38,7 @@ _NOTE: dict[str, dict[str, Any]] = {
     "recall": {"id": str},
     "signal": {"name": str},
     "asked_again": {"of": str, "request": str},
+    "traced": {"traceparent": str},
     "head": {"keep": int, "then": list[int], "why": str},
     "completed": {"answer": str},
     "budget": {"limit": str, "to": float},

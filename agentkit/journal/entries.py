@@ -83,9 +83,10 @@ class Note:
     Kinds: "call" (a tool is about to run, with these arguments), "abandoned" (a call was left before it ended),
     "guards" (some guards of the run were changed), "tripped" (a guardrail has tripped), "inject", "recall",
     "head" (the run moved to other entries), "asked_again" (the run is a fork in which the model of run `data["of"]` is
-    only asked again; `data["request"]` is a digest of the request), "signal", "error", "status", "warning", and "lost"
-    (rows of the tree after row `data["after"]` had been recorded and are missing now, so a call that is not on record
-    may have been performed; `data["text"]` says it in a sentence).
+    only asked again; `data["request"]` is a digest of the request), "signal", "traced" (the run is driven under the
+    span `data["traceparent"]` from here on), "error", "status", "warning", and "lost" (rows of the tree after row
+    `data["after"]` had been recorded and are missing now, so a call that is not on record may have been performed;
+    `data["text"]` says it in a sentence).
     """
 
     kind: str

@@ -144,17 +144,18 @@ class Control:
         Returns its entry; None if no step may start, or if the step failed, was stopped, or could not be saved. If a
         tool raises and a person is typing, `%debug` and `pdb.pm()` open the frame that raised.
         """
-        driver = Driver(str, list)
         with interrupts.deferred():
             self._check_not_within()
             self._pause_playing()
             token = DRIVING.set(self)
+            driver = Driver(str, list)
             self._take()
             try:
                 if self._driver is not None:
                     raise Busy("another thread is driving this run; wait for it, or pause it first")
                 self._begin(driver)
-                return self._step()
+                entry: Entry | None = driver.context.run(self._step)
+                return entry
             finally:
                 self._rest(driver)
                 self._release()
@@ -184,7 +185,7 @@ class Control:
                 return None, None
         self._release()
         try:
-            outcome = scheduler.performer.perform(flight, scheduler.listeners)
+            outcome = flight.run(scheduler.performer.perform, flight, scheduler.listeners)
             if flight.raised is not None and hasattr(sys, "ps1"):  # a person types in Python or IPython
                 error = flight.raised
                 last = {"exc": error, "type": type(error), "value": error, "traceback": error.__traceback__}
@@ -237,6 +238,7 @@ class Control:
         self.state.go_on(time.time())
         self.stopping = ""
         self.state.interrupted = ""
+        self.scheduler.within.begins(driver.context)
         if driver.playing is not None:
             self.on_rest("running")
 
@@ -251,6 +253,7 @@ class Control:
         self.scheduler.sync()
         if self.stopping not in ("", "pause") and trace.stepper.answer is None:
             state.interrupted = self.stopping
+        self.scheduler.within.rests()
         try:
             self._tell_rest()
         finally:
@@ -359,7 +362,7 @@ class Control:
         try:
             outcome: Outcome = False, Stopped("it was given up before it started")
             if not flight.given_up:
-                outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
+                outcome = flight.run(self.scheduler.performer.perform, flight, self.scheduler.listeners)
         except BaseException:
             self._take()
             driver.calling = None
@@ -374,7 +377,7 @@ class Control:
         """Perform a step in a new thread."""
 
         def work() -> None:
-            outcome = self.scheduler.performer.perform(flight, self.scheduler.listeners)
+            outcome = flight.run(self.scheduler.performer.perform, flight, self.scheduler.listeners)
             with _Held(self):
                 flight.outcome = outcome
                 if flight.given_up:

@@ -263,6 +263,7 @@ class Performer:
         try:
             value = call_tool(tool.function, arguments, flight, tool.timeout)
         except ToolTimeout:
+            flight.is_late = True
             return self._timed_out(call, flight)
         except BaseException as error:
             if isinstance(error, Control) or (isinstance(error, KeyboardInterrupt) and interrupts.pressed(error)):

@@ -32,6 +32,7 @@ from agentkit.models.tokens import tokens, tokens_of_tools
 from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.listeners import Listeners
 from agentkit.runtime.performer import TIME_IS_UP, Performer, used_before
+from agentkit.runtime.within import Within
 from agentkit.stepper.stepper import Pending, Stepper
 from agentkit.tools import observations
 from agentkit.trace.events import call_data, place
@@ -50,6 +51,7 @@ class Scheduler:
         self.state = state
         self.performer = performer
         self.listeners = Listeners(trace, self.warn)
+        self.within = Within(self.warn)
         self._budget = budget
         self._scoped: tuple[Gate, ...] = (deadline, budget)
         self._told_end: Stepper | None = None
@@ -200,6 +202,7 @@ class Scheduler:
         if left_in_budget is not None and (flight.seconds is None or left_in_budget < flight.seconds):
             flight.seconds, flight.in_budget = left_in_budget, True
         state.in_flight[pending] = flight
+        self.within.step_begins(flight)
         return flight
 
     def _begin_hooks(self, pending: Pending, hooks: tuple[Hook, ...]) -> InFlight:
@@ -243,6 +246,13 @@ class Scheduler:
     def end(self, flight: InFlight, outcome: Outcome) -> Entry | None:
         """Record the outcome of a step, and return its entry; None if it failed or was stopped and stays pending."""
         self.state.in_flight.pop(flight.pending, None)
+        try:
+            entry: Entry | None = flight.run(self._end, flight, outcome)
+        finally:
+            self.within.step_ends(flight, outcome)
+        return entry
+
+    def _end(self, flight: InFlight, outcome: Outcome) -> Entry | None:
         came_back, value = outcome
         if flight.before and came_back:  # the run may have ended in another lane while the hooks decided
             return self._rule(flight.pending, value) if flight.pending in self.trace.pending else None
@@ -256,7 +266,7 @@ class Scheduler:
                 self._follow_up(flight.pending, flight.ruling)
             return entry
         if flight.cancelled and isinstance(value, Stopped):
-            self.abandon(flight, flight.cancelled)
+            self._abandon(flight, flight.cancelled)
         else:
             self._lose(flight, used_before(value) or Usage())
             self.fail(value)
@@ -333,6 +343,10 @@ class Scheduler:
         The call of a tool that is not pure `may_have_run`.
         """
         self.state.in_flight.pop(flight.pending, None)
+        self._abandon(flight, why)
+        self.within.step_ends(flight, (False, Stopped(why)))
+
+    def _abandon(self, flight: InFlight, why: str) -> None:
         if not flight.has_begun:
             return
         slot, path, index = flight.place
@@ -355,7 +369,7 @@ class Scheduler:
         if not flight.has_begun:
             return
         is_call = type(flight.step) is Act
-        used = replace(used, calls=0 if is_call else max(used.calls, 1))
+        flight.used = used = replace(used, calls=0 if is_call else max(used.calls, 1))
         lost = Lost(tool_calls=int(is_call)) + used
         now = time.time()
         left = flight.seconds if flight.in_budget and flight.cancelled == TIME_IS_UP else 0.0

@@ -46,7 +46,8 @@ class Move:
 class Position:
     """The position of a run in its tree, found by following its rows.
 
-    `begun` contains the calls that have begun and have no result. `end` is what was recorded when the engine returned
+    `begun` contains the calls that have begun and have no result. `traced` is the latest span under which the run was
+    driven, as a W3C traceparent, or "". `end` is what was recorded when the engine returned
     its answer at the end of this line: the `answer`, and why it was `interrupted`; None if it did not.
     """
 
@@ -61,6 +62,7 @@ class Position:
         self.injections = Injections()
         self.begun: dict[tuple[int, str, int], Note] = {}
         self.signals: dict[str, Any] = {}
+        self.traced = ""
         self.done: list[Move] = []
         self.undone: list[Move] = []
         self.end: dict[str, Any] | None = None
@@ -80,6 +82,8 @@ class Position:
             self.end_with(data)
         elif row.kind == "signal":
             self.signals[data["name"]] = data.get("value")
+        elif row.kind == "traced":
+            self.traced = data["traceparent"]
         elif row.kind == "inject":
             notes[data["id"]] = self.tree.messages[data["id"]] = row
         elif row.kind == "recall":
@@ -277,6 +281,8 @@ class Trace(Position):
             self.end_with(data)
         elif kind == "signal":
             self.signals[data["name"]] = data["value"]
+        elif kind == "traced":
+            self.traced = data["traceparent"]
         if self.on_row is not None:
             self.on_row(note)
         return note
