@@ -674,6 +674,11 @@ def _damaged(damage: str) -> str:
     return f"its journal is damaged ({damage}); agent.load(run.to_json()) opens a copy of its intact part"
 
 
+def live(name: str) -> Run | None:
+    """Return the run of this process that has an id and a journal, or None if there is none."""
+    return _LIVE.get(name)
+
+
 @checked_names
 def runs(journal: Any = "sqlite") -> list[Any]:
     """Return all recorded runs, newest first."""
