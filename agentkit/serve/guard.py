@@ -81,6 +81,7 @@ class Guard:
         *,
         open_paths: Iterable[str] = (),
         max_body: int = MAX_BODY,
+        body_timeout: float = BODY_TIMEOUT,
         rate: float = RATE,
         burst: float = BURST,
     ) -> None:
@@ -88,7 +89,7 @@ class Guard:
         self._tokens = {token.encode(): right for token, right in tokens.items() if token}
         self._hosts = {host.lower() for host in hosts}
         self._open_paths = frozenset(open_paths)
-        self._max_body = max_body
+        self._max_body, self._body_timeout = max_body, body_timeout
         self._rate, self._burst = rate, burst
         self._left, self._at = burst, time.monotonic()
 
@@ -185,7 +186,7 @@ class Guard:
         if is_too_large and headers.get("expect"):
             raise too_large  # the client waits for an answer before it sends the body
         try:
-            async with asyncio.timeout(BODY_TIMEOUT):
+            async with asyncio.timeout(self._body_timeout):
                 body = await _read(receive, 0 if is_too_large else self._max_body)
         except TimeoutError:
             raise Refused(408, "the body of the request did not arrive") from None
