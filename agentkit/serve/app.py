@@ -32,7 +32,7 @@ from agentkit.run.run import Run, choices
 from agentkit.serve.guard import BURST, MAX_BODY, RATE, Guard
 from agentkit.serve.hub import Hub
 from agentkit.serve.log import Log
-from agentkit.serve.streams import MAX_STREAMS, Full, Streams
+from agentkit.serve.streams import MAX_STREAMS, Full, Stream, Streams
 from agentkit.view.head import decision_id
 
 TOKEN, WATCH_TOKEN = "AGENTKIT_SERVE_TOKEN", "AGENTKIT_SERVE_WATCH_TOKEN"
@@ -179,7 +179,7 @@ class Answers:
         def start() -> Run:
             run = self.hub.start(body.task, session=body.session, user=body.user, paused=True)
             if is_stream:
-                Log.of(run)  # before the first event
+                Log.of(run).load()  # before the first event that no journal has
             if not body.paused:
                 run.play()
             return run
@@ -188,7 +188,7 @@ class Answers:
             self.streams.check()
         run = await _in_thread(start)
         if is_stream:
-            return self.streams.stream(run.id)
+            return Stream(self.streams, run)
         return _json({"id": run.id, "status": str(run.status)}, 201, run.id)
 
     async def run(self, request: Any) -> Any:
@@ -203,8 +203,7 @@ class Answers:
         if after and not _CURSOR.fullmatch(after):
             raise UsageError(f"the id of an event is a number such as 13.0, not {after[:100]!r}")
         self.streams.check()
-        await _in_thread(lambda: self.hub.get(id))
-        return self.streams.stream(id, after)
+        return Stream(self.streams, await _in_thread(lambda: self.hub.get(id)), after)
 
     def verb(self, name: str) -> Any:
         """Return the handler of something that is done to a run."""
