@@ -367,9 +367,16 @@ class Run(NearMisses, Displayed):
         return trace.journal.rows(self.id) if trace.journal else list(trace.tree.entries.values())
 
     def on_event(self, listener: Callable[[Event], Any]) -> Callable[[Event], Any]:
-        """Call `listener` for each event as it happens, in the thread that drives the run; it must return quickly."""
+        """Call `listener` for each event as it happens, in the thread that drives the run; it must return quickly.
+
+        `off_event(listener)` ends this.
+        """
         self.control.scheduler.listeners.add(listener)
         return listener
+
+    def off_event(self, listener: Callable[[Event], Any]) -> None:
+        """Stop calling `listener`; nothing happens if it is not called any more."""
+        self.control.scheduler.listeners.remove(listener)
 
     def __getitem__(self, index: int) -> Entry:
         try:

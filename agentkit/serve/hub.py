@@ -158,7 +158,7 @@ class Hub:
             self._infos.clear()
             self._listeners.clear()
         for run in runs:
-            run.control.scheduler.listeners.remove(self._on_event)
+            run.off_event(self._on_event)
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class Hub:
             for id in over[:-KEPT]:
                 run = self._runs.pop(id)
                 self._infos.pop(id, None)
-                run.control.scheduler.listeners.remove(self._on_event)
+                run.off_event(self._on_event)
 
 
 def _line(info: RunInfo, run: Run | None) -> Line:

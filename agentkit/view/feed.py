@@ -91,7 +91,7 @@ class Feed:
         CLOCK.remove(self.update)
         with self._update_lock:
             self._closed = True
-        self.run.control.scheduler.listeners.remove(self._on_event)
+        self.run.off_event(self._on_event)
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
