@@ -2,3 +2,8 @@
 
 The packages that it needs are the extra "serve". They are imported when they are first used.
 """
+
+from agentkit.serve.app import App, app
+from agentkit.serve.server import Server, serve
+
+__all__ = ["App", "Server", "app", "serve"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from concurrent.futures import wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -140,6 +141,15 @@ class Hub:
         lines = [_line(info, here.get(id) or self._live(id)) for id, info in infos.items()]
         lines.sort(key=lambda line: (line.status != "waiting", -line.created))
         return lines[:LISTED]
+
+    def pause(self, timeout: float) -> None:
+        """Pause the runs that are playing, and wait until they rest, for at most `timeout` seconds."""
+        with self._lock:
+            playing = [(run, run.control.playing) for run in self._runs.values()]
+        for run, future in playing:
+            if future is not None:
+                run.pause()
+        wait([future for _, future in playing if future is not None], timeout)
 
     def close(self) -> None:
         """Stop following the runs; they go on."""
