@@ -73,6 +73,8 @@ class RunWidget(anywidget.AnyWidget):
 class View:
     """A run in a notebook: its widget, the feed that updates it, and the dispatcher of its commands."""
 
+    refuses = frozenset[str]()
+
     def __init__(self, run: Run) -> None:
         self.run = run
         self.shell = live_shell()
