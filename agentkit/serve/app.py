@@ -29,6 +29,7 @@ from agentkit.errors import (
 from agentkit.inert import inert
 from agentkit.run import signals
 from agentkit.run.run import Run, choices
+from agentkit.serve import web
 from agentkit.serve.guard import BURST, MAX_BODY, RATE, Guard
 from agentkit.serve.hub import Hub
 from agentkit.serve.log import Log
@@ -149,9 +150,10 @@ def _routed(hub: Hub, streams: Streams, close: Callable[[], Awaitable[None]]) ->
         Route("/runs", answers.start, methods=["POST"]),
         Route("/runs/{id}", answers.run, methods=["GET"]),
         Route("/runs/{id}/events", answers.events, methods=["GET"]),
+        *web.routes(hub),
         *(Route(f"/runs/{{id}}/{verb}", answers.verb(verb), methods=["POST"]) for verb in VERBS),
     ]
-    handlers = {AgentkitError: _failed, Full: _full, HTTPException: _refused, Exception: _broken}
+    handlers = {AgentkitError: _failed, Full: _full, HTTPException: _refused}
     return Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
 
 
@@ -176,8 +178,10 @@ class Answers:
         body = await _body(request, bodies()["start"])
         is_stream = "text/event-stream" in request.headers.get("accept", "")
 
+        task = body.task if isinstance(body.task, str) else [message.model_dump() for message in body.task]
+
         def start() -> Run:
-            run = self.hub.start(body.task, session=body.session, user=body.user, paused=True)
+            run = self.hub.start(task, session=body.session, user=body.user, paused=True)
             if is_stream:
                 Log.of(run).load()  # before the first event that no journal has
             if not body.paused:
@@ -363,8 +367,12 @@ def _make_bodies() -> dict[str, Any]:
     class Body(BaseModel):
         model_config = ConfigDict(extra="forbid", strict=True)
 
+    class Message(Body):
+        role: Literal["system", "user", "assistant"]
+        content: str
+
     class Start(Body):
-        task: str | list[dict[str, JsonValue]]
+        task: str | list[Message]
         session: str = Field("", max_length=200)
         user: str = Field("", max_length=200)
         paused: bool = False
@@ -429,12 +437,13 @@ def _json(data: Any, status: int = 200, run: str = "") -> Any:
 
 
 async def _failed(request: Any, error: Any) -> Any:
-    """Answer with an error of agentkit."""
-    status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 500)
-    if status == 500:
-        logger.error("a request failed: %s", mask(error_line(error)))
-        return _json({"error": "the server could not do this; its log says why"}, status)
-    return _json({"error": mask(str(error))}, status)
+    """Answer with an error that its caller can fix."""
+    return _json({"error": mask(str(error))}, _status(error))
+
+
+def _status(error: Exception) -> int:
+    """Return the status of the answer for an error."""
+    return next((status for kind, status in STATUS.items() if isinstance(error, kind)), 500)
 
 
 async def _full(request: Any, error: Any) -> Any:
@@ -449,17 +458,19 @@ async def _refused(request: Any, error: Any) -> Any:
     return answer
 
 
-async def _broken(request: Any, error: Any) -> Any:
-    return _json({"error": "the server could not do this; its log says why"}, 500)
-
-
 async def _in_thread(function: Callable[[], Any]) -> Any:
     import anyio
+    from starlette.exceptions import HTTPException
 
     def carried_out() -> Any:
         try:
             return function()
         except Fenced as fenced:
             raise JournalInUse(str(fenced)) from None  # no `Exception`, which would end the task of the server
+        except Exception as error:
+            if _status(error) == 500:
+                logger.error("a request failed: %s", mask(error_line(error)), exc_info=error)
+                raise HTTPException(500, "the server could not do this; its log says why") from None
+            raise
 
     return await anyio.to_thread.run_sync(carried_out, abandon_on_cancel=True)
