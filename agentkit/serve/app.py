@@ -42,6 +42,7 @@ TOKEN, WATCH_TOKEN = "AGENTKIT_SERVE_TOKEN", "AGENTKIT_SERVE_WATCH_TOKEN"
 STATUS = {Unknown: 404, Ended: 409, Busy: 409, ReadOnly: 409, JournalInUse: 409, Undecided: 409, UsageError: 400}
 """The status of the answer for an error; any other error is 500, and its text stays here."""
 
+SORRY = "the server could not do this; its log says why"
 _TOKEN_FORM = re.compile(r"[A-Za-z0-9._~-]{16,200}")
 _CURSOR = re.compile(r"\d{1,18}(\.\d{1,9})?")
 
@@ -110,6 +111,7 @@ class App:
 
     async def close(self) -> None:
         """End the streams that are open, on the loop of the server; the runs go on."""
+        self._guard.close()
         await self.streams.close()
         self.hub.close()
 
@@ -438,7 +440,8 @@ def _json(data: Any, status: int = 200, run: str = "") -> Any:
 
 async def _failed(request: Any, error: Any) -> Any:
     """Answer with an error that its caller can fix."""
-    return _json({"error": mask(str(error))}, _status(error))
+    status = _status(error)
+    return _json({"error": SORRY if status == 500 else mask(str(error))}, status)
 
 
 def _status(error: Exception) -> int:
@@ -470,7 +473,7 @@ async def _in_thread(function: Callable[[], Any]) -> Any:
         except Exception as error:
             if _status(error) == 500:
                 logger.error("a request failed: %s", mask(error_line(error)), exc_info=error)
-                raise HTTPException(500, "the server could not do this; its log says why") from None
+                raise HTTPException(500, SORRY) from None
             raise
 
     return await anyio.to_thread.run_sync(carried_out, abandon_on_cancel=True)
