@@ -243,7 +243,7 @@ class Log:
                 self._encode(time.monotonic())
 
     def _tell(self, signal: int) -> None:
-        """Wake up the readers, unless they have been told already: a call for each event would cost the run too much."""
+        """Wake up the readers, unless they have been told: a call for each event would cost the run too much."""
         if signal <= self._signal:
             return
         self._signal = signal
