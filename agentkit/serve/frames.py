@@ -275,6 +275,10 @@ class Frames:
         self._calls.clear()
         yield from self._as_it_is(event)
 
+    def _on_paused(self, event: Event) -> Iterator[Part]:
+        if not self.is_over:
+            yield from self._as_it_is(event)
+
     def _on_resume_done(self, event: Event) -> Iterator[Part]:
         yield from ()
 

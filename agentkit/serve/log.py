@@ -13,7 +13,7 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ from agentkit.core.secrets import mask_json
 from agentkit.core.text import error_text
 from agentkit.gates.state import Status
 from agentkit.run.run import Run
-from agentkit.serve.frames import Frames, position
+from agentkit.serve.frames import Data, Frames, position
 from agentkit.trace.events import Event, waiting_data
 
 DELTA_INTERVAL = 0.04
@@ -202,11 +202,10 @@ class Log:
             self._forget()
             run.on_event(self._on_event)
             last = 0
-            events = list(run.events())
-            for event in events:
-                last = max(last, event.cursor)
+            for event in run.events():
+                last = event.cursor or last
                 self._add(event)
-            state = list(self._state())  # not within the lock, for which the run's thread may be waiting
+            state: list[Event] = run.control.read(self._state)  # by now, the events of all these rows have come
             with self._lock:
                 known = max((n for n, event in enumerate(self._new, 1) if 0 < event.cursor <= last), default=0)
                 del self._new[:known]
@@ -214,25 +213,26 @@ class Log:
                     self._add(event)
                 self._is_loaded = True
 
-    def _state(self) -> Iterator[Event]:
-        """Yield what no row says about a run that rests: what it waits for, or why it does not go on.
+    def _state(self) -> list[Event]:
+        """Return what no row says about a run that rests: what it waits for, or why it does not go on.
 
         Without a journal, only the steps are recorded, so this is also how it has ended.
         """
         run, over = self.run, self._encoder.is_over
+        states: list[tuple[str, Data]] = []
         if over or run.control.sealed or run.control.running:
-            return
-        if run.answer is not None:
+            pass
+        elif run.answer is not None:
             result = run.result
-            yield Event("completed", run.id, 0, mask_json({"answer": result.answer, "interrupted": result.reason}))
+            states = [("completed", {"answer": result.answer, "interrupted": result.reason})]
         elif run.waiting:
-            for pending, verdict in run.waiting:
-                yield Event("waiting", run.id, 0, mask_json(waiting_data(pending, verdict.why)))
+            states = [("waiting", waiting_data(pending, verdict.why)) for pending, verdict in run.waiting]
         elif run.status == Status.FAILED and run.error is not None:
-            data = {"type": type(run.error).__name__, "text": error_text(run.error)[:2000], "retry": True}
-            yield Event("error", run.id, 0, mask_json(data))
+            error = {"type": type(run.error).__name__, "text": error_text(run.error)[:2000], "retry": True}
+            states = [("error", error)]
         else:
-            yield Event("paused", run.id, 0, mask_json({"why": run.hold}))
+            states = [("paused", {"why": run.hold})]
+        return [Event(kind, run.id, 0, mask_json(data)) for kind, data in states]
 
     def _on_event(self, event: Event) -> None:
         with self._lock:

@@ -276,7 +276,7 @@ def test_what_document_004_has_no_frame_for_has_frames_of_other_names() -> None:
         return "paid"
 
     replies = [asks(Call("pay", {"amount": 5}, "c1")), asks(Call("pay", {"amount": 6}, "c2")), "paid", "paid again"]
-    run, events = started(replies, [pay], approve=True, budget={"max_model_calls": 4})
+    run, events = started(replies, [pay], approve=True)
     run.play().wait(10)
     waiting = frames(run, events)[-2:]
     assert [frame.event for frame in waiting] == ["waiting", "paused"] and not waiting[0].id
@@ -288,7 +288,18 @@ def test_what_document_004_has_no_frame_for_has_frames_of_other_names() -> None:
     run.drive()
     run.undo()
     names = {frame.event for frame in frames(run, events)}
-    assert {"started", "playing", "waiting", "paused", "edited", "moved", "budget"} <= names
+    assert {"started", "playing", "waiting", "paused", "edited", "moved"} <= names
+
+
+def test_a_budget_has_frames_of_its_own() -> None:
+    run, _ = started([asks(CALL)] * 9, budget={"max_model_calls": 5})
+    run.drive()
+    budget = [frame.data for frame in frames(run) if frame.event == "budget"]
+    assert [(data["status"], data["limit"], data["max"]) for data in budget] == [
+        ("warning", "max_model_calls", 5),
+        ("exceeded", "max_model_calls", 5),
+    ]
+    assert "max_model_calls" in frames(run)[-1].data["interrupted"]
 
 
 def test_an_answer_that_differs_from_what_was_streamed_begins_again() -> None:
