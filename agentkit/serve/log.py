@@ -13,9 +13,9 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from agentkit.core.secrets import mask_json
 from agentkit.core.text import error_text
@@ -73,6 +73,7 @@ class Log:
         self._new_encoder = encoder
         self._lock = threading.Lock()
         self._loading = threading.Lock()
+        self._listener = _listener(weakref.ref(self))
         self._readers: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = {}
         self._forget()
 
@@ -92,14 +93,13 @@ class Log:
     def of(cls, run: Run, encoder: Callable[[str], Encoder] = Frames) -> Log:
         """Return the log of a run; it is made once."""
         with _MAKING:
-            log = _LOGS.get((id(run), encoder))
-            if log is None or log.run is not run:
-                log = _LOGS[id(run), encoder] = cls(run, encoder)
+            log: Log = run.attached.get((cls, encoder)) or cls(run, encoder)
+            run.attached[cls, encoder] = log
             return log
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    def stream(self, after: str = "") -> AsyncIterator[str]:
+    def stream(self, after: str = "") -> AsyncGenerator[str, None]:
         """Return an iterator of the frames after the one with an id, as text; "" begins with the first one.
 
         Each text is one or more whole frames or comments. The iterator ends after the frame "done", unless the run has
@@ -107,7 +107,7 @@ class Log:
         """
         return self._stream(position(after))
 
-    async def _stream(self, after: tuple[int, int]) -> AsyncIterator[str]:
+    async def _stream(self, after: tuple[int, int]) -> AsyncGenerator[str, None]:
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
             self._readers.setdefault(loop, set()).add(woken)
@@ -164,7 +164,7 @@ class Log:
                 if self._readers:
                     return False
                 self._forget()
-            run.off_event(self._on_event)
+            run.off_event(self._listener)
         return True
 
     def _after(self, after: tuple[int, int]) -> int:
@@ -198,9 +198,9 @@ class Log:
             if self._is_loaded:
                 return
             run = self.run
-            run.off_event(self._on_event)
+            run.off_event(self._listener)
             self._forget()
-            run.on_event(self._on_event)
+            run.on_event(self._listener)
             last = 0
             for event in run.events():
                 last = event.cursor or last
@@ -234,7 +234,8 @@ class Log:
             states = [("paused", {"why": run.hold})]
         return [Event(kind, run.id, 0, mask_json(data)) for kind, data in states]
 
-    def _on_event(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
+        """Add an event that has just happened."""
         with self._lock:
             self._new.append(event)
             if self._readers:
@@ -283,6 +284,16 @@ class Log:
                 self._places.append(len(self._texts))
 
 
+def _listener(log: weakref.ref[Log]) -> Callable[[Event], None]:
+    """Return a listener that does not keep the log, and thereby the run, from going."""
+
+    def on_event(event: Event) -> None:
+        if (known := log()) is not None:
+            known.add(event)
+
+    return on_event
+
+
 def _gathered(events: Iterable[Event]) -> list[Event]:
     """Return the events with the chunks of each reply that follow each other as one."""
     result: list[Event] = []
@@ -312,9 +323,6 @@ def _gathered(events: Iterable[Event]) -> list[Event]:
 
 
 _MAKING = threading.Lock()
-_LOGS: weakref.WeakValueDictionary[tuple[int, Any], Log] = weakref.WeakValueDictionary()
-"""The logs of the runs that are there: a log and its run belong together."""
-
 _UNREAD: list[weakref.ref[Log]] = []
 """The logs that nobody reads, the one that was read last at the end."""
 

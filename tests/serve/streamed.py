@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from serve.event_source import Message, messages
@@ -61,7 +61,7 @@ def is_kept(frame: Frame) -> bool:
     return frame.event not in ("delta", "playing", "paused", "waiting") and frame.data.get("status") != "delta"
 
 
-async def read(stream: AsyncIterator[str], until: Callable[[Message], bool] = lambda _: False) -> str:
+async def read(stream: AsyncGenerator[str, None], until: Callable[[Message], bool] = lambda _: False) -> str:
     """Return what a stream gives until it ends, or until an event for which `until` is true."""
     text = ""
     async for piece in stream:
@@ -69,9 +69,9 @@ async def read(stream: AsyncIterator[str], until: Callable[[Message], bool] = la
         text += piece
         if any(map(until, messages(piece.encode()))):
             break
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()
     return text
 
 
-def read_all(stream: AsyncIterator[str]) -> str:
+def read_all(stream: AsyncGenerator[str, None]) -> str:
     return asyncio.run(asyncio.wait_for(read(stream), 30))

@@ -98,8 +98,10 @@ SITUATIONS: dict[str, Any] = {
     "a failing tool": lambda: started([asks(Call("add", {"a": 1}, "c1")), "cannot"]),
     "a limit": lambda: started([asks(CALL)] * 5, engine=Loop("react", max_iterations=2)),
 }
-ENGINES = ("react", "chain_of_thought", "plan_and_execute", "dag", "reflexion", "self_ask", "critic", "self_refine")
-ENGINES = (*ENGINES, "tree_of_thoughts", "rewoo", "auto")
+ENGINES = (
+    *("react", "chain_of_thought", "plan_and_execute", "dag", "reflexion", "self_ask", "critic", "self_refine"),
+    *("tree_of_thoughts", "rewoo", "auto"),
+)
 for _engine in ENGINES:
     SITUATIONS[_engine] = lambda engine=_engine: started(
         [], ["math"], "What is 17 * 23?", engine=engine, model="offline", synthesize=True
@@ -264,7 +266,7 @@ def test_elapsed_is_the_time_from_the_first_row_to_the_last_also_when_it_is_read
     time.sleep(0.05)
     run.drive()
     rows_ = run.rows()
-    elapsed = round(rows_[-1].at - rows_[0].ended, 3)  # type: ignore[union-attr]
+    elapsed = round(rows_[-1].at - rows_[0].ended, 3)
     time.sleep(0.05)
     assert frames(run, events)[-1].data["elapsed"] == frames(run)[-1].data["elapsed"] == elapsed >= 0.05
 

@@ -378,7 +378,7 @@ def test_the_events_of_a_run_that_nobody_watches_do_not_pile_up() -> None:
     log = Log.of(run)
     log.load()
     for n in range(3 * logs.UNREAD):
-        log._on_event(Event("warning", run.id, 0, {"text": str(n)}))
+        log.add(Event("warning", run.id, 0, {"text": str(n)}))
         assert len(log._new) <= logs.UNREAD
     assert sum(m.event == "warning" for m in parsed(log.so_far())) == 3 * logs.UNREAD
 
@@ -394,14 +394,19 @@ def test_deltas_are_gathered_and_a_burst_wakes_the_readers_once(monkeypatch: Any
             await asyncio.sleep(0.01)
         calls: list[Any] = []
         plain_call = loop.call_soon_threadsafe
-        monkeypatch.setattr(loop, "call_soon_threadsafe", lambda *of: (calls.append(of), plain_call(*of)))
+
+        def counted(*of: Any) -> Any:
+            calls.append(of)
+            return plain_call(*of)
+
+        monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
         began = time.monotonic()
 
         def send() -> None:
             for n in range(300):
-                log._on_event(Event("model_chunk", run.id, 0, {**place, "text": f"{n},"}))
+                log.add(Event("model_chunk", run.id, 0, {**place, "text": f"{n},"}))
                 time.sleep(0.001)
-            log._on_event(Event("model_chunk", run.id, 0, {**place, "text": "last"}))
+            log.add(Event("model_chunk", run.id, 0, {**place, "text": "last"}))
 
         await asyncio.to_thread(send)
         took = time.monotonic() - began
@@ -420,7 +425,7 @@ def test_chunks_of_parallel_replies_are_gathered_apart_and_a_new_attempt_begins_
     log.load()
     for path, piece, again in [("a", "1", ""), ("b", "x", ""), ("a", "2", ""), ("b", "", "no"), ("b", "y", "")]:
         data = {"path": path, "index": 0, "text": piece, "reasoning": "", "again": again}
-        log._on_event(Event("model_chunk", run.id, 0, data))
+        log.add(Event("model_chunk", run.id, 0, data))
     got = [(m.json["path"], m.json["content"], m.json["again"]) for m in parsed(log.so_far()) if m.event == "delta"]
     assert got == [("a", "12", ""), ("b", "x", ""), ("b", "y", "no")]
 
