@@ -21,6 +21,8 @@ from agentkit.core.secrets import mask_json
 from agentkit.core.text import error_text
 from agentkit.gates.state import Status
 from agentkit.run.run import Run
+from agentkit.serve import agui
+from agentkit.serve.agui import Agui
 from agentkit.serve.frames import Data, Frames, position
 from agentkit.trace.events import Event, waiting_data
 
@@ -108,19 +110,41 @@ class Log:
         return self._stream(position(after))
 
     async def _stream(self, after: tuple[int, int]) -> AsyncGenerator[str, None]:
+        yield f"retry: {RETRY}\n\n"
+        async with contextlib.aclosing(self._batches(after)) as batches:
+            async for texts in batches:
+                yield "".join(texts)
+
+    def agui(self, thread: str, run: str, *, from_now: bool = False) -> AsyncGenerator[str, None]:
+        """Return an iterator of an AG-UI run as text, with the ids of the thread and of that run.
+
+        It begins with the first event, or with `from_now` with what happens from this call on: after the steps that the
+        run waits for were decided about, and before it is played. It ends when the run rests.
+        """
+        log = Log.of(self.run, Agui)
+        return agui.stream(log._batches(log.end() if from_now else None), thread, run)
+
+    def end(self) -> int:
+        """Return the number of frames that there are now."""
+        self.load()
+        with self._lock:
+            self._encode(time.monotonic() + DELTA_INTERVAL)
+            return len(self._texts)
+
+    async def _batches(self, after: tuple[int, int] | int | None) -> AsyncGenerator[list[str], None]:
+        """Yield what comes after an id, or after a number of frames."""
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
             self._readers.setdefault(loop, set()).add(woken)
         try:
             if not self._is_loaded:
                 await asyncio.to_thread(self.load)
-            yield f"retry: {RETRY}\n\n"
-            at = self._after(after)
+            at = after if isinstance(after, int) else self._after(after or (0, 0))
             while True:
                 woken.clear()
-                text, at, is_at_end, wait = self._take(at)
-                if text:
-                    yield text
+                texts, at, is_at_end, wait = self._take(at)
+                if texts:
+                    yield texts
                 elif is_at_end or self.closed:
                     return
                 else:
@@ -129,7 +153,7 @@ class Log:
                             await woken.wait()
                     except TimeoutError:
                         if not wait:
-                            yield ": ping\n\n"
+                            yield [": ping\n\n"]
         finally:
             with self._lock:
                 readers = self._readers[loop]
@@ -149,10 +173,11 @@ class Log:
             return "".join(self._texts[self._index(start) :])
 
     def close(self) -> None:
-        """End all streams, after what there is now."""
-        self.closed = True
-        with self._lock:
-            self._tell(2)
+        """End all streams, after what there is now; those of AG-UI, too."""
+        for log in [known for known in self.run.attached.values() if isinstance(known, Log)]:
+            log.closed = True
+            with log._lock:
+                log._tell(2)
 
     def forget(self) -> bool:
         """Forget the frames if nobody reads them, the run rests, and a journal has it; return whether it was done."""
@@ -177,7 +202,7 @@ class Log:
         known = bisect.bisect_right(self._ids, after)
         return self._places[known - 1] if known else 0
 
-    def _take(self, at: int) -> tuple[str, int, bool, float]:
+    def _take(self, at: int) -> tuple[list[str], int, bool, float]:
         """Return the frames from a position on, the position after them, whether it is the end, and the time until a
         delta is due (0 if none is).
         """
@@ -188,7 +213,7 @@ class Log:
             is_over = self._encoder.is_over or bool(self.run.control.sealed)
             wait = max(0.001, self._next_delta - now) if self._new else 0.0
             end = at + len(texts)
-            return "".join(texts), end, is_over and end == len(self._texts) and not self._new, wait
+            return texts, end, is_over and end == len(self._texts) and not self._new, wait
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -225,13 +250,12 @@ class Log:
         elif run.answer is not None:
             result = run.result
             states = [("completed", {"answer": result.answer, "interrupted": result.reason})]
-        elif run.waiting:
-            states = [("waiting", waiting_data(pending, verdict.why)) for pending, verdict in run.waiting]
         elif run.status == Status.FAILED and run.error is not None:
             error = {"type": type(run.error).__name__, "text": error_text(run.error)[:2000], "retry": True}
             states = [("error", error)]
         else:
-            states = [("paused", {"why": run.hold})]
+            states = [("waiting", waiting_data(pending, verdict.why)) for pending, verdict in run.waiting]
+            states.append(("paused", {"why": run.hold}))
         return [Event(kind, run.id, 0, mask_json(data)) for kind, data in states]
 
     def add(self, event: Event) -> None:

@@ -291,8 +291,8 @@ def test_a_stream_says_that_a_run_at_rest_waits_for_a_person_and_goes_on_when_it
         received = []
         async for piece in Log.of(run).stream():
             received += parsed(piece)
-            if received and received[-1].event == "waiting":
-                assert received[-1].json["arguments"] == {"amount": 5}
+            if [m.event for m in received[-2:]] == ["waiting", "paused"]:
+                assert received[-2].json["arguments"] == {"amount": 5}
                 run.approve()
                 run.play()
         return received
@@ -365,7 +365,7 @@ def test_a_log_that_somebody_reads_is_not_forgotten() -> None:
     async def main() -> None:
         log = Log.of(run)
         stream = log.stream()
-        await anext(stream)
+        assert "started" in await anext(stream) + await anext(stream)
         assert not log.forget()
         await stream.aclose()
         assert log.forget() and not log._texts
@@ -436,6 +436,9 @@ def test_a_reader_whose_loop_is_closed_does_not_trouble_the_run() -> None:
     loop = asyncio.new_event_loop()
     stream = log.stream()
     loop.run_until_complete(anext(stream))
+    loop.run_until_complete(anext(stream))
+    assert log._readers
+    loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
     run.drive()
     assert run.status == "done" and "warning" not in [event.kind for event in events]
