@@ -99,7 +99,7 @@ def test_an_event_source_of_a_browser_reads_a_run_and_goes_on_after_the_server_w
         assert page.evaluate("document.cookie") == ""  # no script can read it
         id = client.start()
         page.evaluate(LISTEN, [f"/runs/{id}/events", NAMES])
-        until(page, lambda: page.evaluate("window.seen.length >= 4"))
+        until(page, lambda: page.evaluate("window.seen.length >= 3"))
         port = server.port
     go.set()
     with serving(agent, port=port) as (_, client):
