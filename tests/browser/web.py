@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from browser.pages import eventually
 from browser.views import View
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import ConsoleMessage, Page
 
 from agentkit import Agent, Call, Reply, Run, tool
+from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
-from agentkit.serve import Server, serve
+from agentkit.serve import Server
 
 BELL = threading.Event()
 
@@ -46,14 +44,18 @@ def shop(*replies: Reply | str) -> Agent:
     """Return an agent of a scripted model with three tools, one of which needs approval."""
     script = replies or (calling("price", "I look at the tea.", item="tea"), "Tea is 3.2.", "Really.", "Yes.")
     model = Scripted(list(script), abilities=Abilities(tools=True))
-    return Agent(model, [price, order, wait], journal="memory", approve=["order"])
+    return Agent(model, [price, order, wait], journal=MemoryJournal(), approve=["order"])
 
 
-@contextmanager
-def served(agent: Agent) -> Iterator[Server]:
-    """Yield a server of an agent."""
-    with serve(agent) as server:
-        yield server
+SOCKETS = """
+window.sockets = [];
+window.WebSocket = class extends WebSocket {
+  constructor(url) {
+    super(url);
+    window.sockets.push(this);
+  }
+};
+"""
 
 
 class WebView(View):
@@ -62,6 +64,7 @@ class WebView(View):
     def __init__(self, page: Page, server: Server, run: Run | str, token: str = "") -> None:
         self.page, self.server = page, server
         self.errors: list[str] = []
+        page.add_init_script(SOCKETS)
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         id = run if isinstance(run, str) else run.id
@@ -75,11 +78,3 @@ class WebView(View):
     def drop(self) -> None:
         """Break the line of every socket of the page, as a network does."""
         self.page.evaluate("() => window.sockets.forEach((socket) => socket.close())")
-
-
-def second_page(context: BrowserContext) -> Page:
-    """Return another tab."""
-    return context.new_page()
-
-
-__all__ = ["BELL", "WebView", "calling", "eventually", "expect", "order", "price", "second_page", "served", "shop"]
