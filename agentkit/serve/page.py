@@ -154,6 +154,7 @@ class WebPage:
         kind = message.get("t")
         if kind == "hello":
             self._feed.hello()
+            self._dispatcher.answer_again(message.get("unanswered"))
         elif kind == "cmd" and self._is_refused(message):
             error = "this token is for watching only"
             self._feed.reply({"t": "nak", "cid": str(message.get("cid"))[:100], "error": error, "type": "UsageError"})

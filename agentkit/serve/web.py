@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LIST_INTERVAL = 1.0
 """Seconds after which the list of runs is looked at again, for runs of other processes."""
 
-MAX_TASK = 300
+MAX_TASK = 160
 """How many characters of a task the list shows."""
 
 _TYPES = {"widget.js": "text/javascript", "page.js": "text/javascript", "page.css": "text/css"}
