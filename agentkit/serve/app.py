@@ -29,6 +29,7 @@ from agentkit.errors import (
 from agentkit.inert import inert
 from agentkit.run import signals
 from agentkit.run.run import Run, choices
+from agentkit.serve import web
 from agentkit.serve.guard import BURST, MAX_BODY, RATE, Guard
 from agentkit.serve.hub import Hub
 from agentkit.serve.log import Log
@@ -41,6 +42,7 @@ TOKEN, WATCH_TOKEN = "AGENTKIT_SERVE_TOKEN", "AGENTKIT_SERVE_WATCH_TOKEN"
 STATUS = {Unknown: 404, Ended: 409, Busy: 409, ReadOnly: 409, JournalInUse: 409, Undecided: 409, UsageError: 400}
 """The status of the answer for an error; any other error is 500, and its text stays here."""
 
+SORRY = "the server could not do this; its log says why"
 _TOKEN_FORM = re.compile(r"[A-Za-z0-9._~-]{16,200}")
 _CURSOR = re.compile(r"\d{1,18}(\.\d{1,9})?")
 
@@ -109,6 +111,7 @@ class App:
 
     async def close(self) -> None:
         """End the streams that are open, on the loop of the server; the runs go on."""
+        self._guard.close()
         await self.streams.close()
         self.hub.close()
 
@@ -152,9 +155,10 @@ def _routed(hub: Hub, streams: Streams, close: Callable[[], Awaitable[None]]) ->
         Route("/runs", answers.start, methods=["POST"]),
         Route("/runs/{id}", answers.run, methods=["GET"]),
         Route("/runs/{id}/events", answers.events, methods=["GET"]),
+        *web.routes(hub),
         *(Route(f"/runs/{{id}}/{verb}", answers.verb(verb), methods=["POST"]) for verb in VERBS),
     ]
-    handlers = {AgentkitError: _failed, Full: _full, HTTPException: _refused, Exception: _broken}
+    handlers = {AgentkitError: _failed, Full: _full, HTTPException: _refused}
     return Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
 
 
@@ -179,8 +183,10 @@ class Answers:
         body = await _body(request, bodies()["start"])
         is_stream = "text/event-stream" in request.headers.get("accept", "")
 
+        task = body.task if isinstance(body.task, str) else [message.model_dump() for message in body.task]
+
         def start() -> Run:
-            run = self.hub.start(body.task, session=body.session, user=body.user, paused=True)
+            run = self.hub.start(task, session=body.session, user=body.user, paused=True)
             if is_stream:
                 Log.of(run).load()  # before the first event that no journal has
             if not body.paused:
@@ -366,8 +372,12 @@ def _make_bodies() -> dict[str, Any]:
     class Body(BaseModel):
         model_config = ConfigDict(extra="forbid", strict=True)
 
+    class Message(Body):
+        role: Literal["system", "user", "assistant"]
+        content: str
+
     class Start(Body):
-        task: str | list[dict[str, JsonValue]]
+        task: str | list[Message]
         session: str = Field("", max_length=200)
         user: str = Field("", max_length=200)
         paused: bool = False
@@ -432,12 +442,14 @@ def _json(data: Any, status: int = 200, run: str = "") -> Any:
 
 
 async def _failed(request: Any, error: Any) -> Any:
-    """Answer with an error of agentkit."""
-    status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 500)
-    if status == 500:
-        logger.error("a request failed: %s", mask(error_line(error)))
-        return _json({"error": "the server could not do this; its log says why"}, status)
-    return _json({"error": mask(str(error))}, status)
+    """Answer with an error that its caller can fix."""
+    status = _status(error)
+    return _json({"error": SORRY if status == 500 else mask(str(error))}, status)
+
+
+def _status(error: Exception) -> int:
+    """Return the status of the answer for an error."""
+    return next((status for kind, status in STATUS.items() if isinstance(error, kind)), 500)
 
 
 async def _full(request: Any, error: Any) -> Any:
@@ -452,17 +464,19 @@ async def _refused(request: Any, error: Any) -> Any:
     return answer
 
 
-async def _broken(request: Any, error: Any) -> Any:
-    return _json({"error": "the server could not do this; its log says why"}, 500)
-
-
 async def _in_thread(function: Callable[[], Any]) -> Any:
     import anyio
+    from starlette.exceptions import HTTPException
 
     def carried_out() -> Any:
         try:
             return function()
         except Fenced as fenced:
             raise JournalInUse(str(fenced)) from None  # no `Exception`, which would end the task of the server
+        except Exception as error:
+            if _status(error) == 500:
+                logger.error("a request failed: %s", mask(error_line(error)), exc_info=error)
+                raise HTTPException(500, SORRY) from None
+            raise
 
     return await anyio.to_thread.run_sync(carried_out, abandon_on_cancel=True)

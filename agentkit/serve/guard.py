@@ -13,6 +13,7 @@ request is asked for a token, and where a browser says which site a request come
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import json
@@ -92,6 +93,7 @@ class Guard:
         self._max_body, self._body_timeout = max_body, body_timeout
         self._rate, self._burst = rate, burst
         self._left, self._at = burst, time.monotonic()
+        self._limits: set[asyncio.Timeout] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -110,6 +112,11 @@ class Guard:
             await _refuse(scope, receive, send, refused)
             return
         await self.app(scope, receive, _with_headers(send))
+
+    def close(self) -> None:
+        """Wait for no more bodies."""
+        for limit in self._limits:
+            limit.reschedule(0)
 
     # -- the checks ----------------------------------------------------------------------------------------------------
 
@@ -178,18 +185,19 @@ class Guard:
 
     async def _with_body(self, headers: Mapping[str, str], receive: Receive) -> Receive:
         """Read the body, and return a `receive` that gives it. Raises `Refused` if it is too large or too slow."""
-        import asyncio
-
         too_large = Refused(413, f"the body of a request may have {self._max_body:,} bytes")
         length = headers.get("content-length", "")
         is_too_large = length.isdecimal() and (len(length) > 12 or int(length) > self._max_body)
         if is_too_large and headers.get("expect"):
             raise too_large  # the client waits for an answer before it sends the body
         try:
-            async with asyncio.timeout(self._body_timeout):
+            async with asyncio.timeout(self._body_timeout) as limit:
+                self._limits.add(limit)
                 body = await _read(receive, 0 if is_too_large else self._max_body)
         except TimeoutError:
             raise Refused(408, "the body of the request did not arrive") from None
+        finally:
+            self._limits.discard(limit)
         if body is None:
             raise too_large
         is_read = False

@@ -17,7 +17,7 @@ from agentkit.run.run import Run
 from agentkit.trace.events import Event
 
 KEPT = 100
-"""How many runs that are over are kept in memory; older ones are read from the journal again."""
+"""About how many runs that are over are kept in memory; older ones are read from the journal again."""
 
 LISTED = 500
 """How many runs the list has at most."""
@@ -196,8 +196,12 @@ class Hub:
         return run if is_ours else None
 
     def _forget_old(self) -> None:
-        """Forget the oldest of the runs that are over, except for those that no journal has."""
+        """Forget the oldest of the runs that are over, except for those that no journal has; not each time, because
+        that looks at all of them.
+        """
         with self._lock:
+            if len(self._runs) % KEPT:
+                return
             over = [id for id, run in self._runs.items() if run.status == "done" and run.trace.journal is not None]
             for id in over[:-KEPT]:
                 run = self._runs.pop(id)

@@ -202,15 +202,18 @@ class Server:
 
 def _bound(host: str, port: int) -> socket.socket:
     """Return a socket that is bound to an address. Raises `UsageError` if that is not possible."""
+    sock: socket.socket | None = None
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
         sock = socket.socket(family, kind, protocol)
         if os.name != "nt":  # there, it would let another program take the port
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # a client that is gone without a word
-        sock.bind(address)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # for a client that is gone without a word
+        sock.bind((address[0], port, *address[2:]))  # getaddrinfo takes a port that is too large, modulo 65,536
         sock.listen(2048)
     except (OSError, OverflowError) as error:
+        if sock is not None:
+            sock.close()
         raise UsageError(f"cannot serve at {host}, port {port}: {error}") from error
     return sock

@@ -22,7 +22,7 @@ MAX_STREAMS = 2_000
 """The most streams that are open at once."""
 
 SLOW = 60.0
-"""How many seconds a client may take to read what was sent to it, until its stream is given up."""
+"""The seconds after which a client that does not read is given up."""
 
 LOOK = 1.0
 """After how many seconds a recorded run is looked at again."""
@@ -33,12 +33,16 @@ class Full(Exception):
 
 
 class Streams:
-    """The open streams of a server. All methods are called on its loop."""
+    """The open streams of a server. All methods are called on its loop.
+
+    `slow` is how many seconds a client may take to read what was sent to it, until its stream is given up.
+    """
 
     def __init__(self, hub: Hub, most: int = MAX_STREAMS, slow: float = SLOW) -> None:
         self.hub = hub
         self.open: set[Stream] = set()
-        self._most, self._slow = most, slow
+        self.slow = slow
+        self._most = most
         self._is_closing = False
         self._keeping: asyncio.Task[None] | None = None
 
@@ -69,7 +73,7 @@ class Streams:
             await asyncio.sleep(LOOK)
             now = time.monotonic()
             for stream in list(self.open):
-                if stream.waits_since and now - stream.waits_since > self._slow:
+                if stream.waits_since and now - stream.waits_since > self.slow:
                     stream.end()
             changed = await asyncio.to_thread(self._changed, {stream.run.id: stream.run for stream in self.open})
             for stream in list(self.open):
