@@ -145,11 +145,8 @@ def _routed(hub: Hub, streams: Streams, close: Callable[[], Awaitable[None]]) ->
         yield
         await close()
 
-    from agentkit.serve.web import routes as pages
-
     answers = Answers(hub, streams)
     routes = [
-        *pages(hub),
         Route("/health", answers.health, methods=["GET"]),
         Route("/runs", answers.runs, methods=["GET"]),
         Route("/runs", answers.start, methods=["POST"]),

@@ -47,7 +47,7 @@ def routes(hub: Hub) -> list[BaseRoute]:
     pages, lists = Pages(hub), _Lists(hub)
 
     async def index(request: Request) -> Response:
-        return _page("Runs", await lists.html(), _start_form() if _may_drive(request.scope) else "", script="list")
+        return _page("Runs", await lists.html(), _start_form(hub) if _may_drive(request.scope) else "", script="list")
 
     async def view(request: Request) -> Response:
         id = request.path_params["id"]
@@ -194,11 +194,12 @@ def _ago(seconds: float) -> str:
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 
-def _start_form() -> str:
-    return """<form id="start" aria-label="Start a run">
+def _start_form(hub: Hub) -> str:
+    return f"""<form id="start" aria-label="Start a run">
 <label>Task <textarea name="task" rows="2" required></textarea></label>
 <label>Session <input name="session" autocomplete="off" placeholder="none: the run remembers nothing"></label>
 <p><button>Start</button> <button name="paused" value="yes">Start paused</button></p>
+<p class="muted">It is a run of {escape_html(one_line(repr(hub.agent)), MAX_TASK)}.</p>
 <p role="alert" id="problem"></p>
 </form>"""
 

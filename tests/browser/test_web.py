@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from browser.pages import eventually
-from browser.web import BELL, WebView, calling, shop
+from browser.pages import Notebook, eventually
+from browser.views import SHOP, View
+from browser.web import BELL, WebView, address_of, calling, shop
 from playwright.sync_api import BrowserContext, Page, expect
 
 from agentkit import Agent, Run
@@ -15,7 +16,9 @@ from agentkit.serve import Server, serve
 
 pytestmark = pytest.mark.slow
 
-HOSTILE = "<script>document.title = 'attacked'</script><img src=x onerror=\"document.title = 'attacked'\"> \u202egnp.exe"
+HOSTILE = (
+    "<script>document.title = 'attacked'</script><img src=x onerror=\"document.title = 'attacked'\"> \u202egnp.exe"
+)
 TOO_WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
@@ -33,7 +36,7 @@ def start(server: Server, task: str = "What is the tea?") -> Run:
 def served(agent: Agent, page: Page) -> tuple[Server, Run, WebView]:
     server = serve(agent)
     run = start(server)
-    return server, run, WebView(page, server, run)
+    return server, run, WebView(page, address_of(server, run))
 
 
 # -- a run -------------------------------------------------------------------------------------------------------------
@@ -43,7 +46,7 @@ def test_a_run_is_stepped_edited_and_continued_by_clicks(
     page: Page, server: Server, shot: Callable[[str], None]
 ) -> None:
     run = start(server)
-    view = WebView(page, server, run)
+    view = WebView(page, address_of(server, run))
     view.status("paused")
     view.press("Step")
     expect(view.card(1)).to_contain_text("I look at the tea.")
@@ -60,7 +63,7 @@ def test_a_run_is_stepped_edited_and_continued_by_clicks(
 
 def test_a_message_is_injected_and_a_breakpoint_pauses_the_run(page: Page, server: Server) -> None:
     run = start(server)
-    view = WebView(page, server, run)
+    view = WebView(page, address_of(server, run))
     view.status("paused")
     view.inject("And milk?")
     expect(view.root.get_by_text("not seen yet")).to_be_visible()
@@ -87,7 +90,7 @@ def test_a_call_is_approved_and_the_run_goes_on(page: Page) -> None:
 
 def test_a_fork_is_shown_below_and_both_go_their_own_way(page: Page, server: Server) -> None:
     run = start(server)
-    view = WebView(page, server, run)
+    view = WebView(page, address_of(server, run))
     view.press("Step")
     view.act(1, "Try another way")
     views = page.locator(".ak-root")
@@ -100,7 +103,7 @@ def test_a_fork_is_shown_below_and_both_go_their_own_way(page: Page, server: Ser
 
 
 def test_nothing_is_offered_that_only_a_notebook_can_do(page: Page, server: Server) -> None:
-    view = WebView(page, server, start(server))
+    view = WebView(page, address_of(server, start(server)))
     view.status("paused")
     expect(view.root.get_by_role("button", name="Freeze")).to_have_count(0)
     view.root.get_by_role("toolbar").get_by_role("button", name=re.compile("^Export")).click()
@@ -116,7 +119,7 @@ def test_nothing_is_offered_that_only_a_notebook_can_do(page: Page, server: Serv
 
 def test_two_tabs_and_python_show_the_same_run(context: BrowserContext, page: Page, server: Server) -> None:
     run = start(server)
-    one, two = WebView(page, server, run), WebView(context.new_page(), server, run)
+    one, two = WebView(page, address_of(server, run)), WebView(context.new_page(), address_of(server, run))
     one.press("Step")
     expect(two.card(1)).to_contain_text("I look at the tea.")
     next(run)
@@ -130,11 +133,41 @@ def test_two_tabs_and_python_show_the_same_run(context: BrowserContext, page: Pa
     assert one.errors == two.errors == []
 
 
+def test_a_notebook_and_a_page_of_the_same_kernel_show_the_same_run(lab: Notebook, context: BrowserContext) -> None:
+    shop = View(lab.open(SHOP, "run"), 1)
+    shop.status("paused")
+    lab.do("from agentkit.serve import serve\nserver = serve(run.agent)")
+    there = WebView(context.new_page(), lab.ask("server.show(run, browser=False)"))
+    there.status("paused")
+    shop.press("Step")
+    expect(there.card(1)).to_contain_text("I look at the tea.")
+    there.edit(1, "I guess.")
+    expect(shop.card(1)).to_contain_text("I guess.")
+    there.press("Undo")
+    expect(shop.card(1)).to_contain_text("I look at the tea.")
+    lab.do("next(run)")
+    for each in (shop, there):
+        expect(each.card(2)).to_contain_text("3.2")
+    there.press("Run")
+    shop.status("done")
+    assert there.errors == []
+
+
+def test_a_notebook_without_room_beside_it_opens_a_page(notebook7: Notebook, context: BrowserContext) -> None:
+    shop = View(notebook7.open(SHOP, "run.view()"), 1)
+    shop.status("paused")
+    address = notebook7.output(1).get_by_text("http://127.0.0.1:")
+    expect(address).to_be_visible()
+    there = WebView(context.new_page(), (address.text_content() or "").strip())
+    there.press("Step")
+    expect(shop.card(1)).to_contain_text("I look at the tea.")
+
+
 def test_who_may_only_watch_sees_what_happens_and_no_buttons(
     page: Page, server: Server, shot: Callable[[str], None]
 ) -> None:
     run = start(server)
-    view = WebView(page, server, run, server.app.watch_token)
+    view = WebView(page, address_of(server, run, server.app.watch_token))
     view.status("paused")
     next(run)
     expect(view.card(1)).to_contain_text("I look at the tea.")
@@ -156,7 +189,7 @@ def test_who_may_only_watch_sees_what_happens_and_no_buttons(
 
 def test_a_page_comes_back_by_itself_after_its_line_was_interrupted(page: Page, server: Server) -> None:
     run = start(server)
-    view = WebView(page, server, run)
+    view = WebView(page, address_of(server, run))
     view.status("paused")
     view.drop()
     next(run)
@@ -170,7 +203,7 @@ def test_a_page_comes_back_when_the_server_does(page: Page) -> None:
     agent = shop()
     with serve(agent, token="a-token-that-stays") as server:
         run = start(server)
-        view = WebView(page, server, run)
+        view = WebView(page, address_of(server, run))
         view.status("paused")
         port = server.port
     expect(page.get_by_text("The connection to the server is interrupted")).to_be_visible()
@@ -246,7 +279,7 @@ def test_hostile_texts_are_shown_as_texts(page: Page) -> None:
     with serve(shop(calling("price", HOSTILE, item=HOSTILE), HOSTILE)) as server:
         run = server.hub.start(HOSTILE)
         run.wait()
-        view = WebView(page, server, run)
+        view = WebView(page, address_of(server, run))
         view.status("done")
         expect(view.card(1)).to_contain_text("<script>document.title")
         assert page.title().startswith("<script>") and "\u202e" not in page.title()
@@ -264,7 +297,7 @@ def test_the_pages_fit_on_a_phone(page: Page, server: Server, scheme: str, shot:
     expect(page.get_by_role("link", name="What is the tea?")).to_be_visible()
     assert not page.evaluate(TOO_WIDE)
     shot("list")
-    view = WebView(page, server, run)
+    view = WebView(page, address_of(server, run))
     view.press("Step")
     view.press("Step")
     expect(view.card(2)).to_contain_text("3.2")

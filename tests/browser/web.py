@@ -58,17 +58,21 @@ window.WebSocket = class extends WebSocket {
 """
 
 
+def address_of(server: Server, run: Run, token: str = "") -> str:
+    """Return the address of the page of a run."""
+    return f"{server.url}/runs/{run.id}/view?token={token or server.app.token}"
+
+
 class WebView(View):
     """The view of a run on its page."""
 
-    def __init__(self, page: Page, server: Server, run: Run | str, token: str = "") -> None:
-        self.page, self.server = page, server
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
         self.errors: list[str] = []
         page.add_init_script(SOCKETS)
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        id = run if isinstance(run, str) else run.id
-        page.goto(f"{server.url}/runs/{id}/view?token={token or server.app.token}")
+        page.goto(address)
         self.root = page.locator(".ak-root").first
 
     def _note(self, message: ConsoleMessage) -> None:

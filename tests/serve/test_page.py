@@ -266,9 +266,7 @@ def test_a_socket_that_is_not_read_is_closed_and_the_others_go_on() -> None:
     asyncio.run(fill())
 
 
-def test_a_browser_that_reads_too_slowly_is_told_to_come_back(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_browser_that_reads_too_slowly_is_told_to_come_back(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "MAX_CHARACTERS", 400_000)
     run = server.hub.start("Tea, please. " * 20_000, paused=True)
     with browser(server, run) as there, pytest.raises(ConnectionClosed) as closed:
