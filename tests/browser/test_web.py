@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from browser.pages import Notebook, eventually
+from browser.test_looks import AXE
 from browser.views import SHOP, View
 from browser.web import BELL, WebView, address_of, calling, shop
 from playwright.sync_api import BrowserContext, Page, expect
@@ -19,6 +20,10 @@ pytestmark = pytest.mark.slow
 HOSTILE = (
     "<script>document.title = 'attacked'</script><img src=x onerror=\"document.title = 'attacked'\"> \u202egnp.exe"
 )
+PROBLEMS = """async () => {
+  const { violations } = await axe.run();
+  return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160))}`);
+}"""
 TOO_WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
@@ -31,6 +36,12 @@ def server() -> Iterator[Server]:
 
 def start(server: Server, task: str = "What is the tea?") -> Run:
     return server.hub.start(task, paused=True)
+
+
+def problems(page: Page) -> list[str]:
+    """Return what axe finds that is inaccessible by keyboard, by screen reader or to weak eyes."""
+    page.evaluate(AXE.read_text())
+    return list(page.evaluate(PROBLEMS))
 
 
 def served(agent: Agent, page: Page) -> tuple[Server, Run, WebView]:
@@ -295,7 +306,7 @@ def test_the_pages_fit_on_a_phone(page: Page, server: Server, scheme: str, shot:
     run = start(server, "What is the tea? " * 20 + "w" * 200)
     page.goto(server.address)
     expect(page.get_by_role("link", name="What is the tea?")).to_be_visible()
-    assert not page.evaluate(TOO_WIDE)
+    assert not page.evaluate(TOO_WIDE) and problems(page) == []
     shot("list")
     view = WebView(page, address_of(server, run))
     view.press("Step")
@@ -303,7 +314,7 @@ def test_the_pages_fit_on_a_phone(page: Page, server: Server, scheme: str, shot:
     expect(view.card(2)).to_contain_text("3.2")
     assert not page.evaluate(TOO_WIDE)
     shot("run")
-    assert view.errors == []
+    assert problems(page) == view.errors == []
 
 
 def test_the_list_is_used_with_the_keyboard(page: Page, server: Server) -> None:
