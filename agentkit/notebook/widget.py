@@ -10,6 +10,7 @@ the module only if the page does not have it yet.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import hashlib
 import time
@@ -23,6 +24,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from agentkit.core import background
 from agentkit.core.live_shell import live_shell
 from agentkit.errors import UsageError
 from agentkit.gates.state import Status
@@ -126,8 +128,14 @@ class View:
         self.moments.show(goes_on)
 
     def dock(self) -> None:
-        """Open a view beside the notebook, if the page has room for it."""
-        self.ask("dock", {"t": "dock"}, lambda _: None)
+        """Open a view beside the notebook; if the page has no room for it, in a browser."""
+        self.ask("dock", {"t": "dock"}, lambda count: None if count else background.in_thread(self._show_in_browser))
+
+    def _show_in_browser(self) -> None:
+        from agentkit.serve.browser import show
+
+        with contextlib.suppress(UsageError):  # without the extra "serve": the run is in the cell
+            self._context.copy().run(show, self.run)
 
     def close(self) -> None:
         """Stop updating the view, and close its widget."""
@@ -162,6 +170,7 @@ class View:
             self.feed.hello()
             for _, request in list(self._requests.values()):
                 self.feed.reply(request)  # the page that got the request before may be gone
+            self.dispatcher.answer_again(message.get("unanswered"))
         elif kind == "cmd":
             if str(message.get("cmd")) in CHANGING:
                 self._changing.add(str(message.get("cid")))

@@ -1239,7 +1239,8 @@ class Run(NearMisses, Displayed):
     def view(self) -> None:
         """Show the run in this cell, and its live view also beside the notebook if there is room for it (JupyterLab).
 
-        Raises `UsageError` outside of a notebook.
+        Without such a notebook, as in a script, its page is opened in a browser, and its address is printed; that needs
+        the extra "serve". The page lives as long as this process. Raises `UsageError` if that is not possible.
         """
         display.live.dock(self)
 

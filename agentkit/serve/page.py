@@ -17,11 +17,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from agentkit.errors import Unknown, UsageError
 from agentkit.journal.entries import Entry
 from agentkit.run.run import Run
+from agentkit.serve.guard import MAY, Right
 from agentkit.serve.hub import Hub
 from agentkit.view.dispatcher import Dispatcher
 from agentkit.view.feed import Feed
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
 Data = dict[str, Any]
-May = Literal["watch", "drive"]
 
 DRIVING = frozenset({"python", "notebook"})
 """What every page of a server refuses: it would evaluate Python, or write files, on the machine of the server."""
@@ -38,9 +38,7 @@ DRIVING = frozenset({"python", "notebook"})
 WATCHING = DRIVING | {"change", "inside"}
 """What is refused to those who may only watch."""
 
-WATCHED = frozenset(
-    {"page", "text", "original", "request", "tokens", "branches", "compare", "forecast", "samples"}
-)
+WATCHED = frozenset({"page", "text", "original", "request", "tokens", "branches", "compare", "forecast", "samples"})
 """The commands of those who may only watch: they change nothing, and look neither at files nor into the engine."""
 
 MAX_MESSAGES = 256
@@ -107,7 +105,7 @@ class Outbox:
 class WebPage:
     """A run in the browsers of those with the same rights. Everything may be called in any thread."""
 
-    def __init__(self, hub: Hub, id: str, may: May) -> None:
+    def __init__(self, hub: Hub, id: str, may: Right) -> None:
         self._hub, self._id, self._may = hub, id, may
         self.refuses = DRIVING if may == "drive" else WATCHING
         self.outboxes: tuple[Outbox, ...] = ()
@@ -156,8 +154,9 @@ class WebPage:
         kind = message.get("t")
         if kind == "hello":
             self._feed.hello()
+            self._dispatcher.answer_again(message.get("unanswered"))
         elif kind == "cmd" and self._is_refused(message):
-            error = "you may watch this run, and nothing else; ask whoever started the server for the right to drive it"
+            error = "this token is for watching only"
             self._feed.reply({"t": "nak", "cid": str(message.get("cid"))[:100], "error": error, "type": "UsageError"})
         elif kind == "cmd":
             self._dispatcher.take(message)
@@ -206,7 +205,7 @@ class Pages:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._pages: dict[tuple[str, May], WebPage] = {}
+        self._pages: dict[tuple[str, Right], WebPage] = {}
         self._lock = threading.Lock()
         self._sockets = 0
         self._caretaker: asyncio.Task[None] | None = None
@@ -220,7 +219,7 @@ class Pages:
             await socket.close(TRY_LATER)
             return
         self._sockets += 1
-        may: May = "drive" if socket.scope.get("agentkit.may") == "drive" else "watch"
+        may: Right = "drive" if socket.scope.get(MAY) == "drive" else "watch"
         outbox = Outbox()
         page: WebPage | None = None
         try:
@@ -241,7 +240,7 @@ class Pages:
                 with contextlib.suppress(RuntimeError, OSError):
                     await socket.close(TRY_LATER)
 
-    def _attach(self, id: str, may: May, outbox: Outbox) -> WebPage:
+    def _attach(self, id: str, may: Right, outbox: Outbox) -> WebPage:
         with self._lock:
             page = self._pages.get((id, may))
             if page is None:
@@ -254,10 +253,16 @@ class Pages:
             self._caretaker = asyncio.create_task(self._care())
 
     async def _care(self) -> None:
-        """Bring the pages up to date, and close those that nobody has looked at for a while, until there are none."""
-        while self._pages:
-            await asyncio.sleep(FOLLOW_INTERVAL)
-            await asyncio.to_thread(self._look_around)
+        """Bring the pages up to date, and close those that nobody has looked at for a while, until there are none.
+
+        At the end of the server, its loop cancels this, and all are closed.
+        """
+        try:
+            while self._pages:
+                await asyncio.sleep(FOLLOW_INTERVAL)
+                await asyncio.to_thread(self._look_around)
+        finally:
+            self.close()
 
     def _look_around(self) -> None:
         with self._lock:

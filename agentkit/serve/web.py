@@ -1,7 +1,7 @@
 """The pages of a server for people: the list of runs, and a page for each run.
 
 The HTML is written here, with every text escaped; `widgets/web/` is the script that keeps it up to date. Nothing in it
-is an inline script or style, so that a strict content security policy applies to all of it.
+is an inline script or style, so that the strict content security policy of the guard applies to all of it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from urllib.parse import quote
 from agentkit.core.text import one_line
 from agentkit.errors import AgentkitError, Unknown
 from agentkit.export.escaping import escape_html
+from agentkit.serve.guard import MAY
 from agentkit.serve.hub import Hub, Line
 from agentkit.serve.page import Pages
 from agentkit.view.head import status_of
@@ -26,18 +27,10 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.websockets import WebSocket
 
-POLICY = (
-    "default-src 'none'; script-src 'self' blob:; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""The content security policy of the pages. `blob:` is where the module of the widget unpacks itself; inline styles are
-those of the tables and bars that it draws. Pages that a tool returned are drawn in frames, in which no script runs.
-"""
-
 LIST_INTERVAL = 1.0
 """Seconds after which the list of runs is looked at again, for runs of other processes."""
 
-MAX_TASK = 300
+MAX_TASK = 160
 """How many characters of a task the list shows."""
 
 _TYPES = {"widget.js": "text/javascript", "page.js": "text/javascript", "page.css": "text/css"}
@@ -54,7 +47,7 @@ def routes(hub: Hub) -> list[BaseRoute]:
     pages, lists = Pages(hub), _Lists(hub)
 
     async def index(request: Request) -> Response:
-        return _page("Runs", await lists.html(), _start_form() if _may_drive(request.scope) else "", script="list")
+        return _page("Runs", await lists.html(), _start_form(hub) if _may_drive(request.scope) else "", script="list")
 
     async def view(request: Request) -> Response:
         id = request.path_params["id"]
@@ -69,7 +62,7 @@ def routes(hub: Hub) -> list[BaseRoute]:
 
     async def hold(request: Request) -> Response:
         if not _may_drive(request.scope):
-            return PlainTextResponse("you may watch this run, and nothing else", 403)
+            return PlainTextResponse("this token is for watching only", 403)
         try:
             await asyncio.to_thread(hub.hold, request.path_params["id"])
         except AgentkitError as error:
@@ -81,7 +74,7 @@ def routes(hub: Hub) -> list[BaseRoute]:
         if name not in _TYPES:
             return PlainTextResponse("there is no such file", 404)
         text = await asyncio.to_thread((_STATIC / name).read_text, "utf-8")
-        return Response(text, media_type=_TYPES[name], headers={"X-Content-Type-Options": "nosniff"})
+        return Response(text, media_type=_TYPES[name])
 
     async def no_icon(request: Request) -> Response:
         return Response(status_code=204)
@@ -98,7 +91,7 @@ def routes(hub: Hub) -> list[BaseRoute]:
 
 
 def _may_drive(scope: Any) -> bool:
-    return bool(scope.get("agentkit.may") == "drive")
+    return bool(scope.get(MAY) == "drive")
 
 
 # -- the list ----------------------------------------------------------------------------------------------------------
@@ -201,11 +194,12 @@ def _ago(seconds: float) -> str:
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 
-def _start_form() -> str:
-    return """<form id="start" aria-label="Start a run">
+def _start_form(hub: Hub) -> str:
+    return f"""<form id="start" aria-label="Start a run">
 <label>Task <textarea name="task" rows="2" required></textarea></label>
 <label>Session <input name="session" autocomplete="off" placeholder="none: the run remembers nothing"></label>
 <p><button>Start</button> <button name="paused" value="yes">Start paused</button></p>
+<p class="muted">It is a run of {escape_html(one_line(repr(hub.agent)), MAX_TASK)}.</p>
 <p role="alert" id="problem"></p>
 </form>"""
 
@@ -220,7 +214,11 @@ def _page(title: str, body: str, after: str = "", *, script: str = "", status: i
     from starlette.responses import HTMLResponse
 
     back = "" if script == "list" else '<a href="/">All runs</a>'
-    heading = f"<h1>{escape_html(title, MAX_TASK)}</h1>" if script != "run" else f'<h1 class="unseen">{escape_html(title)}</h1>'
+    heading = (
+        f"<h1>{escape_html(title, MAX_TASK)}</h1>"
+        if script != "run"
+        else f'<h1 class="unseen">{escape_html(title)}</h1>'
+    )
     html = f"""<!doctype html>
 <html lang="en">
 <head>
@@ -240,4 +238,4 @@ def _page(title: str, body: str, after: str = "", *, script: str = "", status: i
 </body>
 </html>
 """
-    return HTMLResponse(html, status, headers={"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"})
+    return HTMLResponse(html, status)
