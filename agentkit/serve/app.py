@@ -33,7 +33,7 @@ from agentkit.serve import agui, web
 from agentkit.serve.guard import BURST, MAX_BODY, RATE, Guard
 from agentkit.serve.hub import Hub
 from agentkit.serve.log import Log
-from agentkit.serve.streams import MAX_STREAMS, Full, Stream, Streams
+from agentkit.serve.streams import MAX_STREAMS, Full, Stream, Streams, run_header
 from agentkit.view.head import decision_id
 
 TOKEN, WATCH_TOKEN = "AGENTKIT_SERVE_TOKEN", "AGENTKIT_SERVE_WATCH_TOKEN"
@@ -456,9 +456,10 @@ async def _body(request: Any, model: Any) -> Any:
 def _json(data: Any, status: int = 200, run: str = "") -> Any:
     from starlette.responses import Response
 
-    headers = {"x-run-id": run} if run.isascii() and run.isprintable() and run else {}
     content = json.dumps(data, default=str, ensure_ascii=True)
-    return Response(content, status, headers, media_type="application/json")
+    answer = Response(content, status, media_type="application/json")
+    answer.raw_headers += run_header(run)
+    return answer
 
 
 async def _failed(request: Any, error: Any) -> Any:

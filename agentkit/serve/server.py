@@ -26,6 +26,7 @@ from agentkit.inert import inert
 from agentkit.run.run import Run
 from agentkit.serve.app import App
 from agentkit.serve.app import app as make_app
+from agentkit.serve.streams import SLOW
 
 MAX_MESSAGE = 6_000_000
 """The most bytes of a message over a websocket."""
@@ -209,7 +210,8 @@ def _bound(host: str, port: int) -> socket.socket:
         sock = socket.socket(family, kind, protocol)
         if os.name != "nt":  # there, it would let another program take the port
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # for a client that is gone without a word
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # a client that is gone without a word
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(SLOW * 1_000))
         sock.bind((address[0], port, *address[2:]))  # getaddrinfo takes a port that is too large, modulo 65,536
         sock.listen(2048)
     except (OSError, OverflowError) as error:

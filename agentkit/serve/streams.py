@@ -123,7 +123,7 @@ class Stream:
             (b"content-type", b"text/event-stream; charset=utf-8"),
             (b"cache-control", b"no-store"),
             (b"x-accel-buffering", b"no"),
-            (b"x-run-id", self.run.id.encode()),
+            *run_header(self.run.id),
         ]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         self._streams.add(self)
@@ -172,6 +172,11 @@ class Stream:
         """Go on with the object that stands for the run now."""
         if self._reading is not None:
             self._reading.cancel()
+
+
+def run_header(id: str) -> list[tuple[bytes, bytes]]:
+    """Return the header with the id of a run; none if the id, which may be one of a file, has more than letters."""
+    return [(b"x-run-id", id.encode())] if id.isascii() and id.isalnum() else []
 
 
 async def _left(receive: Any) -> None:

@@ -264,6 +264,19 @@ def test_the_command_needs_names_and_a_token_for_another_address() -> None:
     assert done.exit_code == 1 and "token" in done.output
 
 
+def test_no_log_has_the_token(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with serving(Agent(Scripted([ValueError(f"the token is {TOKEN}")]), journal="memory")) as (server, client):
+        client.events(client.start(f"what is {TOKEN}?"))
+        paths = [f"/?token={TOKEN}", f"/runs?token={TOKEN}", f"/no%zz?token={TOKEN}", f"/runs/x/socket?token={TOKEN}"]
+        for path in paths:
+            upgrade = "Upgrade: websocket\nConnection: Upgrade\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: x\n"
+            for extra in ("", upgrade, "Host: twice\n", "Content-Length: nonsense\n"):
+                with raw(server, f"GET {path} HTTP/1.1\nHost: localhost\n{extra}\n") as connection:
+                    connection.recv(1 << 16)
+    assert caplog.records and TOKEN not in caplog.text
+
+
 # -- clients that do odd things ----------------------------------------------------------------------------------------
 
 
