@@ -585,6 +585,7 @@ class Agent(NearMisses, Displayed):
         if lost := _loss(rows):
             run.state.hold = lost
         run.control.scheduler.restore(rows)
+        run.control.scheduler.listeners.restore(rows)
         run.control.scheduler.count()
         for gate in run.state.all_gates:
             if isinstance(gate, BudgetGate):

@@ -108,6 +108,16 @@ class RowEvents:
         """Note that the event of a call's beginning was sent already."""
         self._begun.add((run, path, index))
 
+    def skip(self, row: Row) -> None:
+        """Follow a row without making its events."""
+        if isinstance(row, Entry):
+            if row.kind == "act" and not row.original:
+                self._begun.discard((row.run, row.path, row.index))
+        elif row.kind == "call":
+            self.begin(row.run, row.data["path"], row.data["index"])
+        elif row.kind == "abandoned":
+            self._begun.discard((row.run, row.data["path"], row.data["index"]))
+
     def take(self, row: Row) -> Iterator[Event]:
         """Yield the events of a row."""
         if isinstance(row, Note):

@@ -261,6 +261,32 @@ def test_a_failing_model_ends_with_error_and_done_and_a_later_try_goes_on_after_
     assert [frame for frame in later if frame.id] == [frame for frame in frames(run) if frame.id]
 
 
+def test_a_call_that_is_stopped_and_made_again_starts_twice() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    @tool(effect="idempotent")
+    def wait() -> str:
+        """Wait."""
+        entered.set()
+        leave.wait(10)
+        return "so"
+
+    run, events = started([asks(Call("wait", {}, "c1")), "so"], [wait])
+    run.play()
+    assert entered.wait(10)
+    run.stop()
+    run.wait(10)
+    leave.set()
+    run.drive()
+    calls = [
+        (f.event, f.data.get("status"))
+        for f in frames(run, events)
+        if f.event == "abandoned" or f.data.get("type") == "iteration"
+    ]
+    assert calls == [("step", "start"), ("abandoned", None), ("step", "start"), ("step", "done")]
+    assert [frame for frame in frames(run, events) if frame.id] == [frame for frame in frames(run) if frame.id]
+
+
 def test_elapsed_is_the_time_from_the_first_row_to_the_last_also_when_it_is_read_later() -> None:
     run, events = started([asks(CALL), "three"])
     time.sleep(0.05)

@@ -17,6 +17,7 @@ from serve.streamed import add, asks, frames, look, read, read_all, started
 
 from agentkit import Agent, Call, Loop, Run, tool
 from agentkit.errors import ModelError, UsageError
+from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 from agentkit.serve import log as logs
@@ -202,6 +203,39 @@ def test_a_log_that_is_made_while_the_run_plays_lacks_nothing(attempt: int) -> N
     assert {m.json["id"] for m in received if m.json.get("type") == "iteration"} == starts
     kept = [(frame.event, frame.data) for frame in frames(run) if frame.id]
     assert [pair for pair in ((m.event, m.json) for m in received) if pair in kept] == kept
+
+
+class Racing(MemoryJournal):
+    """A journal during whose reading the run goes on: one step before the rows are read, and one after it."""
+
+    run: Run | None = None
+
+    def rows(self, run: str, after: int = 0) -> list[Any]:
+        racing, self.run = self.run, None
+        if racing is not None:
+            next(racing)
+        rows = super().rows(run, after)
+        if racing is not None:
+            next(racing)
+        return rows
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_steps_that_are_taken_while_the_log_reads_the_journal_are_in_it_once(steps: int) -> None:
+    journal = Racing()
+    replies: list[Any] = [asks(Call("look", {"what": str(n)}, f"c{n}")) for n in range(3)]
+    run, _ = started([*replies, "blue"], journal=journal)
+    for _ in range(steps):
+        next(run)
+    journal.run = run
+    log = Log.of(run)
+    log.load()
+    assert journal.run is None
+    run.drive()
+    received = parsed(log.so_far())
+    assert [(m.event, m.json) for m in received if m.event not in ("playing", "paused")] == [
+        (frame.event, frame.data) for frame in frames(run)
+    ]
 
 
 def test_watchers_of_one_run_all_get_the_same_and_end() -> None:
