@@ -416,7 +416,7 @@ class Agent(NearMisses, Displayed):
 
     def _begin(self, run: Run, spec: dict[str, Any]) -> None:
         try:
-            run.trace.start(spec)
+            run.trace.start(spec, time.time())
         except BaseException:
             run.discard()
             raise

@@ -161,6 +161,8 @@ class Run(NearMisses, Displayed):
         self.expected = ""
         self.asking: dict[str, Asking] = {}
         """The questions that its model is being asked again at the moment, by their digests."""
+        self.attached: dict[Any, Any] = {}
+        """What other rooms keep about this run as long as it is there, such as the log of its frames."""
         self.saved_status = str(Status.PAUSED)
         """The status in the list of runs; of a read-only run, what it was when it was opened."""
         control.on_rest = self._save_status

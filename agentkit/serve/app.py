@@ -29,7 +29,7 @@ from agentkit.errors import (
 from agentkit.inert import inert
 from agentkit.run import signals
 from agentkit.run.run import Run, choices
-from agentkit.serve import web
+from agentkit.serve import agui, web
 from agentkit.serve.guard import BURST, MAX_BODY, RATE, Guard
 from agentkit.serve.hub import Hub
 from agentkit.serve.log import Log
@@ -152,6 +152,7 @@ def _routed(hub: Hub, streams: Streams, close: Callable[[], Awaitable[None]]) ->
         Route("/runs", answers.start, methods=["POST"]),
         Route("/runs/{id}", answers.run, methods=["GET"]),
         Route("/runs/{id}/events", answers.events, methods=["GET"]),
+        Route("/ag-ui", answers.agui, methods=["POST"]),
         *web.routes(hub),
         *(Route(f"/runs/{{id}}/{verb}", answers.verb(verb), methods=["POST"]) for verb in VERBS),
     ]
@@ -196,6 +197,28 @@ class Answers:
         if is_stream:
             return Stream(self.streams, run)
         return _json({"id": run.id, "status": str(run.status)}, 201, run.id)
+
+    async def agui(self, request: Any) -> Any:
+        """Start a run in the thread of a front end, or go on with the one that waits for it; stream it as AG-UI."""
+        try:
+            asked = agui.read_input(json.loads(await request.body()))
+        except (ValueError, RecursionError):
+            raise UsageError("the body must be JSON") from None
+
+        def begin() -> tuple[Run, Any]:
+            if asked.resume:
+                run = self.hub.of_session(asked.thread)
+                texts = Log.of(run).agui(asked.thread, asked.run, from_now=True)
+                agui.decide(run, asked.resume)
+            else:
+                run = self.hub.start(asked.task, session=asked.thread, paused=True)
+                texts = Log.of(run).agui(asked.thread, asked.run, from_now=True)
+            run.play()
+            return run, texts
+
+        self.streams.check()
+        run, texts = await _in_thread(begin)
+        return Stream(self.streams, run, texts=lambda run, after: texts)
 
     async def run(self, request: Any) -> Any:
         """Answer with what a run is doing."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from agentkit.core.usage import Usage
+from agentkit.core.usage import Lost, Usage
 from agentkit.errors import UsageError
 from agentkit.trace.events import Event
 from agentkit.trace.line import enclosing, lane_of
@@ -46,7 +46,7 @@ class Frame:
 
 
 def to_ascii(data: Any) -> str:
-    """Return data as JSON of ASCII characters that any reader accepts: without NaN, and without halves of characters."""
+    """Return data as JSON in ASCII that any reader accepts: without NaN, and without halves of characters."""
     try:
         text = json.dumps(data, separators=(",", ":"), allow_nan=False, default=str, skipkeys=True)
     except ValueError:
@@ -85,7 +85,7 @@ class Frames:
         self._asked: dict[tuple[str, str], int] = {}
         """The thoughts that have asked for a call, by the lane and the call's id."""
         self._iterations = 0
-        self._usage, self._lost = Usage(), Usage()
+        self._usage, self._lost = Usage(), Lost()
         self._began = 0.0
         self._answer: list[str] | None = None
         """What has been sent of the answer; None if no answer is being given."""
@@ -252,9 +252,9 @@ class Frames:
 
     def _note_lost(self, data: Data) -> None:
         if "lost" in data:
-            self._lost = Usage()
+            self._lost = Lost()
             for lost in data["lost"].values():
-                self._lost += Usage(lost["input"], lost["output"], cost=lost["cost"], calls=lost["calls"])
+                self._lost += Lost(**lost)
 
     # -- everything else -----------------------------------------------------------------------------------------------
 
@@ -274,6 +274,10 @@ class Frames:
         self._roles.clear()
         self._calls.clear()
         yield from self._as_it_is(event)
+
+    def _on_paused(self, event: Event) -> Iterator[Part]:
+        if not self.is_over:
+            yield from self._as_it_is(event)
 
     def _on_resume_done(self, event: Event) -> Iterator[Part]:
         yield from ()

@@ -282,7 +282,7 @@ def _without_token(scope: Scope, query: list[tuple[str, str]], token: str) -> Re
 
 def _with_headers(send: Send) -> Send:
     async def sending(message: Any) -> None:
-        if message["type"] in ("http.response.start", "websocket.http.response.start"):
+        if message["type"] == "http.response.start":
             headers = list(message.get("headers", ()))
             has = {name.lower() for name, _ in headers}
             message = {**message, "headers": headers + [item for item in HEADERS.items() if item[0] not in has]}
@@ -292,16 +292,13 @@ def _with_headers(send: Send) -> Send:
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:
-    """Answer a request that is refused, as JSON."""
-    kind = "http.response"
+    """Answer a request that is refused, as JSON; a websocket is closed."""
     if scope["type"] == "websocket":
-        if "websocket.http.response" not in scope.get("extensions", {}):
-            await receive()
-            await send({"type": "websocket.close", "code": 1008})
-            return
-        kind = "websocket.http.response"
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})  # before it is accepted: the answer is 403
+        return
     body = json.dumps({"error": refused.text}).encode() if refused.text else b""
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refused.headers]
     send = _with_headers(send)
-    await send({"type": f"{kind}.start", "status": refused.status, "headers": headers})
-    await send({"type": f"{kind}.body", "body": body})
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -131,6 +131,13 @@ class Hub:
                 self.add(run)
         return run
 
+    def of_session(self, session: str) -> Run:
+        """Return the run of a session that has not ended, to drive. Raises `Unknown` if there is none."""
+        begun = self.agent.memory.unanswered(session)
+        if not begun:
+            raise Unknown("session", session, (), "none of its runs waits for anything")
+        return self.hold(begun[-1])
+
     def list(self) -> list[Line]:
         """Return the runs: those that wait for a person first, then the newest."""
         journal = self.agent.journal

@@ -13,15 +13,17 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from agentkit.core.secrets import mask_json
 from agentkit.core.text import error_text
 from agentkit.gates.state import Status
 from agentkit.run.run import Run
-from agentkit.serve.frames import Frames, position
+from agentkit.serve import agui
+from agentkit.serve.agui import Agui
+from agentkit.serve.frames import Data, Frames, position
 from agentkit.trace.events import Event, waiting_data
 
 DELTA_INTERVAL = 0.04
@@ -73,6 +75,7 @@ class Log:
         self._new_encoder = encoder
         self._lock = threading.Lock()
         self._loading = threading.Lock()
+        self._listener = _listener(weakref.ref(self))
         self._readers: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = {}
         self._forget()
 
@@ -92,14 +95,13 @@ class Log:
     def of(cls, run: Run, encoder: Callable[[str], Encoder] = Frames) -> Log:
         """Return the log of a run; it is made once."""
         with _MAKING:
-            log = _LOGS.get((id(run), encoder))
-            if log is None or log.run is not run:
-                log = _LOGS[id(run), encoder] = cls(run, encoder)
+            log: Log = run.attached.get((cls, encoder)) or cls(run, encoder)
+            run.attached[cls, encoder] = log
             return log
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    def stream(self, after: str = "") -> AsyncIterator[str]:
+    def stream(self, after: str = "") -> AsyncGenerator[str, None]:
         """Return an iterator of the frames after the one with an id, as text; "" begins with the first one.
 
         Each text is one or more whole frames or comments. The iterator ends after the frame "done", unless the run has
@@ -107,20 +109,42 @@ class Log:
         """
         return self._stream(position(after))
 
-    async def _stream(self, after: tuple[int, int]) -> AsyncIterator[str]:
+    async def _stream(self, after: tuple[int, int]) -> AsyncGenerator[str, None]:
+        yield f"retry: {RETRY}\n\n"
+        async with contextlib.aclosing(self._batches(after)) as batches:
+            async for texts in batches:
+                yield "".join(texts)
+
+    def agui(self, thread: str, run: str, *, from_now: bool = False) -> AsyncGenerator[str, None]:
+        """Return an iterator of an AG-UI run as text, with the ids of the thread and of that run.
+
+        It begins with the first event, or with `from_now` with what happens from this call on: after the steps that the
+        run waits for were decided about, and before it is played. It ends when the run rests.
+        """
+        log = Log.of(self.run, Agui)
+        return agui.stream(log._batches(log.end() if from_now else None), thread, run)
+
+    def end(self) -> int:
+        """Return the number of frames that there are now."""
+        self.load()
+        with self._lock:
+            self._encode(time.monotonic() + DELTA_INTERVAL)
+            return len(self._texts)
+
+    async def _batches(self, after: tuple[int, int] | int | None) -> AsyncGenerator[list[str], None]:
+        """Yield what comes after an id, or after a number of frames."""
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
             self._readers.setdefault(loop, set()).add(woken)
         try:
             if not self._is_loaded:
                 await asyncio.to_thread(self.load)
-            yield f"retry: {RETRY}\n\n"
-            at = self._after(after)
+            at = after if isinstance(after, int) else self._after(after or (0, 0))
             while True:
                 woken.clear()
-                text, at, is_at_end, wait = self._take(at)
-                if text:
-                    yield text
+                texts, at, is_at_end, wait = self._take(at)
+                if texts:
+                    yield texts
                 elif is_at_end or self.closed:
                     return
                 else:
@@ -129,7 +153,7 @@ class Log:
                             await woken.wait()
                     except TimeoutError:
                         if not wait:
-                            yield ": ping\n\n"
+                            yield [": ping\n\n"]
         finally:
             with self._lock:
                 readers = self._readers[loop]
@@ -149,10 +173,11 @@ class Log:
             return "".join(self._texts[self._index(start) :])
 
     def close(self) -> None:
-        """End all streams, after what there is now."""
-        self.closed = True
-        with self._lock:
-            self._tell(2)
+        """End all streams, after what there is now; those of AG-UI, too."""
+        for log in [known for known in self.run.attached.values() if isinstance(known, Log)]:
+            log.closed = True
+            with log._lock:
+                log._tell(2)
 
     def forget(self) -> bool:
         """Forget the frames if nobody reads them, the run rests, and a journal has it; return whether it was done."""
@@ -164,7 +189,7 @@ class Log:
                 if self._readers:
                     return False
                 self._forget()
-            run.off_event(self._on_event)
+            run.off_event(self._listener)
         return True
 
     def _after(self, after: tuple[int, int]) -> int:
@@ -177,7 +202,7 @@ class Log:
         known = bisect.bisect_right(self._ids, after)
         return self._places[known - 1] if known else 0
 
-    def _take(self, at: int) -> tuple[str, int, bool, float]:
+    def _take(self, at: int) -> tuple[list[str], int, bool, float]:
         """Return the frames from a position on, the position after them, whether it is the end, and the time until a
         delta is due (0 if none is).
         """
@@ -188,7 +213,7 @@ class Log:
             is_over = self._encoder.is_over or bool(self.run.control.sealed)
             wait = max(0.001, self._next_delta - now) if self._new else 0.0
             end = at + len(texts)
-            return "".join(texts), end, is_over and end == len(self._texts) and not self._new, wait
+            return texts, end, is_over and end == len(self._texts) and not self._new, wait
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -198,15 +223,14 @@ class Log:
             if self._is_loaded:
                 return
             run = self.run
-            run.off_event(self._on_event)
+            run.off_event(self._listener)
             self._forget()
-            run.on_event(self._on_event)
+            run.on_event(self._listener)
             last = 0
-            events = list(run.events())
-            for event in events:
-                last = max(last, event.cursor)
+            for event in run.events():
+                last = event.cursor or last
                 self._add(event)
-            state = list(self._state())  # not within the lock, for which the run's thread may be waiting
+            state: list[Event] = run.control.read(self._state)  # by now, the events of all these rows have come
             with self._lock:
                 known = max((n for n, event in enumerate(self._new, 1) if 0 < event.cursor <= last), default=0)
                 del self._new[:known]
@@ -214,27 +238,28 @@ class Log:
                     self._add(event)
                 self._is_loaded = True
 
-    def _state(self) -> Iterator[Event]:
-        """Yield what no row says about a run that rests: what it waits for, or why it does not go on.
+    def _state(self) -> list[Event]:
+        """Return what no row says about a run that rests: what it waits for, or why it does not go on.
 
         Without a journal, only the steps are recorded, so this is also how it has ended.
         """
         run, over = self.run, self._encoder.is_over
+        states: list[tuple[str, Data]] = []
         if over or run.control.sealed or run.control.running:
-            return
-        if run.answer is not None:
+            pass
+        elif run.answer is not None:
             result = run.result
-            yield Event("completed", run.id, 0, mask_json({"answer": result.answer, "interrupted": result.reason}))
-        elif run.waiting:
-            for pending, verdict in run.waiting:
-                yield Event("waiting", run.id, 0, mask_json(waiting_data(pending, verdict.why)))
+            states = [("completed", {"answer": result.answer, "interrupted": result.reason})]
         elif run.status == Status.FAILED and run.error is not None:
-            data = {"type": type(run.error).__name__, "text": error_text(run.error)[:2000], "retry": True}
-            yield Event("error", run.id, 0, mask_json(data))
+            error = {"type": type(run.error).__name__, "text": error_text(run.error)[:2000], "retry": True}
+            states = [("error", error)]
         else:
-            yield Event("paused", run.id, 0, mask_json({"why": run.hold}))
+            states = [("waiting", waiting_data(pending, verdict.why)) for pending, verdict in run.waiting]
+            states.append(("paused", {"why": run.hold}))
+        return [Event(kind, run.id, 0, mask_json(data)) for kind, data in states]
 
-    def _on_event(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
+        """Add an event that has just happened."""
         with self._lock:
             self._new.append(event)
             if self._readers:
@@ -243,7 +268,7 @@ class Log:
                 self._encode(time.monotonic())
 
     def _tell(self, signal: int) -> None:
-        """Wake up the readers, unless they have been told already: a call for each event would cost the run too much."""
+        """Wake up the readers, unless they have been told: a call for each event would cost the run too much."""
         if signal <= self._signal:
             return
         self._signal = signal
@@ -283,6 +308,16 @@ class Log:
                 self._places.append(len(self._texts))
 
 
+def _listener(log: weakref.ref[Log]) -> Callable[[Event], None]:
+    """Return a listener that does not keep the log, and thereby the run, from going."""
+
+    def on_event(event: Event) -> None:
+        if (known := log()) is not None:
+            known.add(event)
+
+    return on_event
+
+
 def _gathered(events: Iterable[Event]) -> list[Event]:
     """Return the events with the chunks of each reply that follow each other as one."""
     result: list[Event] = []
@@ -312,9 +347,6 @@ def _gathered(events: Iterable[Event]) -> list[Event]:
 
 
 _MAKING = threading.Lock()
-_LOGS: weakref.WeakValueDictionary[tuple[int, Any], Log] = weakref.WeakValueDictionary()
-"""The logs of the runs that are there: a log and its run belong together."""
-
 _UNREAD: list[weakref.ref[Log]] = []
 """The logs that nobody reads, the one that was read last at the end."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import Any
 
 from agentkit.errors import AgentkitError
 from agentkit.run.run import Run
-from agentkit.serve.frames import Frames
 from agentkit.serve.hub import Hub
 from agentkit.serve.log import PING_INTERVAL, Log
 
@@ -26,6 +26,15 @@ SLOW = 60.0
 
 LOOK = 1.0
 """After how many seconds a recorded run is looked at again."""
+
+
+Texts = Callable[[Run, str], AsyncGenerator[str, None]]
+"""Returns what is sent of a run after the frame with an id; each text is whole server-sent events."""
+
+
+def frames(run: Run, after: str) -> AsyncGenerator[str, None]:
+    """Return the frames of a run after the one with an id, as document 004 has them."""
+    return Log.of(run).stream(after)
 
 
 class Full(Exception):
@@ -91,18 +100,18 @@ class Streams:
 
 
 class Stream:
-    """An ASGI answer: the frames of a run after the one with an id, as server-sent events.
+    """An ASGI answer: what happens in a run, as server-sent events.
 
-    It ends with the frame "done", when the client leaves, or when the server closes. `waits_since` is the time since
-    which the client has not read, by the monotonic clock; 0 if it reads.
+    It ends where the run's stream ends, when the client leaves, or when the server closes. `waits_since` is the time
+    since which the client has not read, by the monotonic clock; 0 if it reads.
     """
 
-    def __init__(self, streams: Streams, run: Run, after: str = "", encoder: Any = Frames) -> None:
+    def __init__(self, streams: Streams, run: Run, after: str = "", texts: Texts = frames) -> None:
         self.run = run
         self.waits_since = 0.0
         self._streams = streams
         self._last = after
-        self._encoder = encoder
+        self._texts = texts
         self._send: Any = None
         self._reading: asyncio.Task[None] | None = None
         self._is_over = False
@@ -140,7 +149,7 @@ class Stream:
     async def _read(self) -> None:
         """Send the frames after the last one that was sent, until the run's stream ends."""
         run, is_done = self.run, False
-        async with aclosing(Log.of(run, self._encoder).stream(self._last)) as texts:  # type: ignore[type-var]
+        async with aclosing(self._texts(run, self._last)) as texts:
             async for text in texts:
                 await self._write(text)
                 is_done = _last_of(text, "event: ") == "done"

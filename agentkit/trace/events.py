@@ -129,6 +129,8 @@ class RowEvents:
         kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)
         if kind:
             yield Event(kind, row.run, row.id, mask_json({**data, **performed}), row.ended)
+        if row.kind == "begin" and (counts := row.result.get("session", {}).get("compacted")):
+            yield Event("compacted", row.run, 0, {name: counts.get(name, 0) for name in ("original", "kept")})
 
     def _of_note(self, row: Note) -> Iterator[Event]:
         data = dict(row.data)

@@ -454,3 +454,45 @@ def test_the_tokens_come_from_the_environment_or_are_new(monkeypatch: pytest.Mon
     with pytest.raises(UsageError, match="agent"):
         app("offline")  # type: ignore[arg-type]
     assert TOKEN not in repr(app(Agent("offline")))
+
+
+def told(lines: Any) -> list[dict[str, Any]]:
+    """Return the events of an AG-UI stream."""
+    return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+
+
+def agui_input(thread: str, run: str, *, content: str = "", resume: Any = None) -> dict[str, Any]:
+    messages = [{"id": "m1", "role": "user", "content": content}] if content else []
+    rest = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
+    return {"threadId": thread, "runId": run, "messages": messages, **rest, **({"resume": resume} if resume else {})}
+
+
+def test_a_front_end_of_ag_ui_starts_a_run_answers_its_interrupt_and_goes_on_in_the_same_thread(
+    paying: tuple[Server, Client],
+) -> None:
+    client = paying[1]
+    first = told(client.post("/ag-ui", agui_input("thread-1", "r1", content="pay 5")).iter_lines())
+    assert first[0]["type"] == "RUN_STARTED" and first[-1]["outcome"]["type"] == "interrupt"
+    [interrupt] = first[-1]["outcome"]["interrupts"]
+    resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": True}]
+    second = told(client.post("/ag-ui", agui_input("thread-1", "r2", resume=resume)).iter_lines())
+    assert second[-1]["type"] == "RUN_FINISHED" and second[-1]["result"]["answer"] == "done"
+    assert [event["content"] for event in second if event["type"] == "TOOL_CALL_RESULT"] == ["paid 5"]
+    runs = [line for line in client.get("/runs").json()["runs"] if line["session"] == "thread-1"]
+    assert len(runs) == 1
+    again = client.post("/ag-ui", agui_input("thread-1", "r3", resume=resume))
+    assert again.status_code == 404 and "waits" in again.json()["error"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"[" * 100_000, b'{"threadId": 1}', b"\xff"])
+def test_an_input_of_ag_ui_that_is_none_is_refused(paying: tuple[Server, Client], content: bytes) -> None:
+    assert paying[1].http.post("/ag-ui", content=content).status_code == 400
+
+
+def test_a_long_conversation_is_shortened_when_it_is_loaded_and_a_frame_says_so() -> None:
+    agent = Agent(Scripted(itertools.repeat("yes")), journal="memory", retained_turns=2)
+    with serving(agent) as (_, client):
+        for n in range(5):
+            client.events(client.start(f"question {n}", session="long"))
+        found = client.events(client.start("and now?", session="long"))
+    assert [f.data for f in found if f.event == "compact"] == [{"original_messages": 10, "kept_messages": 4}]
