@@ -129,7 +129,11 @@ class View:
 
     def dock(self) -> None:
         """Open a view beside the notebook; if the page has no room for it, in a browser."""
-        self.ask("dock", {"t": "dock"}, lambda count: None if count else background.in_thread(self._show_in_browser))
+        self.ask("dock", {"t": "dock"}, self._docked)
+
+    def _docked(self, count: int) -> None:
+        if not count:
+            background.in_thread(self._show_in_browser)
 
     def _show_in_browser(self) -> None:
         from agentkit.serve.browser import show

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -329,3 +331,44 @@ def test_a_recorded_run_is_shown_and_goes_on_in_the_same_socket_once_it_is_held_
             there.execute("play")
             there.until_status("done")
         assert get(server, "/runs/nowhere/hold", method="POST")[0] == 404
+
+
+OTHER = """
+import sys
+from agentkit import Agent, Reply
+from agentkit.models.scripted import Scripted
+
+def engine(task):
+    from agentkit import Answer, Chat, Think
+    chat = Chat.of(task)
+    for _ in range(3):
+        yield Think(chat)
+    return Answer("over", chat)
+
+run = Agent(Scripted(["one", "two", "three"]), engine=engine, journal=sys.argv[1]).start("Think.", paused=True)
+print(run.id, flush=True)
+for _ in sys.stdin:
+    next(run)
+    print(len(run), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_of_another_process_is_followed_and_cannot_be_driven(tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    with subprocess.Popen(
+        [sys.executable, "-c", OTHER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdin is not None and other.stdout is not None
+        id = other.stdout.readline().strip()
+        with serve(agent(journal=path), token=TOKEN) as server, browser(server, id) as there:
+            assert there.hello()["head"]["status"] == "readonly"
+            for length in (2, 3):
+                other.stdin.write("\n")
+                other.stdin.flush()
+                assert other.stdout.readline().strip() == str(length)
+                there.until(lambda message, length=length: message.get("total") == length)
+            status, text = get(server, f"/runs/{id}/hold", method="POST")
+            assert status == 409 and "is held by process" in text
+            assert there.execute("step")["t"] == "nak"
+        other.stdin.close()

@@ -32,7 +32,7 @@ async function post(path: string, data?: object): Promise<Response | undefined> 
     const headers = { "Content-Type": "application/json" };
     const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(data ?? {}) });
     if (response.ok) return response;
-    say("#problem", reasonIn(await response.text()) || response.statusText);
+    say("#problem", errorIn(await response.text()) || response.statusText);
   } catch {
     say("#problem", "The server does not answer. Is it still running?");
   }
@@ -40,7 +40,7 @@ async function post(path: string, data?: object): Promise<Response | undefined> 
 }
 
 /** Return the message of an error in JSON, or else its text. */
-function reasonIn(text: string): string {
+function errorIn(text: string): string {
   try {
     const { error, message } = JSON.parse(text) as { error?: string | { message?: string }; message?: string };
     return message ?? (typeof error === "object" ? error.message : error) ?? text;
