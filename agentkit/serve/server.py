@@ -118,6 +118,11 @@ class Server:
         return f"{self.url}/?token={self.app.token}"
 
     @property
+    def watch_address(self) -> str:
+        """The address of the page for watching: whoever has it sees the runs, and changes nothing."""
+        return f"{self.url}/?token={self.app.watch_token}"
+
+    @property
     def is_running(self) -> bool:
         """Whether the server answers."""
         return self._thread.is_alive()

@@ -76,6 +76,7 @@ def test_the_address_is_printed_with_the_token_and_the_repr_masks_it(capsys: pyt
         assert printed == f"{server.url}/?token={server.app.token}\n"
         assert server.url.startswith("http://127.0.0.1:") and server.url in repr(server)
         assert server.app.token not in repr(server) + repr(server.app)
+        assert server.watch_address == f"{server.url}/?token={server.app.watch_token}"
     assert repr(server) == "<server that is closed>" and not server.is_running
     server.close()  # once more does nothing
 
