@@ -31,7 +31,7 @@ endif
 
 # The front end: its sources, and what is built from them.
 WIDGET := agentkit/static/widget.js
-SOURCES := $(shell find widgets/src -type f) $(wildcard widgets/*.mjs) widgets/tsconfig.json widgets/package-lock.json
+SOURCES := $(shell find widgets/src widgets/web -type f) $(wildcard widgets/*.mjs) widgets/tsconfig.json widgets/package-lock.json
 NODE_MODULES := widgets/node_modules/.stamp
 RUN_NPM = cd widgets && npm
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import logging
+import operator
 import os
 import secrets
 import shutil
@@ -592,6 +594,65 @@ def serve_mcp(
     token = os.environ.get("AGENTKIT_MCP_TOKEN") or secrets.token_urlsafe(24)
     typer.echo(f"http://127.0.0.1:{port}/mcp, for clients that send Authorization: Bearer {token}", err=True)
     server.run_http(port, token)
+
+
+@app.command()
+def serve(
+    agent: Annotated[
+        str | None,
+        typer.Argument(metavar="MODULE:AGENT", help="an agent of your own; without it, the options make one"),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="the agent's model", autocompletion=_models)
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", "-e", help="the agent's engine", autocompletion=_engines)
+    ] = "react",
+    tools: Annotated[
+        str,
+        typer.Option("--tools", "-t", help="toolboxes, as `tools` lists them", autocompletion=_toolboxes),
+    ] = ",".join(builtin.BOXES),
+    port: Annotated[int, typer.Option("--port", "-p", help="the port; 0 is a free one")] = 8000,
+    host: Annotated[
+        str, typer.Option("--host", help="the address to listen at; others need --name, too")
+    ] = "127.0.0.1",
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="a name of the server besides those of this machine")
+    ] = None,
+) -> None:
+    """Serve the runs of an agent: pages in a browser, and streams of events.
+
+    The printed address has the token that lets you in. It is that of the variable AGENTKIT_SERVE_TOKEN, or else a new
+    one; the token of AGENTKIT_SERVE_WATCH_TOKEN is for watching only. Ctrl-C ends the server, and pauses the runs.
+    """
+    from agentkit.serve import serve as start
+
+    served = _find_agent(agent) if agent else _agent(model, tools, engine=_find(engine))
+    token = os.environ.get("AGENTKIT_SERVE_TOKEN", "")
+    server = start(served, port=port, host=host, hosts=name or (), token=token)
+    try:
+        server.wait()
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _find_agent(path: str) -> Agent:
+    """Return an agent by its import path; modules of the current folder can be imported, as with `python`.
+
+    Raises `UsageError`.
+    """
+    module, colon, name = path.partition(":")
+    if not colon or not name:
+        raise UsageError(f"name an agent as MODULE:AGENT, such as shop:agent, not {path!r}")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found = operator.attrgetter(name)(importlib.import_module(module))
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"cannot find the agent {path}: {error}") from error
+    if not isinstance(found, Agent):
+        raise UsageError(f"{path} is not an Agent, it is {type(found).__name__}")
+    return found
 
 
 @app.command()

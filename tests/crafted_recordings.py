@@ -32,6 +32,9 @@ from agentkit.export.playback import playback
 from agentkit.journal.chain import START, link
 from agentkit.models import Cassette, Scripted, Tape
 from agentkit.models.base import Abilities
+from agentkit.serve.agui import Agui
+from agentkit.serve.frames import Frames
+from agentkit.serve.log import Log
 from agentkit.tools.tool import Tool
 
 CANARY = "crafted_canary"
@@ -515,6 +518,8 @@ def looked_at(run: Any) -> str:
     """Look at a run in every way, and change it as a person would who only reads it."""
     for look_at in (repr, str, to_json, to_markdown, to_html, lambda run: list(run.events()), lambda run: run.where()):
         look_at(run)
+    for encoder in (Frames, Agui):
+        Log.of(run, encoder).so_far()
     _ = run.answer, run.result, run.pending, run.waiting, run.usage, run.hold, run.forecast, run.branches(), run.entries
     with contextlib.suppress(AgentkitError):
         run.undo()

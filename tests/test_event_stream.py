@@ -280,3 +280,21 @@ def test_parallel_results_come_as_they_finish_and_their_messages_in_the_order_of
         assert [event.data["id"] for event in stream if event.kind == "tool_result"] == ["second", "first"]
     sent = model.requests[-1]["messages"]
     assert [message["content"] for message in sent if message["role"] == "tool"] == ["first", "second"]
+
+
+def test_a_call_that_had_begun_when_its_process_ended_is_told_as_it_is_recorded() -> None:
+    def open_again() -> Run:
+        agent = Agent(Scripted(["three"], abilities=Abilities(tools=True)), [add], on_event=events.append, **RECORDED)
+        return agent.resume(run.id)
+
+    events: list[Event] = []
+    run = Agent(Scripted([calls((1, 2))]), [add], **RECORDED).start("q", paused=True)
+    next(run)
+    run.trace.begin_call(run.pending[0], "irreversible", 1.0)  # and nothing more
+    run.close()
+    resumed = open_again()
+    resumed.respond("3")
+    resumed.drive()
+    told = [event for event in events if event.cursor]
+    assert told == [event for event in resumed.events() if event.cursor in {event.cursor for event in told}]
+    assert [event.data["performed"] for event in told if event.kind == "tool_result"] == [True]

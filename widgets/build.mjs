@@ -34,14 +34,17 @@ const widget = {
   outdir: "../agentkit/static",
 };
 const loader = { ...options, entryPoints: ["src/loader.ts"], inject: [], outdir: widget.outdir };
+// the script and the style sheet of the pages of a server, which shows the widget without Jupyter
+const web = { ...loader, entryPoints: ["web/page.ts", "web/page.css"] };
 
 if (mode === "--dev") {
   const page = await context({ ...options, entryPoints: ["dev/*.tsx"], outdir: "dev/built", sourcemap: "inline" });
   await page.serve({ servedir: ".", host: "127.0.0.1", port: Number(port) });
 } else if (mode === "--watch") {
-  for (const each of [widget, loader]) await (await context({ ...each, sourcemap: "inline" })).watch();
+  for (const each of [widget, loader, web]) await (await context({ ...each, sourcemap: "inline" })).watch();
 } else {
   const built = await Promise.all([widget, loader].map((each) => build({ ...each, minify: true, write: false })));
+  const pages = await build({ ...web, minify: true, write: false });
   const outputFiles = built.flatMap((each) => each.outputFiles);
   const files = outputFiles.map(({ path, contents }) => ({
     path,
@@ -50,7 +53,7 @@ if (mode === "--dev") {
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0);
   if (bytes > MAX_BYTES) throw new Error(`the widget has ${bytes} bytes, but must not have more than ${MAX_BYTES}`);
   mkdirSync(widget.outdir, { recursive: true });
-  for (const { path, contents } of files) writeFileSync(path, contents);
+  for (const { path, contents } of [...files, ...pages.outputFiles]) writeFileSync(path, contents);
 }
 
 /**

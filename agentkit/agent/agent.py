@@ -590,6 +590,7 @@ class Agent(NearMisses, Displayed):
         if lost := _loss(rows):
             run.state.hold = lost
         run.control.scheduler.restore(rows)
+        run.control.scheduler.listeners.restore(rows)
         run.control.scheduler.count()
         times = (row.ended if isinstance(row, Entry) else row.at for row in rows if row.run == run.id)
         run.state.rest(max(times, default=0.0), "away")
@@ -679,6 +680,11 @@ def _loss(rows: list[Row]) -> str:
 
 def _damaged(damage: str) -> str:
     return f"its journal is damaged ({damage}); agent.load(run.to_json()) opens a copy of its intact part"
+
+
+def live(name: str) -> Run | None:
+    """Return the run of this process that has an id and a journal, or None if there is none."""
+    return _LIVE.get(name)
 
 
 @checked_names

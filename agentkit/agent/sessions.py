@@ -57,7 +57,8 @@ def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
     """Return the spec of a run that continues a session, or that knows its user.
 
     The spec records what the run is told: the messages of earlier turns are in `history`; `session` names the session
-    and the user, and says which turns should be summarised.
+    and the user, says which turns should be summarised, and if not all turns are told, how many messages there were and
+    how many are left.
     """
     for name, value in (("session", session), ("user", user)):
         if not isinstance(value, str):
@@ -90,6 +91,9 @@ def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
             about |= {"upto": turns[-retained - 1].number, "turns": len(turns) - retained}
         turns = turns[-retained - _slack(retained) :]
         history += [message for turn in turns for message in (asked(turn.question), assistant(turn.answer))]
+        known, kept = memory.count_turns(session, user=user), len(turns)
+        if known > kept:
+            about["compacted"] = {"original": 2 * known, "kept": 2 * kept + bool(summary)}
     return {**spec, "session": about, "history": [message_to_json(message) for message in history]}
 
 

@@ -16,5 +16,9 @@ def running_shell() -> Any:
 def live_shell() -> Any:
     """Return the shell of a notebook that somebody watches; None elsewhere, or if AGENTKIT_NONINTERACTIVE is set."""
     shell = running_shell()
-    is_watched = os.environ.get("AGENTKIT_NONINTERACTIVE", "0") in ("", "0")
-    return shell if is_watched and hasattr(shell, "kernel") else None
+    return shell if is_watched() and hasattr(shell, "kernel") else None
+
+
+def is_watched() -> bool:
+    """Return whether somebody may look at what is shown: AGENTKIT_NONINTERACTIVE is not set."""
+    return os.environ.get("AGENTKIT_NONINTERACTIVE", "0") in ("", "0")

@@ -60,6 +60,7 @@ _SPEC: dict[str, Any] = {
 _SESSION: dict[str, Any] = {"id": str, "user": str}
 _NO_SESSION: dict[str, Any] = {"id": "", "user": ""}
 _SUMMARY: dict[str, Any] = {"turns": int, "upto": int}
+_COMPACTED: dict[str, Any] = {"compacted": dict[str, int]}
 _CHANGED: dict[str, Any] = {
     **dict.fromkeys(("engine", "source", "source_digest", "model", "author"), str),
     **dict.fromkeys(("options", "agent", "guards"), dict[str, Any]),
@@ -158,7 +159,8 @@ def _begin_problem(spec: dict[str, Any]) -> str:
     if problem := _output_problem(spec.get("output", _NO_OUTPUT)):
         return f"has an output with {problem}"
     session = spec.get("session", _NO_SESSION)
-    if wrong := _wrong_field(session, _SESSION) or ("turns" in session and _wrong_field(session, _SUMMARY)) or "":
+    wrong = _wrong_field(session, _SESSION) or ("turns" in session and _wrong_field(session, _SUMMARY)) or ""
+    if wrong := wrong or _wrong_field(session, _COMPACTED, optional=True):
         return f"has a session without a valid {wrong!r}"
     return "" if spec["task"] else "has an empty task"
 

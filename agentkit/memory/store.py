@@ -75,6 +75,13 @@ class Memory:
             rows = db.execute(sql, (*conditions.values(), after, -1 if limit is None else limit)).fetchall()
         return [Turn(*row) for row in reversed(rows)]
 
+    def count_turns(self, session: str, *, user: str = "") -> int:
+        """Return the number of a person's answered turns in a session."""
+        require_texts(session=session, user=user)
+        with self._database.reading() as db:
+            sql = "SELECT count(*) FROM turns WHERE person = ? AND session = ? AND answer <> ''"
+            return int(db.execute(sql, (user, session)).fetchone()[0])
+
     def unanswered(self, session: str, *, user: str = "") -> list[str]:
         """Return the runs of a session that have begun and have no answer yet."""
         require_texts(session=session, user=user)

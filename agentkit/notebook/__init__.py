@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentkit.core.display import set_live
-from agentkit.core.live_shell import live_shell
+from agentkit.core.live_shell import is_watched, live_shell
 from agentkit.errors import UsageError
 from agentkit.run.run import Run
 
@@ -48,10 +48,17 @@ class _Notebook:
         return placed(run)
 
     def dock(self, run: Run) -> None:
-        """Show a run in the running cell, and beside the notebook where the page has room for it."""
+        """Show a run in the running cell, and beside the notebook where the page has room for it; without a notebook,
+        in a browser.
+        """
+        if not is_watched():
+            raise UsageError("nobody watches here (AGENTKIT_NONINTERACTIVE is set); use run.entries, or export it")
         shell = live_shell()
         if shell is None:
-            raise UsageError("nobody watches a notebook here to show the run in; use run.entries, or export it")
+            from agentkit.serve.browser import show
+
+            show(run)
+            return
         from agentkit.notebook.widget import dock
 
         dock(run, shell)

@@ -10,6 +10,7 @@ the module only if the page does not have it yet.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import hashlib
 import time
@@ -23,6 +24,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from agentkit.core import background
 from agentkit.core.live_shell import live_shell
 from agentkit.errors import UsageError
 from agentkit.gates.state import Status
@@ -72,6 +74,8 @@ class RunWidget(anywidget.AnyWidget):
 
 class View:
     """A run in a notebook: its widget, the feed that updates it, and the dispatcher of its commands."""
+
+    refuses = frozenset[str]()
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -124,8 +128,18 @@ class View:
         self.moments.show(goes_on)
 
     def dock(self) -> None:
-        """Open a view beside the notebook, if the page has room for it."""
-        self.ask("dock", {"t": "dock"}, lambda _: None)
+        """Open a view beside the notebook; if the page has no room for it, in a browser."""
+        self.ask("dock", {"t": "dock"}, self._docked)
+
+    def _docked(self, count: int) -> None:
+        if not count:
+            background.in_thread(self._show_in_browser)
+
+    def _show_in_browser(self) -> None:
+        from agentkit.serve.browser import show
+
+        with contextlib.suppress(UsageError):  # without the extra "serve": the run is in the cell
+            self._context.copy().run(show, self.run)
 
     def close(self) -> None:
         """Stop updating the view, and close its widget."""

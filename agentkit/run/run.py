@@ -164,6 +164,8 @@ class Run(NearMisses, Displayed):
         self.expected = ""
         self.asking: dict[str, Asking] = {}
         """The questions that its model is being asked again at the moment, by their digests."""
+        self.attached: dict[Any, Any] = {}
+        """What other rooms keep about this run as long as it is there, such as the log of its frames."""
         self.saved_status = str(Status.PAUSED)
         """The status in the list of runs; of a read-only run, what it was when it was opened."""
         control.on_rest = self._save_status
@@ -385,9 +387,16 @@ class Run(NearMisses, Displayed):
         return trace.journal.rows(self.id) if trace.journal else list(trace.tree.entries.values())
 
     def on_event(self, listener: Callable[[Event], Any]) -> Callable[[Event], Any]:
-        """Call `listener` for each event as it happens, in the thread that drives the run; it must return quickly."""
+        """Call `listener` for each event as it happens, in the thread that drives the run; it must return quickly.
+
+        `off_event(listener)` ends this.
+        """
         self.control.scheduler.listeners.add(listener)
         return listener
+
+    def off_event(self, listener: Callable[[Event], Any]) -> None:
+        """Stop calling `listener`; nothing happens if it is not called any more."""
+        self.control.scheduler.listeners.remove(listener)
 
     def __getitem__(self, index: int) -> Entry:
         try:
@@ -1248,7 +1257,8 @@ class Run(NearMisses, Displayed):
     def view(self) -> None:
         """Show the run in this cell, and its live view also beside the notebook if there is room for it (JupyterLab).
 
-        Raises `UsageError` outside of a notebook.
+        Without such a notebook, as in a script, its page is opened in a browser, and its address is printed; that needs
+        the extra "serve". The page lives as long as this process. Raises `UsageError` if that is not possible.
         """
         display.live.dock(self)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from agentkit.core.secrets import mask_json
@@ -34,6 +34,11 @@ class Listeners:
             self._progress = Progress(self._trace.tree.entries.values())
             self._trace.on_row = self._tell_row
         self._listeners.append(listener)
+
+    def restore(self, rows: Iterable[Row]) -> None:
+        """Follow the rows of a run that is opened; its listeners are told what happens from then on."""
+        for row in rows:
+            self._events.skip(row)
 
     def remove(self, listener: Listener) -> None:
         """Stop calling a listener."""

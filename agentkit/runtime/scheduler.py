@@ -35,7 +35,7 @@ from agentkit.runtime.performer import TIME_IS_UP, Performer, used_before
 from agentkit.runtime.within import Within
 from agentkit.stepper.stepper import Pending, Stepper
 from agentkit.tools import observations
-from agentkit.trace.events import call_data, place
+from agentkit.trace.events import call_data, place, waiting_data
 from agentkit.trace.ledger import PastCall
 from agentkit.trace.trace import Trace
 
@@ -90,7 +90,7 @@ class Scheduler:
                 if not self._log("asked", pending, why=verdict.why, effect=self._effect(pending)):
                     break
                 state.wait(pending, verdict)
-                self.listeners.tell("waiting", why=verdict.why)
+                self.listeners.tell("waiting", **waiting_data(pending, verdict.why))
             elif verdict.kind == "answer":
                 result = self._with_earlier_attempt(pending, verdict.result, verdict.past)
                 if self.save(self._instead(pending, "gate", verdict.why, verdict.past), result) is None:

@@ -41,7 +41,7 @@ KINDS = {
     "thinking": "path, index, role, tags",
     "model_chunk": "path, index, text, reasoning, again (why the chunks before it are no longer valid)",
     "diverged": "text",
-    "waiting": "why",
+    "waiting": "why, path, index, role, tags, and name, id, arguments (of a call) or question",
     "playing": "",
     "paused": "why",
     "resume_done": "",
@@ -58,16 +58,20 @@ episode or a node of a tree, from "thinking" and "tool_call" at the beginning to
 
 @dataclass(slots=True)
 class Event:
-    """Something that happened in a run; progress.py adds kinds for the progress of an engine."""
+    """Something that happened in a run; progress.py adds kinds for the progress of an engine.
+
+    `at` is when it was recorded, in seconds since 1970; 0.0 for an event that is not stored.
+    """
 
     kind: str
     run: str
     cursor: int = 0
     data: dict[str, Any] = field(default_factory=dict)
+    at: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the event as JSON data."""
-        return {"kind": self.kind, "run": self.run, "cursor": self.cursor, **self.data}
+        return {"kind": self.kind, "run": self.run, "cursor": self.cursor, "at": self.at, **self.data}
 
 
 _NOTES = {
@@ -104,6 +108,16 @@ class RowEvents:
         """Note that the event of a call's beginning was sent already."""
         self._begun.add((run, path, index))
 
+    def skip(self, row: Row) -> None:
+        """Follow a row without making its events."""
+        if isinstance(row, Entry):
+            if row.kind == "act" and not row.original:
+                self._begun.discard((row.run, row.path, row.index))
+        elif row.kind == "call":
+            self.begin(row.run, row.data["path"], row.data["index"])
+        elif row.kind == "abandoned":
+            self._begun.discard((row.run, row.data["path"], row.data["index"]))
+
     def take(self, row: Row) -> Iterator[Event]:
         """Yield the events of a row."""
         if isinstance(row, Note):
@@ -111,7 +125,7 @@ class RowEvents:
             return
         if row.original:
             data = {"entry": row.id, "of": row.original, "author": row.author, "reason": row.reason}
-            yield Event("edited", row.run, row.id, mask_json(data))
+            yield Event("edited", row.run, row.id, mask_json(data), row.ended)
             return
         performed: dict[str, Any] = {}
         if row.kind == "act":
@@ -124,7 +138,9 @@ class RowEvents:
                 yield Event("tool_call", row.run, 0, mask_json(data))
         kind, data = _OF_ENTRY.get(row.kind, _nothing)(row)
         if kind:
-            yield Event(kind, row.run, row.id, mask_json({**data, **performed}))
+            yield Event(kind, row.run, row.id, mask_json({**data, **performed}), row.ended)
+        if row.kind == "begin" and (counts := row.result.get("session", {}).get("compacted")):
+            yield Event("compacted", row.run, 0, {name: counts.get(name, 0) for name in ("original", "kept")})
 
     def _of_note(self, row: Note) -> Iterator[Event]:
         data = dict(row.data)
@@ -134,7 +150,7 @@ class RowEvents:
         elif row.kind == "abandoned":
             self._begun.discard((row.run, data["path"], data["index"]))
         if kind := _NOTES.get(row.kind):
-            yield Event(kind, row.run, row.id, mask_json(data))
+            yield Event(kind, row.run, row.id, mask_json(data), row.at)
 
 
 _PERFORMERS = ("tool", "host")
@@ -144,6 +160,13 @@ _PERFORMERS = ("tool", "host")
 def call_data(step: Any) -> dict[str, Any]:
     """Return the call of an action as the data of an event; that of an entry is the call that was performed."""
     return {"name": step.call.name, "id": step.call.id, "arguments": step.call.arguments}
+
+
+def waiting_data(pending: Any, why: str) -> dict[str, Any]:
+    """Return the data of the event that a pending step waits for a person."""
+    step = pending.step
+    what = call_data(step) if step.kind == "act" else {"question": step.question} if step.kind == "ask" else {}
+    return {"why": why, **place(pending), **what}
 
 
 def _nothing(entry: Entry) -> tuple[str, dict[str, Any]]:

@@ -29,7 +29,7 @@ KINDS = {
     "critique": "round, text",
     "revised": "round, text",
     "warning": "text (what an engine or an around could not do as it was meant to)",
-    "compacted": "original (messages that a request would have had), kept (those that it has)",
+    "compacted": "original (messages that a request, or the session, would have had), kept (those that it has)",
 }
 """Every kind of progress, and the keys of its data."""
 

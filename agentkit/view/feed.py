@@ -6,7 +6,7 @@ The feed compares what it sent last with the present state of the run, so nothin
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -36,6 +36,10 @@ PAGE = 300
 
 class Page(Protocol):
     """The place that shows a run: it carries messages to the view, and does what only that place can do."""
+
+    @property
+    def refuses(self) -> Collection[str]:
+        """What is refused there, and so not offered by the view: some of `agentkit.view.head.REFUSABLE`."""
 
     def send(self, message: Data) -> None:
         """Send a message to the view."""
@@ -91,7 +95,7 @@ class Feed:
         CLOCK.remove(self.update)
         with self._update_lock:
             self._closed = True
-        self.run.control.scheduler.listeners.remove(self._on_event)
+        self.run.off_event(self._on_event)
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -168,7 +172,8 @@ class Feed:
         key = state_key(self.run), variable, self.siblings.size  # a fork adds to the tree too
         if key != self._state_key:
             self._state_key = key
-            events += self._if_changed("head", head(self.run, self.siblings, self._totals.data(), variable))
+            data = head(self.run, self.siblings, self._totals.data(), variable, self.page.refuses)
+            events += self._if_changed("head", data)
             steps = [pending.step for pending in self.run.pending]
             events += self._if_changed("pictures", self._pictures.data(steps, self.run.answer is not None))
         return events + self._streams.changes(self.run.status == "running")

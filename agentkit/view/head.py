@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from typing import Any
 
 from agentkit.core.messages import digest
@@ -30,11 +31,19 @@ Data = dict[str, Any]
 
 _MAX_RECORDINGS = 5
 
+REFUSABLE = {
+    "change": "changing the run, or making it go on",
+    "inside": "the source of the engine, its local variables, and files that contain them",
+    "python": "evaluating Python expressions",
+    "notebook": "inserting cells, and leaving a static form behind",
+}
+"""What a place that shows a run may refuse."""
 
-def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data:
+
+def head(run: Run, siblings: Siblings, totals: Data, variable: str = "", refuses: Collection[str] = ()) -> Data:
     """Return everything about a run except its entries; `variable` is the Python variable that holds it.
 
-    `totals` are those of the current branch.
+    `totals` are those of the current branch. `refuses` is what the place that shows the run refuses, see `REFUSABLE`.
     """
     state, trace, spec = run.state, run.trace, run.task
     status = status_of(run)
@@ -53,7 +62,7 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data
         "read_only": run.read_only,
         "answer": run.answer,
         "pending": _pending(run, status),
-        "where": [frame_data(run, frame) for frame in run.where()],
+        "where": [] if "inside" in refuses else [frame_data(run, frame) for frame in run.where()],
         **totals,
         "spent": {"model_calls": state.spent.model_calls, "tool_calls": state.spent.tool_calls},
         "breakpoints": [breakpoint_data(point) for point in list(state.breakpoints)],
@@ -71,7 +80,8 @@ def head(run: Run, siblings: Siblings, totals: Data, variable: str = "") -> Data
         "forks": siblings.forks(run.entries),
         "forecast": _forecast(run, status),
         "bypassed": state.guards.permissions.is_bypassed,
-        "audit": mask(str(state.audit.path)) if state.audit is not None else "",
+        "audit": mask(str(state.audit.path)) if state.audit is not None and "inside" not in refuses else "",
+        "refused": sorted(refuses),
     }
 
 

@@ -23,6 +23,8 @@ TIMEOUT = 10.0
 class Screen:
     """A page that shows a run: it applies every message, and fails if a browser could not apply one."""
 
+    refuses = frozenset[str]()
+
     def __init__(self) -> None:
         self.messages: list[Data] = []
         self.answers: dict[str, Data] = {}

@@ -70,6 +70,7 @@ function connect(model: Model): Connected {
     store.receive(message);
     if (store.ready && !wasReady) lookSoon();
   };
+  const onOpen = (): void => store.reopened();
   const onSequence = (): void => store.checkSequence(Number(model.get("seq")));
   const onVisible = (): void => void (document.visibilityState === "visible" && store.hello());
   const onMoment = (): void => {
@@ -77,6 +78,7 @@ function connect(model: Model): Connected {
     lookSoon();
   };
   model.on("msg:custom", onMessage);
+  model.on("comm:open", onOpen);
   model.on("change:seq", onSequence);
   model.on("change:moment", onMoment);
   document.addEventListener("visibilitychange", onVisible);
@@ -84,6 +86,7 @@ function connect(model: Model): Connected {
   const close = (): void => {
     clearTimeout(timer);
     model.off("msg:custom", onMessage);
+    model.off("comm:open", onOpen);
     model.off("change:seq", onSequence);
     model.off("change:moment", onMoment);
     document.removeEventListener("visibilitychange", onVisible);

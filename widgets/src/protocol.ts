@@ -376,7 +376,15 @@ export interface Head {
   bypassed?: boolean;
   /** The file of its audit log; "" without one. */
   audit?: string;
+  /** What the place that shows the run refuses, and the view does not offer. */
+  refused?: Refusable[];
 }
+
+/**
+ * `change`: changing the run, or making it go on; `inside`: the source of the engine, its variables, and files that
+ * contain them; `python`: evaluating Python expressions; `notebook`: inserting cells, and leaving a static form behind.
+ */
+export type Refusable = "change" | "inside" | "python" | "notebook";
 
 /**
  * Overviews that are drawn from roles and tags; sent whole whenever they have changed. A click on an item leads to

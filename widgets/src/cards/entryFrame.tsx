@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, SUPPRESS_SHORTCUTS, withShortcut } from "../elements/controls";
 import { Note } from "../elements/text";
 import type { Card } from "../protocol";
-import { appliesTo, breakpointOn, type EntryAction, isEnabled } from "../state/actions";
+import { appliesTo, breakpointOn, type EntryAction, isEnabled, isOffered } from "../state/actions";
 import { shortcutLabel } from "../state/shortcuts";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
@@ -101,6 +101,7 @@ export function EntryFrame(props: EntryFrameProps): JSX.Element {
 function Actions({ store, view, card }: { store: Store; view: ViewState; card: Card }): JSX.Element {
   const hasBreakpoint = useStore(store, (s) => breakpointOn(s, card) !== undefined);
   const canChange = useStore(store, (s) => isEnabled(s, "edit"));
+  const mayChange = useStore(store, (s) => isOffered(s, "change"));
   const button = ([action, label, title]: ActionButton): JSX.Element => (
     <Button
       key={action}
@@ -120,9 +121,9 @@ function Actions({ store, view, card }: { store: Store; view: ViewState; card: C
   return (
     <span class="ak-floating" role="group" aria-label={`Entry ${card.n}`}>
       <span class="ak-fitting">
-        {appliesTo("edit", card) && button(EDIT)}
-        <Verbs store={store} view={view} card={card} />
-        {ACTIONS.filter(([action]) => appliesTo(action, card)).map(button)}
+        {mayChange && appliesTo("edit", card) && button(EDIT)}
+        {mayChange && <Verbs store={store} view={view} card={card} />}
+        {ACTIONS.filter(([action]) => appliesTo(action, card) && (mayChange || LOOKING.includes(action))).map(button)}
       </span>
     </span>
   );

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { ToolButton } from "../elements/controls";
 import { Muted } from "../elements/text";
-import { isEnabled } from "../state/actions";
+import { isEnabled, isOffered } from "../state/actions";
 import type { Store } from "../state/store";
 import { useHead, useStore } from "../state/useStore";
 import type { ViewState } from "../state/viewState";
@@ -11,13 +11,14 @@ import type { ViewState } from "../state/viewState";
 export function Failure({ store, view }: { store: Store; view: ViewState }): JSX.Element | null {
   const { error, status, pending } = useHead(store);
   const disabled = useStore(store, (s) => !isEnabled(s, "play"));
+  const mayRetry = useStore(store, (s) => isOffered(s, "change"));
   if (!error || status !== "failed") return null;
   return (
     <section class="ak-card ak-failure" role="group" aria-label="Error">
       <p>
         <strong>{error.type}</strong> <span class="ak-text">{error.text}</span>
       </p>
-      {pending.length ? (
+      {!mayRetry ? null : pending.length ? (
         <div class="ak-buttons">
           <ToolButton
             label="Retry and run"

@@ -7,7 +7,7 @@ import { Form } from "../elements/form";
 import { count, formatNumber } from "../elements/format";
 import { ErrorMessage, Meter, Note } from "../elements/text";
 import type { Samples, ThinkEntry } from "../protocol";
-import { isEnabled } from "../state/actions";
+import { isEnabled, isOffered } from "../state/actions";
 import type { Store } from "../state/store";
 import { useCommand, useHead, useQuery, useStore } from "../state/useStore";
 import type { ViewState } from "../state/viewState";
@@ -27,6 +27,7 @@ export function Luck(props: LuckProps): JSX.Element | null {
 function Opened({ store, view, card }: LuckProps): JSX.Element {
   const { spent, temperature, dialect, asking } = useHead(store);
   const canAsk = useStore(store, (s) => isEnabled(s, "luck"));
+  const mayAsk = useStore(store, (s) => isOffered(s, "change"));
   const [typed, setTyped] = useState<string>();
   const [isSent, setSent] = useState(false);
   const [execute, refusal] = useCommand(store);
@@ -62,13 +63,15 @@ function Opened({ store, view, card }: LuckProps): JSX.Element {
             />
             times
           </span>
-          <ToolButton
-            label={value?.calls ? `Make ${count(value.calls, "call")}` : "Ask"}
-            class="ak-primary"
-            disabled={!isReady}
-            onClick={ask}
-          />
-          {isAsking && (
+          {mayAsk && (
+            <ToolButton
+              label={value?.calls ? `Make ${count(value.calls, "call")}` : "Ask"}
+              class="ak-primary"
+              disabled={!isReady}
+              onClick={ask}
+            />
+          )}
+          {mayAsk && isAsking && (
             <ToolButton
               label="Stop"
               title="Stop asking; the replies so far are kept"

@@ -7,7 +7,7 @@ import { formatNumber } from "../elements/format";
 import { Blocks, useBlocks } from "../elements/markdownView";
 import { Muted } from "../elements/text";
 import type { PendingStep, Status } from "../protocol";
-import { breakpointOn, isEditable, isEnabled, toggleBreakpoint } from "../state/actions";
+import { breakpointOn, isEditable, isEnabled, isOffered, toggleBreakpoint } from "../state/actions";
 import { shortcutLabel } from "../state/shortcuts";
 import { isRunning } from "../state/status";
 import type { Store } from "../state/store";
@@ -72,7 +72,16 @@ export function PendingSteps({ store, view }: { store: Store; view: ViewState })
 }
 
 function StepContent({ store, step }: { store: Store; step: PendingStep }): JSX.Element | null {
-  const { kind, which, call, question } = step;
+  const { kind, which: asked, call, question, why } = step;
+  const mayDecide = useStore(store, (s) => isOffered(s, "change"));
+  const which = mayDecide ? asked : undefined;
+  if (!mayDecide && asked !== undefined)
+    return (
+      <>
+        <p class="ak-text">{question ?? why}</p>
+        {call && <Arguments call={call} />}
+      </>
+    );
   if (which !== undefined && kind === "ask") return <Answer store={store} step={step} which={which} />;
   if (which !== undefined) return <Approval key={which} store={store} step={step} which={which} />;
   if (call) return <Arguments call={call} />;

@@ -51,17 +51,19 @@ export function TextField(props: JSX.IntrinsicElements["input"]): JSX.Element {
 
 interface CheckboxProps {
   checked: boolean;
+  disabled?: boolean;
   onChange: (checked: boolean) => void;
   children: ComponentChildren;
 }
 
-export function Checkbox({ checked, onChange, children }: CheckboxProps): JSX.Element {
+export function Checkbox({ checked, disabled = false, onChange, children }: CheckboxProps): JSX.Element {
   return (
     <label class="ak-checkbox">
       <input
         type="checkbox"
         {...SUPPRESS_SHORTCUTS}
         checked={checked}
+        disabled={disabled}
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
       {children}

@@ -4,8 +4,9 @@ import type { JSX } from "preact";
 import { Button } from "../elements/controls";
 import { count } from "../elements/format";
 import { ErrorMessage, Muted, Note } from "../elements/text";
+import { isOffered } from "../state/actions";
 import type { Store } from "../state/store";
-import { useCommand, useHead, useQuery } from "../state/useStore";
+import { useCommand, useHead, useQuery, useStore } from "../state/useStore";
 import { Panel } from "./panel";
 
 interface BranchListProps {
@@ -16,6 +17,7 @@ interface BranchListProps {
 export function BranchList({ store, onCompare }: BranchListProps): JSX.Element {
   const { branches, status } = useHead(store);
   const [execute, refusal] = useCommand(store);
+  const maySwitch = useStore(store, (s) => isOffered(s, "change"));
   // query again when there is a new branch or the run has paused, but not at each step of a playing run
   const lastEntry = status === "running" ? "" : store.cards[store.cards.length - 1]?.id;
   const { value = [], error = refusal } = useQuery(store, `${branches} ${status} ${lastEntry}`, { cmd: "branches" });
@@ -38,13 +40,15 @@ export function BranchList({ store, onCompare }: BranchListProps): JSX.Element {
                 >
                   Compare
                 </Button>
-                <Button
-                  aria-label={`Switch to branch ${branch}`}
-                  title={`Switch to: ${name}`}
-                  onClick={() => void execute({ cmd: "switch", entry })}
-                >
-                  Switch
-                </Button>
+                {maySwitch && (
+                  <Button
+                    aria-label={`Switch to branch ${branch}`}
+                    title={`Switch to: ${name}`}
+                    onClick={() => void execute({ cmd: "switch", entry })}
+                  >
+                    Switch
+                  </Button>
+                )}
               </>
             )}
           </li>

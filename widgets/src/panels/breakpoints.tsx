@@ -6,8 +6,9 @@ import { Button, Checkbox, SUPPRESS_SHORTCUTS } from "../elements/controls";
 import { count } from "../elements/format";
 import { ErrorMessage, Muted, Note } from "../elements/text";
 import type { Breakpoint } from "../protocol";
+import { isOffered } from "../state/actions";
 import type { Store } from "../state/store";
-import { useCommand, useHead } from "../state/useStore";
+import { useCommand, useHead, useStore } from "../state/useStore";
 import { Panel } from "./panel";
 
 type Kind = Breakpoint["kind"];
@@ -33,26 +34,33 @@ const EXAMPLE_CONDITION = 'entry.kind == "act" and not entry.result.ok';
 export function Breakpoints({ store }: { store: Store }): JSX.Element {
   const { breakpoints } = useHead(store);
   const [execute, error] = useCommand(store);
+  const mayChange = useStore(store, (s) => isOffered(s, "change"));
   return (
     <Panel name="breakpoints" label="Breakpoints">
       {breakpoints.length ? (
         <ul class="ak-list">
           {breakpoints.map(({ id, kind, value, file, enabled, hits }) => (
             <li key={id}>
-              <Checkbox checked={enabled} onChange={() => void execute({ cmd: "enable", id, enabled: !enabled })}>
+              <Checkbox
+                checked={enabled}
+                disabled={!mayChange}
+                onChange={() => void execute({ cmd: "enable", id, enabled: !enabled })}
+              >
                 <span>
                   {KINDS[kind].name} {value && <code>{value}</code>}
                   {file && <Muted> in {file.replace(/.*[\\/]/, "")}</Muted>}
                 </span>
               </Checkbox>
               <Muted>{count(hits, "hit")}</Muted>
-              <Button
-                aria-label={`Remove breakpoint: ${KINDS[kind].name} ${value}`.trim()}
-                title="Remove breakpoint"
-                onClick={() => void execute({ cmd: "unbreak", id })}
-              >
-                ×
-              </Button>
+              {mayChange && (
+                <Button
+                  aria-label={`Remove breakpoint: ${KINDS[kind].name} ${value}`.trim()}
+                  title="Remove breakpoint"
+                  onClick={() => void execute({ cmd: "unbreak", id })}
+                >
+                  ×
+                </Button>
+              )}
             </li>
           ))}
         </ul>
@@ -60,13 +68,14 @@ export function Breakpoints({ store }: { store: Store }): JSX.Element {
         <Note>No breakpoints. The run pauses before a step that matches one.</Note>
       )}
       <ErrorMessage text={error} />
-      <BreakpointForm store={store} />
+      {mayChange && <BreakpointForm store={store} />}
     </Panel>
   );
 }
 
 function BreakpointForm({ store }: { store: Store }): JSX.Element {
   const { tools, roles } = useHead(store);
+  const kinds = (Object.keys(KINDS) as Kind[]).filter((kind) => kind !== "when" || isOffered(store, "python"));
   const [execute, error] = useCommand(store);
   const [kind, setKind] = useState<Kind>("tool");
   const [text, setText] = useState("");
@@ -92,9 +101,9 @@ function BreakpointForm({ store }: { store: Store }): JSX.Element {
           setText("");
         }}
       >
-        {Object.entries(KINDS).map(([name, { event }]) => (
+        {kinds.map((name) => (
           <option key={name} value={name}>
-            {event}
+            {KINDS[name].event}
           </option>
         ))}
       </select>

@@ -1,6 +1,6 @@
 /** What a person can do in a view: which actions there are, and when they are available. */
 
-import type { Breakpoint, Card, Command, PendingStep, ThinkEntry } from "../protocol";
+import type { Breakpoint, Card, Command, PendingStep, Refusable, ThinkEntry } from "../protocol";
 import { isRunning } from "./status";
 import type { Store } from "./store";
 
@@ -35,10 +35,16 @@ export function runCommand(action: Action): Command | undefined {
   return RUN_COMMANDS[action as RunAction];
 }
 
+/** Whether the place that shows the run offers something. */
+export function isOffered(store: Store, what: Refusable): boolean {
+  return !store.head.refused?.includes(what);
+}
+
 /** Whether the state of the run allows an action. */
 export function isEnabled(store: Store, action: Action): boolean {
   const { head, connectionState, ready } = store;
   if (!ready || connectionState === "lost") return false;
+  if (!isOffered(store, "change")) return false;
   const canContinue = head.pending.length > 0 && ["paused", "diverged", "failed", "stopped"].includes(head.status);
   switch (action) {
     case "step":

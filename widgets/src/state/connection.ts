@@ -88,6 +88,13 @@ export class Connection {
     this.send(this.helloMessage([...this.sent.keys()]));
   }
 
+  /** The channel is open again after an interruption, in which messages may have been lost. */
+  reopened(): void {
+    clearTimeout(this.helloTimer);
+    this.helloTimer = undefined;
+    this.hello();
+  }
+
   /** The whole state has arrived. */
   helloAnswered(): void {
     clearTimeout(this.helloTimer);

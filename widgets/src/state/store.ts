@@ -202,6 +202,11 @@ export class Store {
     if (this.ready && seq > this.seq) this.hello();
   }
 
+  /** The channel to the kernel was interrupted, and is open again. */
+  reopened(): void {
+    this.connection.reopened();
+  }
+
   /** The kernel, or the channel to it, is gone for good. */
   lose(): void {
     this.replies.clear();

@@ -5,6 +5,7 @@ import { copyText } from "../elements/clipboard";
 import { count, errorText } from "../elements/format";
 import { Menu } from "../elements/menu";
 import type { ExportedFile, FileFormat, InsertedCells } from "../protocol";
+import { isOffered } from "../state/actions";
 import type { Store } from "../state/store";
 import { useHead } from "../state/useStore";
 
@@ -27,8 +28,9 @@ interface ExportMenuProps {
 export function ExportMenu({ store, onNotice }: ExportMenuProps): JSX.Element {
   const { answer } = useHead(store);
   const file = (format: FileFormat): Promise<ExportedFile> => store.execute({ cmd: "export", format });
+  const cells = async (): Promise<string> => insertedText(await store.execute({ cmd: "export", format: "cells" }));
   const items: [label: string, run: Export | null][] = [
-    ["Insert cells below", async () => insertedText(await store.execute({ cmd: "export", format: "cells" }))],
+    ...(isOffered(store, "notebook") ? [["Insert cells below", cells] as [string, Export]] : []),
     ...FILES.map(([label, format, method]): [string, Export] => [
       label,
       async () => download(await file(format), method),

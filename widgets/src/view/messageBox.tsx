@@ -7,7 +7,7 @@ import { Form } from "../elements/form";
 import { errorText } from "../elements/format";
 import { ErrorMessage } from "../elements/text";
 import type { Head } from "../protocol";
-import { isEnabled } from "../state/actions";
+import { isEnabled, isOffered } from "../state/actions";
 import type { Store } from "../state/store";
 import { useHead, useStore } from "../state/useStore";
 import type { ViewState } from "../state/viewState";
@@ -15,7 +15,8 @@ import type { ViewState } from "../state/viewState";
 export function MessageBox({ store, view }: { store: Store; view: ViewState }): JSX.Element | null {
   const requests = useStore(view, (v) => v.messageBox);
   const { injections } = useHead(store);
-  if (!requests && !injections.length) return null;
+  const mayChange = useStore(store, (s) => isOffered(s, "change"));
+  if (!(requests && mayChange) && !injections.length) return null;
   return (
     <section class="ak-inject" aria-label="Messages to the model">
       {injections.length > 0 && (
@@ -31,7 +32,7 @@ export function MessageBox({ store, view }: { store: Store; view: ViewState }): 
                 </span>
               )}
               <span class="ak-text">{text}</span>
-              {!seen && (
+              {!seen && mayChange && (
                 <Button
                   class="ak-action"
                   title="Take this message back before the model sees it"
@@ -44,7 +45,7 @@ export function MessageBox({ store, view }: { store: Store; view: ViewState }): 
           ))}
         </ul>
       )}
-      {requests > 0 && <MessageForm store={store} view={view} focusKey={requests} />}
+      {requests > 0 && mayChange && <MessageForm store={store} view={view} focusKey={requests} />}
     </section>
   );
 }

@@ -6,7 +6,7 @@ import { Failure } from "../cards/failure";
 import { PendingSteps } from "../cards/pendingSteps";
 import { ToolButton } from "../elements/controls";
 import type { Card } from "../protocol";
-import { isEnabled } from "../state/actions";
+import { isEnabled, isOffered } from "../state/actions";
 import { PAGE } from "../state/page";
 import { shortcutLabel } from "../state/shortcuts";
 import { statusOf } from "../state/status";
@@ -47,7 +47,7 @@ export function Presentation({ store, view }: { store: Store; view: ViewState })
           <Failure store={store} view={view} />
           {isWriting && <MessageBox store={store} view={view} />}
         </div>
-        {store.ready && <SelectedSource store={store} view={view} />}
+        {store.ready && isOffered(store, "inside") && <SelectedSource store={store} view={view} />}
       </div>
     </>
   );
@@ -78,19 +78,23 @@ function Bar({ store, view, position }: { store: Store; view: ViewState; positio
       </span>
       <span class="ak-position">{position}</span>
       <span class="ak-tool-group">
-        <ToolButton
-          label="Step"
-          class="ak-primary"
-          shortcut={shortcutLabel("step")}
-          disabled={!isEnabled(store, "step")}
-          onClick={() => view.perform("step")}
-        />
-        <ToolButton
-          label={canPause ? "Pause" : "Run"}
-          shortcut={shortcutLabel(canPause ? "pause" : "play")}
-          disabled={!canPause && !isEnabled(store, "play")}
-          onClick={() => view.perform(canPause ? "pause" : "play")}
-        />
+        {isOffered(store, "change") && (
+          <>
+            <ToolButton
+              label="Step"
+              class="ak-primary"
+              shortcut={shortcutLabel("step")}
+              disabled={!isEnabled(store, "step")}
+              onClick={() => view.perform("step")}
+            />
+            <ToolButton
+              label={canPause ? "Pause" : "Run"}
+              shortcut={shortcutLabel(canPause ? "pause" : "play")}
+              disabled={!canPause && !isEnabled(store, "play")}
+              onClick={() => view.perform(canPause ? "pause" : "play")}
+            />
+          </>
+        )}
         <ToolButton label="End presentation" shortcut={shortcutLabel("present")} onClick={() => PAGE.present(false)} />
       </span>
     </div>

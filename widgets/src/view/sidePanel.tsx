@@ -11,6 +11,7 @@ import { ProfilePanel } from "../panels/profile";
 import { hasProgress, ProgressPanel } from "../panels/progress";
 import { RequestPanel } from "../panels/request";
 import { SourcePanel } from "../panels/source";
+import { isOffered } from "../state/actions";
 import { useMoment, useSelectedCard } from "../state/moment";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
@@ -40,12 +41,14 @@ export function SidePanel({ store, view, id }: SidePanelProps): JSX.Element {
   const breakpoints = useStore(store, (s) => s.head.breakpoints.length);
   const audit = useStore(store, (s) => s.head.audit);
   const list = useRef<HTMLDivElement>(null);
+  const hasSource = useStore(store, (s) => isOffered(s, "inside"));
   const isShown = (tab: Tab): boolean =>
+    (tab !== "source" || hasSource) &&
     (tab !== "progress" || hasProgress(pictures)) &&
     (tab !== "branches" || branches > 1) &&
     (tab !== "audit" || !!audit);
   const tabs = (Object.keys(LABELS) as Tab[]).filter(isShown);
-  const open = tabs.includes(chosen) ? chosen : "source";
+  const open = tabs.includes(chosen) ? chosen : (tabs[0] as Tab);
   const onKeyDown = (event: KeyboardEvent): void => {
     const index = indexAfterKey(event.key, tabs.indexOf(open), tabs.length, "ArrowLeft", "ArrowRight");
     if (index === undefined) return;

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
 import { Button, Select, ToolButton } from "../elements/controls";
 import { Icon, type IconName } from "../elements/icons";
-import { type Action, isEnabled, NOT_UNDONE, type RunAction } from "../state/actions";
+import { type Action, isEnabled, isOffered, NOT_UNDONE, type RunAction } from "../state/actions";
 import { shortcutLabel } from "../state/shortcuts";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
@@ -36,6 +36,9 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
   const isOn = (action: Action): boolean => isEnabled(store, action);
   const actions: Action[] = [...DRIVE.map(([action]) => action), "undo", "redo", "inject", "edit"];
   useStore(store, (s) => actions.map((action) => +isOn(action)).join("") + s.connectionState);
+  const canChange = useStore(store, (s) => isOffered(s, "change"));
+  const hasNotebook = useStore(store, (s) => isOffered(s, "notebook"));
+  const canExport = useStore(store, (s) => isOffered(s, "inside"));
   const messageBox = useStore(view, (v) => v.messageBox);
   const isSidePanelOpen = useStore(view, (v) => v.isSidePanelOpen);
   const isPredicting = useStore(view, (v) => v.isPredicting);
@@ -72,11 +75,15 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
         !currentTarget.contains(relatedTarget as Node | null) && setMenuOpen(false)
       }
     >
-      <span class="ak-tool-group">{DRIVE.map((button) => runButton(button, true))}</span>
-      <span class="ak-tool-group">
-        {HISTORY.map((button) => runButton(button, false))}
-        <GoBackMenu store={store} view={view} />
-      </span>
+      {canChange && (
+        <>
+          <span class="ak-tool-group">{DRIVE.map((button) => runButton(button, true))}</span>
+          <span class="ak-tool-group">
+            {HISTORY.map((button) => runButton(button, false))}
+            <GoBackMenu store={store} view={view} />
+          </span>
+        </>
+      )}
       <Button
         class="ak-tool-button ak-tool-menu-button"
         aria-label="More"
@@ -88,30 +95,36 @@ export function Toolbar({ store, view }: { store: Store; view: ViewState }): JSX
       </Button>
       {/* in a narrow view, this is what the button before it opens */}
       <span id={id} class={isMenuOpen ? "ak-tool-group ak-tool-menu ak-open" : "ak-tool-group ak-tool-menu"}>
-        <Speed store={store} view={view} />
-        <ToolButton
-          label="Inject"
-          shortcut={shortcutLabel("inject")}
-          title="Send a message to the model"
-          disabled={!isOn("inject")}
-          pressed={messageBox > 0}
-          onClick={() => (messageBox ? view.set({ messageBox: 0 }) : view.perform("inject"))}
-        />
-        <ToolButton
-          label="Predict"
-          title="Guess each step before it is performed; your guesses are counted in agentkit.classroom.scores()"
-          pressed={isPredicting}
-          onClick={() => view.set({ isPredicting: !isPredicting })}
-        >
-          <Icon name="predict" />
-        </ToolButton>
-        <ExportMenu store={store} onNotice={(notice) => view.set({ notice })} />
-        <ToolButton
-          label="Freeze"
-          title="Close this live view. The run stays here in a static form, as in the saved notebook."
-          disabled={store.connectionState === "lost" || !store.ready}
-          onClick={() => void view.execute({ cmd: "freeze" })}
-        />
+        {canChange && (
+          <>
+            <Speed store={store} view={view} />
+            <ToolButton
+              label="Inject"
+              shortcut={shortcutLabel("inject")}
+              title="Send a message to the model"
+              disabled={!isOn("inject")}
+              pressed={messageBox > 0}
+              onClick={() => (messageBox ? view.set({ messageBox: 0 }) : view.perform("inject"))}
+            />
+            <ToolButton
+              label="Predict"
+              title="Guess each step before it is performed; your guesses are counted in agentkit.classroom.scores()"
+              pressed={isPredicting}
+              onClick={() => view.set({ isPredicting: !isPredicting })}
+            >
+              <Icon name="predict" />
+            </ToolButton>
+          </>
+        )}
+        {canExport && <ExportMenu store={store} onNotice={(notice) => view.set({ notice })} />}
+        {hasNotebook && (
+          <ToolButton
+            label="Freeze"
+            title="Close this live view. The run stays here in a static form, as in the saved notebook."
+            disabled={store.connectionState === "lost" || !store.ready}
+            onClick={() => void view.execute({ cmd: "freeze" })}
+          />
+        )}
         {store.dock && (
           <ToolButton label="Beside" title="Open a view of this run beside the notebook" onClick={store.dock}>
             <Icon name="beside" />

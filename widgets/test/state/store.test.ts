@@ -100,6 +100,20 @@ test("an answer that arrives after a gap counts, and the gap is asked about", as
   expect(sent.at(-1)).toMatchObject({ t: "hello", unanswered: [] });
 });
 
+test("hello is said again at once when the channel was interrupted, also if one is unanswered", async () => {
+  store.receive(reset);
+  store.hello();
+  const executed = store.execute({ cmd: "step" });
+  const { cid } = sent.at(-1) as Extract<ToKernel, { t: "cmd" }>;
+  store.hello();
+  expect(hellos()).toBe(1);
+  store.reopened();
+  expect([hellos(), sent.at(-1)]).toMatchObject([2, { t: "hello", unanswered: [cid] }]);
+  store.receive(reset);
+  store.receive({ t: "ack", v: 1, cid, result: null });
+  await executed;
+});
+
 test("events that were received before are ignored", () => {
   store.receive(reset);
   store.receive(events(0, { k: "line", keep: 0, first: 0, cards: [], total: 0, map: "" }));
