@@ -91,9 +91,8 @@ def prepare(spec: Data, agent: Owner, session: str, user: str) -> Data:
             about |= {"upto": turns[-retained - 1].number, "turns": len(turns) - retained}
         turns = turns[-retained - _slack(retained) :]
         history += [message for turn in turns for message in (asked(turn.question), assistant(turn.answer))]
-        known, kept = memory.count_turns(session, user=user), len(turns)
-        if known > kept:
-            about["compacted"] = {"original": 2 * known, "kept": 2 * kept + bool(summary)}
+        if (count := memory.count_turns(session, user=user)) > len(turns):
+            about["compacted"] = {"original": 2 * count, "kept": 2 * len(turns) + bool(summary)}
     return {**spec, "session": about, "history": [message_to_json(message) for message in history]}
 
 

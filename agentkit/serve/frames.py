@@ -128,7 +128,7 @@ class Frames:
         self._roles.pop((data["path"], data["index"]), None)
         if event.run == self.run:
             used = data["usage"] or {}
-            self._usage += Usage(**{**used, "calls": used.get("calls", 0) + bool(data["model"])})
+            self._usage += Usage(**{**used, "calls": used.get("calls", 0) + (data["author"] == "model")})
         if role == "select_tools" or self._is_beside(role):
             return
         self._iterations += 1

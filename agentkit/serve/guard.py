@@ -88,7 +88,7 @@ class Guard:
     ) -> None:
         self.app = app
         self._tokens = {token.encode(): right for token, right in tokens.items() if token}
-        self._hosts = {host.lower() for host in hosts}
+        self._hosts = set(map(_name, hosts)) - {""}
         self._open_paths = frozenset(open_paths)
         self._max_body, self._body_timeout = max_body, body_timeout
         self._rate, self._burst = rate, burst
@@ -138,10 +138,7 @@ class Guard:
             raise Refused(403, "a page of another site asked")
 
     def _is_known(self, host: str) -> bool:
-        try:
-            name = (urlsplit(f"//{host}").hostname or "").lower()
-        except ValueError:
-            return False
+        name = _name(host)
         if name == "localhost" or name in self._hosts:
             return True
         try:
@@ -242,6 +239,14 @@ def _headers(scope: Scope) -> dict[str, str]:
         separator = "; " if key == "cookie" else ", "
         headers[key] = f"{headers[key]}{separator}{text}" if key in headers else text
     return headers
+
+
+def _name(host: str) -> str:
+    """Return the name in a `Host`, without the port; "" if there is none."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
 
 
 def _path(scope: Scope) -> str:

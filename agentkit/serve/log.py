@@ -42,7 +42,7 @@ UNREAD = 500
 """How many events wait at most to be encoded while nobody reads."""
 
 KEPT = 32
-"""How many logs are kept that nobody reads, of runs that rest."""
+"""How many logs are kept at least, though nobody reads them and their runs rest."""
 
 
 class Encoded(Protocol):
@@ -71,11 +71,11 @@ class Log:
 
     def __init__(self, run: Run, encoder: Callable[[str], Encoder] = Frames) -> None:
         self.run = run
-        self.closed = False
         self._new_encoder = encoder
         self._lock = threading.Lock()
         self._loading = threading.Lock()
         self._listener = _listener(weakref.ref(self))
+        self._closings = 0
         self._readers: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = {}
         self._forget()
 
@@ -133,6 +133,7 @@ class Log:
 
     async def _batches(self, after: tuple[int, int] | int | None) -> AsyncGenerator[list[str], None]:
         """Yield what comes after an id, or after a number of frames."""
+        closings = self._closings
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
             self._readers.setdefault(loop, set()).add(woken)
@@ -145,7 +146,7 @@ class Log:
                 texts, at, is_at_end, wait = self._take(at)
                 if texts:
                     yield texts
-                elif is_at_end or self.closed:
+                elif is_at_end or self._closings > closings:
                     return
                 else:
                     try:
@@ -156,13 +157,11 @@ class Log:
                             yield [": ping\n\n"]
         finally:
             with self._lock:
-                readers = self._readers[loop]
+                readers = self._readers.get(loop, set())
                 readers.discard(woken)
                 if not readers:
-                    del self._readers[loop]
-                is_unread = not self._readers
-            if is_unread:
-                _set_aside(self)
+                    self._readers.pop(loop, None)
+            _set_aside(self)
 
     def so_far(self, after: str = "") -> str:
         """Return the frames that there are now, after the one with an id. Raises `UsageError` if it is not an id."""
@@ -173,10 +172,10 @@ class Log:
             return "".join(self._texts[self._index(start) :])
 
     def close(self) -> None:
-        """End all streams, after what there is now; those of AG-UI, too."""
+        """End the streams that there are, after what there is now; those of AG-UI, too."""
         for log in [known for known in self.run.attached.values() if isinstance(known, Log)]:
-            log.closed = True
             with log._lock:
+                log._closings += 1
                 log._tell(2)
 
     def forget(self) -> bool:
@@ -237,6 +236,7 @@ class Log:
                 for event in state if not self._new else ():
                     self._add(event)
                 self._is_loaded = True
+        _set_aside(self)
 
     def _state(self) -> list[Event]:
         """Return what no row says about a run that rests: what it waits for, or why it does not go on.
@@ -272,9 +272,11 @@ class Log:
         if signal <= self._signal:
             return
         self._signal = signal
-        for loop in self._readers:
-            with contextlib.suppress(RuntimeError):  # the loop is closed, and its readers are gone
+        for loop in list(self._readers):
+            try:
                 loop.call_soon_threadsafe(self._wake, loop, signal)
+            except RuntimeError:  # the loop is closed, and its readers are gone
+                del self._readers[loop]
 
     def _wake(self, loop: asyncio.AbstractEventLoop, signal: int) -> None:
         left = self._next_delta - time.monotonic()
@@ -347,17 +349,16 @@ def _gathered(events: Iterable[Event]) -> list[Event]:
 
 
 _MAKING = threading.Lock()
-_UNREAD: list[weakref.ref[Log]] = []
-"""The logs that nobody reads, the one that was read last at the end."""
+_READ: list[weakref.ref[Log]] = []
+"""The logs that are loaded, the one that was opened or left last at the end."""
 
 
 def _set_aside(log: Log) -> None:
-    """Note that nobody reads a log any more, and forget the oldest of those that nobody reads."""
+    """Note that a log has just been read, and forget the oldest ones as far as they can be."""
     with _MAKING:
-        _UNREAD[:] = [known for known in _UNREAD if known() not in (None, log)]
-        _UNREAD.append(weakref.ref(log))
-        old = _UNREAD[:-KEPT]
-        del _UNREAD[:-KEPT]
-    for known in old:
-        if (other := known()) is not None:
-            other.forget()
+        _READ[:] = [known for known in _READ if known() not in (None, log)]
+        _READ.append(weakref.ref(log))
+        old = _READ[:-KEPT]
+    forgotten = [known for known in old if (other := known()) is None or other.forget()]
+    with _MAKING:
+        _READ[:] = [known for known in _READ if known not in forgotten]

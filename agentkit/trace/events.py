@@ -17,7 +17,7 @@ from agentkit.tools.serialize import to_json
 
 KINDS = {
     "started": "task, engine, model",
-    "thought": "path, index, role, tags, text, reasoning, calls, answer, usage, model, problems",
+    "thought": "path, index, role, tags, text, reasoning, calls, answer, usage, model, problems, author",
     "tool_call": "path, index, role, tags, name, id, arguments (with which the tool runs), performed",
     "tool_result": "path, index, role, tags, name, id, arguments, ok, text, seconds, may_have_run, performed",
     "asked": "path, index, role, tags, question, text",
@@ -192,6 +192,7 @@ def _thought(entry: Entry) -> tuple[str, dict[str, Any]]:
         if usage
         else None,
         "model": entry.model,
+        "author": entry.author,
     }
 
 

@@ -125,6 +125,8 @@ def test_another_name_has_to_be_passed() -> None:
     headers = {**LET_IN, "host": "Agents.example:443"}
     assert ask(headers=headers).status == 421
     assert ask(headers=headers, hosts=["agents.example"]).status == 200
+    assert ask(headers=headers, hosts=["agents.example:8443", ""]).status == 200
+    assert ask(headers={**headers, "host": ""}, hosts=[""]).status == 421
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

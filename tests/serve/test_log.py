@@ -314,7 +314,8 @@ def test_closing_a_log_ends_its_streams() -> None:
         return await asyncio.wait_for(reader, 10)
 
     assert [m.event for m in parsed(asyncio.run(main()))] == ["started", "paused"]
-    assert [m.event for m in parsed(read_all(Log.of(run).stream()))] == ["started", "paused"]
+    run.drive()
+    assert parsed(read_all(Log.of(run).stream()))[-1].event == "done"  # for another server
 
 
 def test_a_stream_says_that_a_run_at_rest_waits_for_a_person_and_goes_on_when_it_does() -> None:
@@ -385,6 +386,8 @@ def test_a_run_without_a_journal_has_its_end_too() -> None:
 
 def test_a_log_that_nobody_reads_is_forgotten_and_read_again_from_the_journal(monkeypatch: Any) -> None:
     monkeypatch.setattr(logs, "KEPT", 2)
+    for known in logs._READ:
+        known() and known().forget()
     runs = [plain()[0] for _ in range(5)]
     texts = [read_all(Log.of(run).stream()) for run in runs]
     kept = [bool(Log.of(run)._texts) for run in runs]
@@ -475,7 +478,7 @@ def test_a_reader_whose_loop_is_closed_does_not_trouble_the_run() -> None:
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
     run.drive()
-    assert run.status == "done" and "warning" not in [event.kind for event in events]
+    assert run.status == "done" and not log._readers and "warning" not in [event.kind for event in events]
     assert parsed(log.so_far())[-1].event == "done"
 
 

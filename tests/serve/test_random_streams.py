@@ -96,6 +96,8 @@ def check(run: Run, some: list[Log]) -> None:
     recorded = [(frame.id, frame.event, frame.data) for frame in frames(run) if frame.id]
     ids = [id for id, _, _ in recorded]
     assert len(set(ids)) == len(ids)
+    if run.status == "done" and recorded[-1][1] == "done":
+        assert recorded[-1][2]["usage"]["calls"] == run.usage.calls and recorded[-1][2]["answer"] == run.answer
     for log in some:
         everything = messages(log.so_far().encode())
         last = [""] + [message.last_id for message in everything]
