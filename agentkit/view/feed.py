@@ -169,7 +169,8 @@ class Feed:
         siblings = self.siblings.update()
         events = self._line_changes() + self._sibling_changes(siblings)
         variable = self.page.variable_name(self.run)
-        key = state_key(self.run), variable, self.siblings.size  # a fork adds to the tree too
+        # a fork adds to the tree too; and the totals are those of the entries above, which the run may have left by now
+        key = state_key(self.run), variable, self.siblings.size, len(self._shown)
         if key != self._state_key:
             self._state_key = key
             data = head(self.run, self.siblings, self._totals.data(), variable, self.page.refuses)
