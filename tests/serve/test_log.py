@@ -490,8 +490,8 @@ def test_a_reader_that_comes_after_a_loop_was_closed_is_woken_at_once() -> None:
     stream = log.stream()
     for _ in range(2):
         loop.run_until_complete(anext(stream))
-    next(run)  # its reader is told, and the loop ends before it can tell the reader
     loop.run_until_complete(loop.shutdown_default_executor())
+    next(run)  # its reader is told, and the loop ends before it can tell the reader
     loop.close()
 
     async def main() -> str:
