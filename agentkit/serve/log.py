@@ -66,6 +66,13 @@ class Encoder(Protocol):
         """Return the frames of an event."""
 
 
+class _Mark:
+    """A place in a log at which a stream will begin."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+
 class Log:
     """The frames of one run. Make it with `Log.of`; every method may be called in any thread."""
 
@@ -77,6 +84,7 @@ class Log:
         self._listener = _listener(weakref.ref(self))
         self._closings = 0
         self._readers: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = {}
+        self._marks: weakref.WeakSet[_Mark] = weakref.WeakSet()
         self._forget()
 
     def _forget(self) -> None:
@@ -122,25 +130,30 @@ class Log:
         run waits for were decided about, and before it is played. It ends when the run rests.
         """
         log = Log.of(self.run, Agui)
-        return agui.stream(log._batches(log.end() if from_now else None), thread, run)
+        return agui.stream(log._batches(log._mark() if from_now else (0, 0)), thread, run)
 
-    def end(self) -> int:
-        """Return the number of frames that there are now."""
-        self.load()
-        with self._lock:
-            self._encode(time.monotonic() + DELTA_INTERVAL)
-            return len(self._texts)
+    def _mark(self) -> _Mark:
+        """Return the end of the frames that there are now; the log is not forgotten as long as the mark is there."""
+        while True:
+            self.load()
+            with self._lock:
+                if self._is_loaded:  # it may have been forgotten again
+                    self._encode(time.monotonic() + DELTA_INTERVAL)
+                    mark = _Mark(len(self._texts))
+                    self._marks.add(mark)
+                    return mark
 
-    async def _batches(self, after: tuple[int, int] | int | None) -> AsyncGenerator[list[str], None]:
-        """Yield what comes after an id, or after a number of frames."""
+    async def _batches(self, after: tuple[int, int] | _Mark) -> AsyncGenerator[list[str], None]:
+        """Yield what comes after an id or a mark."""
         closings = self._closings
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
             self._readers.setdefault(loop, set()).add(woken)
+            self._signal = 0  # what was told to a loop that is closed by now has told this reader nothing
         try:
             if not self._is_loaded:
                 await asyncio.to_thread(self.load)
-            at = after if isinstance(after, int) else self._after(after or (0, 0))
+            at = after.at if isinstance(after, _Mark) else self._after(after)
             while True:
                 woken.clear()
                 texts, at, is_at_end, wait = self._take(at)
@@ -165,11 +178,9 @@ class Log:
 
     def so_far(self, after: str = "") -> str:
         """Return the frames that there are now, after the one with an id. Raises `UsageError` if it is not an id."""
-        start = position(after)
-        self.load()
+        start, end = position(after), self._mark()
         with self._lock:
-            self._encode(time.monotonic() + DELTA_INTERVAL)
-            return "".join(self._texts[self._index(start) :])
+            return "".join(self._texts[self._index(start) : end.at])
 
     def close(self) -> None:
         """End the streams that there are, after what there is now; those of AG-UI, too."""
@@ -185,7 +196,7 @@ class Log:
             return False
         with self._loading:
             with self._lock:
-                if self._readers:
+                if self._readers or self._marks:
                     return False
                 self._forget()
             run.off_event(self._listener)

@@ -21,6 +21,7 @@ from agentkit.journal.memory import MemoryJournal
 from agentkit.models.base import Abilities
 from agentkit.models.scripted import Scripted
 from agentkit.serve import log as logs
+from agentkit.serve.agui import Agui
 from agentkit.serve.log import Log
 from agentkit.trace.events import Event
 
@@ -480,6 +481,36 @@ def test_a_reader_whose_loop_is_closed_does_not_trouble_the_run() -> None:
     run.drive()
     assert run.status == "done" and not log._readers and "warning" not in [event.kind for event in events]
     assert parsed(log.so_far())[-1].event == "done"
+
+
+def test_a_reader_that_comes_after_a_loop_was_closed_is_woken_at_once() -> None:
+    run, _ = started([asks(Call("look", {"what": "sky"}, "c1")), "blue"])
+    log = Log.of(run)
+    loop = asyncio.new_event_loop()
+    stream = log.stream()
+    for _ in range(2):
+        loop.run_until_complete(anext(stream))
+    loop.run_until_complete(loop.shutdown_default_executor())
+    next(run)  # its reader is told, and the loop ends before it can tell the reader
+    loop.close()
+
+    async def main() -> str:
+        reader = asyncio.create_task(read(log.stream()))
+        await asyncio.sleep(0.05)
+        run.play()
+        return await asyncio.wait_for(reader, logs.PING_INTERVAL / 2)
+
+    assert parsed(asyncio.run(main()))[-1].event == "done"
+
+
+def test_a_log_with_a_stream_that_has_not_begun_yet_is_not_forgotten() -> None:
+    run, _ = started(["blue"])
+    log = Log.of(run)
+    stream = log.agui("t", "r", from_now=True)
+    assert not Log.of(run, Agui).forget()
+    del stream
+    gc.collect()
+    assert Log.of(run, Agui).forget()
 
 
 def test_a_listener_can_stop_listening() -> None:
