@@ -35,7 +35,7 @@ from agentkit.core.secrets import mask
 from agentkit.core.steps import Act, Think
 from agentkit.core.text import error_text, one_line
 from agentkit.core.usage import Usage
-from agentkit.inert import for_terminal
+from agentkit.inert import for_terminal, inert
 from agentkit.runtime.in_flight import InFlight, Outcome
 from agentkit.runtime.scheduler import Scheduler
 from agentkit.runtime.within import Surrounding
@@ -67,6 +67,7 @@ class Tracing:
         """Return what surrounds a run."""
         return RunSpans(self, scheduler, spec), RunMetrics(self.instruments, scheduler, self.name)
 
+    @inert
     def __repr__(self) -> str:
         return f"trace(name={self.name!r}, content={self.with_content})"
 
