@@ -186,8 +186,14 @@ def run(
 @app.command()
 def chat(
     model: OwnModel = None,
-    engine: OwnEngine = "react",
-    tools: OwnTools = ORDINARY_TOOLS,
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", "-e", help="an engine, as for `run`; react without it", autocompletion=_engines),
+    ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option("--tools", "-t", help="toolboxes, as for `run`, separated by commas", autocompletion=_toolboxes),
+    ] = None,
     servers: Servers = None,
     max_steps: MaxSteps = None,
     option: EngineOptions = None,
@@ -208,19 +214,22 @@ def chat(
 
     Type /help for the commands, and exit to end. Without a terminal, each line of the standard input is a message.
     """
-    from agentkit.terminal import talk
+    from agentkit.terminal.talk import talk
 
-    run, user, loop = None, "", _loop(engine, max_steps, option)
-    agent = _agent(
-        model, tools, servers, engine=loop, dialect=dialect, context=context or None, permissions=permissions
-    )
-    if resumed is not None:
-        run = _resume(agent.using(tools=_mcp_servers(servers)), _full_id(resumed), ())
-        about = run.task.get("session", {})
+    run, user = None, ""
+    if resumed is None:
+        loop, boxes = _loop(engine or "react", max_steps, option), ORDINARY_TOOLS if tools is None else tools
+        agent = _agent(
+            model, boxes, servers, engine=loop, dialect=dialect, context=context or None, permissions=permissions
+        )
+    else:
+        opener = _opener(model, tools, engine, servers).using(permissions=permissions)
+        run = _resume(opener, _full_id(resumed), ())
         if run.read_only:
             raise _fail(*_without(run))
+        about = run.task.get("session", {})
         agent, session, user = run.agent, session or about.get("id", ""), about.get("user", "")
-    raise typer.Exit(talk.talk(agent, session=session, user=user, find_engine=_find, run=run))
+    raise typer.Exit(talk(agent, session=session, user=user, find_engine=_find, run=run))
 
 
 @app.command()
@@ -232,10 +241,10 @@ def watch(
 
     It says when the run waits for a person, and for what.
     """
-    from agentkit.terminal import watch as watching
+    from agentkit.terminal.watch import watch as follow_run
 
     try:
-        watching.watch(_full_id(id), as_json=as_json)
+        follow_run(_full_id(id), as_json=as_json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

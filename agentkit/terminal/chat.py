@@ -66,6 +66,7 @@ class Chat:
         screen: Screen,
         answers: Screen,
         commands: Mapping[str, Command],
+        presses: Presses,
         *,
         session: str = "",
         user: str = "",
@@ -82,10 +83,10 @@ class Chat:
         self.stepping = False
         self.changes: dict[str, Any] = {}
         self._printer = Printer(screen, answers)
-        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._presses = Presses()
+        self._events: queue.Queue[Event] = queue.Queue()  # a SimpleQueue may wait for ever after a signal
+        self._presses = presses
         self._is_new = not session
-        self._left_open = False
+        self._has_failed = False
 
     # -- the conversation ----------------------------------------------------------------------------------------------
 
@@ -97,7 +98,8 @@ class Chat:
                 if run is not None:
                     self.adopt(run)
                     self.screen.lines(repr(run))
-                    self.say_status()
+                    was_waiting = run.saved_status == "waiting"
+                    self.drive() if was_waiting else self.say_status()  # what it waits for is asked once more
                 elif not self._is_new:
                     self._say_session()
                 while True:
@@ -110,21 +112,20 @@ class Chat:
             self._leave()
             if self.reader.is_typed and (self._is_new or self.run is not None):
                 self.screen.line(f"agentkit chat --session {self.session} continues this conversation", dim=True)
-        return code or int(self._left_open and not self.reader.is_typed)
+        return code or int(self._has_failed and not self.reader.is_typed)
 
     def _read(self) -> str:
         """Return the next line. Raises `Over` after Ctrl-C twice, `EOFError` at the end."""
         prompt, is_decision = self._prompt()
         try:
-            if self.reader.is_typed:
-                line = self.reader.read(prompt, anew=is_decision)
-            else:
-                with self._presses.raising():
-                    line = self.reader.read(prompt)
+            line = self.reader.read(prompt, anew=is_decision)
+        except UsageError as error:
+            self._has_failed = True
+            self.screen.line(f"! {error}")
+            return ""
         except KeyboardInterrupt:
-            if self._presses.count or not self.reader.is_typed:
+            if self._presses.count > 1 or not self.reader.is_typed:
                 raise
-            self._presses.count = 1
             self.screen.line("Ctrl-C again ends the conversation", dim=True)
             return ""
         self._presses.count = 0
@@ -382,7 +383,7 @@ class Chat:
             pass
         self._printer.rest()
         if run.answer is None and run.agent.journal is not None:
-            self._left_open = True
+            self._has_failed = True
             self.screen.line(f"run {run.id} is not over; nothing is lost: agentkit chat --resume {run.id}")
 
     def _say_session(self) -> None:

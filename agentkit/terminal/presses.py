@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
 
 class Presses:
-    """How often Ctrl-C was pressed since `count` was last set to 0."""
+    """How often Ctrl-C was pressed since `count` was last set to 0. `on_press` is called after each press."""
 
     def __init__(self) -> None:
         self.count = 0
-        self._raises = False
+        self.on_press: Callable[[], Any] = int
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[None]:
@@ -29,15 +29,23 @@ class Presses:
             signal.signal(signal.SIGINT, before)
 
     @contextlib.contextmanager
-    def raising(self) -> Iterator[None]:
-        """Raise `KeyboardInterrupt` while something is read that nothing else would end."""
-        self._raises = True
+    def telling(self, on_press: Callable[[], Any]) -> Iterator[None]:
+        """Call `on_press` after each press while something is read; it may raise `KeyboardInterrupt`."""
+        self.on_press = on_press
         try:
             yield
         finally:
-            self._raises = False
+            self.on_press = int
+
+    def press(self) -> None:
+        """Count one press."""
+        self.count += 1
+        self.on_press()
 
     def _note(self, number: int, frame: Any) -> None:
-        self.count += 1
-        if self._raises:
-            raise KeyboardInterrupt
+        self.press()
+
+
+def interrupt() -> NoReturn:
+    """Raise `KeyboardInterrupt`."""
+    raise KeyboardInterrupt

@@ -112,6 +112,8 @@ class Printer:
         self._screen.line(f"~ edited by {data['author']}{why}", dim=True)
 
     def _moved(self, data: Data) -> None:
+        if data["why"] == "edit":  # the edit itself was told
+            return
         self._screen.line(f"~ {data['why']}{': ' + one_line(data['text']) if data.get('text') else ''}", dim=True)
 
     def _error(self, data: Data) -> None:
@@ -121,7 +123,7 @@ class Printer:
     def _abandoned(self, data: Data) -> None:
         self._streaming = None
         self._calls = 0
-        self._screen.line(f"! {data['name'] or 'the model'} was abandoned: {one_line(data['why'])}")
+        self._screen.line(f"! {data.get('name') or 'the model'} was abandoned: {one_line(data['why'])}")
 
     def _warning(self, data: Data) -> None:
         self._screen.line(f"! {one_line(data['text'], 1000)}")

@@ -13,6 +13,7 @@ from agentkit.config import home
 from agentkit.core.secrets import mask
 from agentkit.errors import UsageError
 from agentkit.inert import visible
+from agentkit.terminal.presses import Presses, interrupt
 
 
 class Reader(Protocol):
@@ -33,12 +34,14 @@ class PipedLines:
 
     is_typed = False
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Any, presses: Presses) -> None:
         self._source = getattr(source, "buffer", source)
+        self._presses = presses
 
     def read(self, prompt: str, *, anew: bool = False, default: str = "") -> str:
         """Return the next line, without its line break. Raises `EOFError`, `UsageError` if it is not UTF-8."""
-        line = self._source.readline()
+        with self._presses.telling(interrupt):
+            line = self._source.readline()
         if not line:
             raise EOFError
         try:
@@ -52,18 +55,19 @@ class Typing:
 
     is_typed = True
 
-    def __init__(self, output: TextIO, commands: Iterable[str]) -> None:
+    def __init__(self, output: TextIO, commands: Iterable[str], presses: Presses) -> None:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import WordCompleter
         from prompt_toolkit.input import create_input
         from prompt_toolkit.output import create_output
 
+        self._presses = presses
         self._input = create_input(sys.stdin)
         self._session: PromptSession[str] = PromptSession(
             history=_history(),
             multiline=True,
             prompt_continuation="  ",
-            key_bindings=_keys(),
+            key_bindings=_keys(presses),
             completer=WordCompleter(list(commands), sentence=True),
             complete_while_typing=False,
             enable_suspend=True,
@@ -75,7 +79,24 @@ class Typing:
         """Return what is typed; a text that hides something is not offered as a default."""
         if anew:
             self._forget_typed()
-        return str(self._session.prompt(prompt, default=default if visible(default) == default else ""))
+        shown = default if visible(default) == default else ""
+        with self._presses.telling(self._wake):
+            return str(self._session.prompt(prompt, default=shown, handle_sigint=False, pre_run=self._end_if_twice))
+
+    def _wake(self) -> None:
+        """End the prompt, in its loop, after an interrupt that was not typed into it."""
+        if (loop := self._session.app.loop) is not None:
+            loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        app = self._session.app
+        if app.is_running and not app.is_done:
+            app.exit(exception=KeyboardInterrupt)
+
+    def _end_if_twice(self) -> None:
+        """End the prompt at once if Ctrl-C was pressed for the second time just before it took over the keys."""
+        if self._presses.count > 1:
+            self._end()
 
     def _forget_typed(self) -> None:
         from prompt_toolkit.input.typeahead import clear_typeahead
@@ -87,7 +108,7 @@ class Typing:
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-def _keys() -> Any:
+def _keys(presses: Presses) -> Any:
     """Return the keys: Enter sends, Alt-Enter or a backslash at the end of the line begins another one, and Ctrl-C
     clears what was typed.
     """
@@ -109,12 +130,11 @@ def _keys() -> Any:
         event.current_buffer.insert_text("\n")
 
     @keys.add("c-c")
-    @keys.add("<sigint>")
     def clear(event: Any) -> None:
         if event.current_buffer.text:
             event.current_buffer.reset()
         else:
-            event.app.exit(exception=KeyboardInterrupt, style="class:aborting")
+            presses.press()
 
     return keys
 

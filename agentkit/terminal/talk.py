@@ -10,6 +10,7 @@ from agentkit.agent.agent import Agent
 from agentkit.run.run import Run
 from agentkit.terminal.chat import Chat
 from agentkit.terminal.commands import COMMANDS
+from agentkit.terminal.presses import Presses
 from agentkit.terminal.reader import PipedLines, Reader, Typing
 from agentkit.terminal.screen import screen_of
 
@@ -29,10 +30,11 @@ def talk(
     """
     answers = screen_of("stdout")
     screen = answers if answers.is_terminal else screen_of("stderr")
-    reader: Reader = PipedLines(sys.stdin)
+    presses = Presses()
+    reader: Reader = PipedLines(sys.stdin, presses)
     if sys.stdin.isatty() and screen.is_terminal:
-        reader = Typing(screen.stream, [f"/{name}" for name in COMMANDS])
-    chat = Chat(agent, reader, screen, answers, COMMANDS, session=session, user=user, find_engine=find_engine)
+        reader = Typing(screen.stream, [f"/{name}" for name in COMMANDS], presses)
+    chat = Chat(agent, reader, screen, answers, COMMANDS, presses, session=session, user=user, find_engine=find_engine)
     if reader.is_typed and run is None:
         screen.line(f"{agent.name}; /help lists the commands, exit ends", dim=True)
     return chat.talk(run)
