@@ -1,4 +1,4 @@
-"""The command line: `agentkit run`, `runs`, `models`, `engines`, `tools`, `replay`, `export`, `resume`, `fork`, …"""
+"""The command line: `agentkit run`, `chat`, `runs`, `models`, `engines`, `tools`, `replay`, `export`, `resume`, `fork`, …"""
 
 from __future__ import annotations
 
