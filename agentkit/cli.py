@@ -1,4 +1,4 @@
-"""The command line: `agentkit run`, `chat`, `runs`, `models`, `engines`, `tools`, `replay`, `export`, `resume`, `fork`, …"""
+"""The command line: `agentkit run`, `chat`, `runs`, `models`, `engines`, `tools`, `replay`, `export`, `resume`, …"""
 
 from __future__ import annotations
 
@@ -241,9 +241,9 @@ def watch(
 
     It says when the run waits for a person, and for what.
     """
-    from agentkit.terminal.watch import watch as follow_run
-
     try:
+        from agentkit.terminal.watch import watch as follow_run
+
         follow_run(_full_id(id), as_json=as_json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -6,6 +6,7 @@ any moment and interrupts nothing in the middle: the first one pauses the run, t
 
 from __future__ import annotations
 
+import functools
 import json
 import queue
 import uuid
@@ -93,41 +94,45 @@ class Chat:
     def talk(self, run: Run | None = None) -> int:
         """Talk until the person or the pipe ends it, and return the exit code. A run goes on where it was."""
         code = 0
-        with self._presses.counted():
-            try:
-                if run is not None:
-                    self.adopt(run)
-                    self.screen.lines(repr(run))
-                    was_waiting = run.saved_status == "waiting"
-                    self.drive() if was_waiting else self.say_status()  # what it waits for is asked once more
-                elif not self._is_new:
-                    self._say_session()
-                while True:
-                    self._take(self._read())
-            except Over as over:
-                code = over.code
-            except (EOFError, KeyboardInterrupt) as end:
-                code = 130 if isinstance(end, KeyboardInterrupt) else 0
-            self.screen.end_line()
-            self._leave()
-            if self.reader.is_typed and (self._is_new or self.run is not None):
-                self.screen.line(f"agentkit chat --session {self.session} continues this conversation", dim=True)
+        try:
+            if run is not None:
+                self.adopt(run)
+                self.screen.lines(repr(run))
+                was_waiting = run.saved_status == "waiting"
+                self._attempt(self.drive if was_waiting else self.say_status)  # what it waits for is asked once more
+            elif not self._is_new:
+                self._say_session()
+            while True:
+                line = self._read()
+                if line is not None:
+                    self._attempt(functools.partial(self._take, line))
+        except Over as over:
+            code = over.code
+        except (EOFError, KeyboardInterrupt) as end:
+            code = 130 if isinstance(end, KeyboardInterrupt) else 0
+        self.screen.end_line()
+        self._leave()
+        if self.reader.is_typed and (self._is_new or self.run is not None):
+            self.screen.line(f"agentkit chat --session {self.session} continues this conversation", dim=True)
         return code or int(self._has_failed and not self.reader.is_typed)
 
-    def _read(self) -> str:
-        """Return the next line. Raises `Over` after Ctrl-C twice, `EOFError` at the end."""
+    def _read(self) -> str | None:
+        """Return the next line, or None if there is none to take.
+
+        Raises `EOFError` at the end, `KeyboardInterrupt` after Ctrl-C twice.
+        """
         prompt, is_decision = self._prompt()
         try:
             line = self.reader.read(prompt, anew=is_decision)
         except UsageError as error:
             self._has_failed = True
             self.screen.line(f"! {error}")
-            return ""
+            return None
         except KeyboardInterrupt:
             if self._presses.count > 1 or not self.reader.is_typed:
                 raise
             self.screen.line("Ctrl-C again ends the conversation", dim=True)
-            return ""
+            return None
         self._presses.count = 0
         return line
 
@@ -141,27 +146,31 @@ class Chat:
             return ("answer> " if is_question else "decide> "), True
         return f"{run.status}> ", False
 
-    def _take(self, line: str) -> None:
-        """Take a line: a command, a decision, a message for the run, or a new message. Its errors are shown."""
-        text = line.strip()
+    def _attempt(self, function: Callable[[], Any]) -> None:
+        """Do something; what goes wrong is shown in one line, and the conversation goes on."""
         try:
-            if text.lower() in ENDS:
-                raise Over
-            if line.startswith("/"):
-                self._command(line[1:])
-            elif self.reader.is_typed and self.run is not None and self.run.waiting:
-                self._decide(text)
-            elif text and self._is_paused():
-                self.current.inject(text)
-                self._go_on()
-            elif text:
-                self._send(text)
+            function()
         except AgentkitError as error:
             self.screen.line(f"! {one_line(mask(str(error)), 1000)}")
-        except (Over, EOFError, KeyboardInterrupt):
+        except (Over, EOFError, BrokenPipeError):
             raise
         except Exception as error:  # of a model, a tool or an engine that somebody else wrote
             self.screen.line(f"! {one_line(mask(error_line(error)), 1000)}")
+
+    def _take(self, line: str) -> None:
+        """Take a line: a command, a decision, a message for the run, or a new message."""
+        text = line.strip()
+        if text.lower() in ENDS:
+            raise Over
+        if line.startswith("/"):
+            self._command(line[1:])
+        elif self.reader.is_typed and self.run is not None and self.run.waiting:
+            self._decide(text)
+        elif text and self._is_paused():
+            self.current.inject(text)
+            self._go_on()
+        elif text:
+            self._send(text)
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")

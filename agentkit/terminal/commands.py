@@ -98,7 +98,10 @@ def edit(chat: Chat, rest: str) -> None:
         raise UsageError("/edit takes the number of an entry, as in /show, or `next`, and a text")
     entry = None if which == "next" else _entry(run, which)
     if not text.strip() and chat.reader.is_typed and entry is not None:
-        text = chat.reader.read("text> ", default=text_of(run[entry]))
+        try:
+            text = chat.reader.read("text> ", default=text_of(run[entry]))
+        except (KeyboardInterrupt, EOFError):
+            raise UsageError("nothing was edited") from None
     name, equals, value = text.partition("=")
     if not equals or name not in ("text", "answer", "arguments"):
         name, value = "text", text

@@ -9,10 +9,14 @@ from typing import Any, NoReturn
 
 
 class Presses:
-    """How often Ctrl-C was pressed since `count` was last set to 0. `on_press` is called after each press."""
+    """How often Ctrl-C was pressed since `count` was last set to 0. `on_press` is called after each press.
+
+    If `is_over` is set, further presses are ignored, so that they do not interrupt the end of the program.
+    """
 
     def __init__(self) -> None:
         self.count = 0
+        self.is_over = False
         self.on_press: Callable[[], Any] = int
 
     @contextlib.contextmanager
@@ -26,7 +30,7 @@ class Presses:
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGINT, signal.SIG_IGN if self.is_over else before)
 
     @contextlib.contextmanager
     def telling(self, on_press: Callable[[], Any]) -> Iterator[None]:

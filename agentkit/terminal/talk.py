@@ -37,4 +37,7 @@ def talk(
     chat = Chat(agent, reader, screen, answers, COMMANDS, presses, session=session, user=user, find_engine=find_engine)
     if reader.is_typed and run is None:
         screen.line(f"{agent.name}; /help lists the commands, exit ends", dim=True)
-    return chat.talk(run)
+    with presses.counted():
+        code = chat.talk(run)
+        presses.is_over = reader.is_typed
+    return code

@@ -93,7 +93,8 @@ def test_messages_of_one_conversation_know_each_other_and_a_session_goes_on_in_a
 
 
 def test_a_model_that_fails_makes_the_exit_code_1_and_the_other_lines_are_answered(world: dict[str, str]) -> None:
-    code, answers, steps = piped(world, "fail\nhello\n")
+    code, answers, steps = piped(world, "fail\nfail\nhello\n")
+    assert "goes on where run" not in steps and len(runs()) == 2  # the same message tries the same run again
     assert code == 1 and "Message" in answers and "the line is down" in steps
     assert f"agentkit chat --resume {runs()[1].run}" in steps and "Traceback" not in steps
 
@@ -383,6 +384,29 @@ def test_ctrl_c_at_the_prompt_clears_what_was_typed_and_twice_ends(start: Start)
     terminal.until("Ctrl-C again ends")
     terminal.ctrl("c")
     assert terminal.end() == 130 and "not this" not in {info.task for info in runs()}
+
+
+def test_ctrl_c_at_a_question_with_a_default_decides_nothing(start: Start, world: dict[str, str]) -> None:
+    terminal = start()
+    terminal.until("\n>")
+    terminal.type("pay 5")
+    terminal.until("model calls")
+    terminal.until("\n>")
+    terminal.type("/retry 2")
+    terminal.until("reuse")
+    terminal.until("decide>")
+    terminal.ctrl("c")
+    terminal.until("Ctrl-C again ends")
+    terminal.until("decide>")
+    terminal.type("/edit 1")
+    terminal.until("I pay.")
+    terminal.ctrl("c")  # clears the text, and then leaves it
+    time.sleep(0.3)
+    terminal.ctrl("c")
+    terminal.until("nothing was edited")
+    terminal.until("decide>")
+    terminal.ctrl("d")
+    assert terminal.end() == 0 and newest().status == "waiting" and paid(world) == ["5"]
 
 
 def test_ctrl_c_at_a_question_decides_nothing(start: Start, world: dict[str, str]) -> None:
