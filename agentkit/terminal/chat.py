@@ -86,7 +86,7 @@ class Chat:
         self._printer = Printer(screen, answers)
         self._events: queue.Queue[Event] = queue.Queue()  # a SimpleQueue may wait for ever after a signal
         self._presses = presses
-        self._is_new = not session
+        self._is_named = bool(session)
         self._has_failed = False
 
     # -- the conversation ----------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class Chat:
                 self.screen.lines(repr(run))
                 was_waiting = run.saved_status == "waiting"
                 self._attempt(self.drive if was_waiting else self.say_status)  # what it waits for is asked once more
-            elif not self._is_new:
+            elif self._is_named:
                 self._say_session()
             while True:
                 line = self._read()
@@ -111,8 +111,8 @@ class Chat:
         except (EOFError, KeyboardInterrupt) as end:
             code = 130 if isinstance(end, KeyboardInterrupt) else 0
         self.screen.end_line()
-        self._leave()
-        if self.reader.is_typed and (self._is_new or self.run is not None):
+        self.leave()
+        if self.reader.is_typed:
             self.screen.line(f"agentkit chat --session {self.session} continues this conversation", dim=True)
         return code or int(self._has_failed and not self.reader.is_typed)
 
@@ -187,7 +187,7 @@ class Chat:
 
     def _send(self, text: str) -> None:
         """Start a run for a message."""
-        self._leave()
+        self.leave()
         agent, session, user = self.agent, self.session, self.user
         run = self.perform(lambda: agent.start(text, session=session, user=user, paused=True))
         self.adopt(run)
@@ -218,12 +218,32 @@ class Chat:
         if not run.read_only:
             run.on_event(self._events.put)
 
-    def leave(self, other: Run) -> None:
+    def switch(self, other: Run) -> None:
         """Make another run the current one, and release this one."""
         before = self.run
         self.adopt(other)
         if before is not None:
             before.close()
+
+    def leave(self) -> None:
+        """Release the current run; if it is not over, say how to pick it up."""
+        run = self.run
+        if run is None:
+            return
+        ending = background.in_thread(lambda: None if run.read_only else run.close())
+        try:
+            background.wait(ending, LEAVE_TIMEOUT)
+        except TimeoutError:
+            pass
+        except AgentkitError as error:
+            self.screen.line(f"! {one_line(mask(str(error)), 1000)}")
+        while self._print_events(0.0):
+            pass
+        self._printer.rest()
+        self.run = None
+        if run.answer is None and run.agent.journal is not None:
+            self._has_failed = True
+            self.screen.line(f"run {run.id} is not over; nothing is lost: agentkit chat --resume {run.id}")
 
     def perform(self, function: Callable[[], Any]) -> Any:
         """Return what a function returns that may take long, or compute for ever. Raises `Over` after Ctrl-C twice."""
@@ -375,25 +395,6 @@ class Chat:
                     return found
         except queue.Empty:
             return found
-
-    def _leave(self) -> None:
-        """Release the current run; if it is not over, say how to pick it up."""
-        run = self.run
-        if run is None:
-            return
-        ending = background.in_thread(lambda: None if run.read_only else run.close())
-        try:
-            background.wait(ending, LEAVE_TIMEOUT)
-        except TimeoutError:
-            pass
-        except AgentkitError as error:
-            self.screen.line(f"! {one_line(mask(str(error)), 1000)}")
-        while self._print_events(0.0):
-            pass
-        self._printer.rest()
-        if run.answer is None and run.agent.journal is not None:
-            self._has_failed = True
-            self.screen.line(f"run {run.id} is not over; nothing is lost: agentkit chat --resume {run.id}")
 
     def _say_session(self) -> None:
         """Say what the conversation was that goes on."""

@@ -70,6 +70,13 @@ def pause(chat: Chat, rest: str) -> None:
     chat.screen.line("the next message starts a paused run: /step performs a step, /play continues", dim=True)
 
 
+@command()
+def new(chat: Chat, rest: str) -> None:
+    """Leave the run as it is, so that the next message starts another one."""
+    chat.leave()
+    chat.screen.line("the next message starts another run", dim=True)
+
+
 @command("[ENTRY]")
 def show(chat: Chat, rest: str) -> None:
     """Show the trace of the run, or one entry in full."""
@@ -163,7 +170,7 @@ def fork(chat: Chat, rest: str) -> None:
     run = chat.current
     at, changes = _entry(run, rest) if rest else None, dict(chat.changes)
     other: Run = chat.perform(lambda: run.fork(at, **changes))
-    chat.leave(other)
+    chat.switch(other)
     chat.screen.line(f"this is run {other.id}, a fork: it adds nothing to the conversation", dim=True)
     chat.screen.line(other.forecast)
     chat.say_status()
@@ -195,7 +202,7 @@ def reuse(chat: Chat, rest: str) -> None:
 
 @command("[NAME]")
 def engine(chat: Chat, rest: str) -> None:
-    """Choose the engine of the next messages, or of a fork; without a name, list the engines."""
+    """Choose the engine of the next runs, or of a fork; without a name, list the engines."""
     if not rest:
         chat.screen.line(f"now {chat.agent.engine_name.rpartition(':')[2]}; there are {', '.join(registry.ENGINES)}")
         return
@@ -207,7 +214,7 @@ def engine(chat: Chat, rest: str) -> None:
 
 @command("[NAME]")
 def model(chat: Chat, rest: str) -> None:
-    """Choose the model of the next messages, or of a fork; without a name, list the models."""
+    """Choose the model of the next runs, or of a fork; without a name, list the models."""
     if not rest:
         known = ", ".join(resolve.list_all())
         chat.screen.line(f"now {name_of(chat.agent.model)}; there are {one_line(known, 2000)}")
@@ -233,7 +240,7 @@ def save(chat: Chat, rest: str) -> None:
 def _chosen(chat: Chat) -> None:
     now = f"{chat.agent.engine_name.rpartition(':')[2]} ({name_of(chat.agent.model)})"
     more = "; /fork goes on with it in a fork of this run" if chat.run is not None else ""
-    chat.screen.line(f"the next message is for {now}{more}", dim=True)
+    chat.screen.line(f"the next run is with {now}{more}", dim=True)
 
 
 def _went_back(chat: Chat) -> None:
