@@ -160,6 +160,7 @@ class View:
             self.feed.hello()
             for _, request in list(self._requests.values()):
                 self.feed.reply(request)  # the page that got the request before may be gone
+            self.dispatcher.answer_again(message.get("unanswered"))
         elif kind == "cmd":
             if str(message.get("cmd")) in CHANGING:
                 self._changing.add(str(message.get("cid")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Any
 
 from pydantic import ConfigDict, ValidationError, validate_call
@@ -12,7 +12,7 @@ from agentkit.core import background
 from agentkit.core.secrets import mask
 from agentkit.core.text import one_line
 from agentkit.errors import AgentkitError, Unknown, UsageError
-from agentkit.view.commands import DRIVING, IMMEDIATE, QUEUED
+from agentkit.view.commands import CHANGING, DRIVING, IMMEDIATE, QUEUED
 from agentkit.view.feed import Feed
 from agentkit.view.forecasts import forecast
 from agentkit.view.guesses import judge
@@ -25,6 +25,9 @@ Data = dict[str, Any]
 
 MAX_BYTES = 5_000_000
 """Approximate size of the largest command: half of what a Jupyter server accepts."""
+
+KEPT_ANSWERS = 100
+"""The number of answers that are kept in case they are lost on their way."""
 
 _ENVELOPE = ("t", "v", "cid", "cmd")
 _validated = validate_call(config=ConfigDict(arbitrary_types_allowed=True))
@@ -57,10 +60,24 @@ class Dispatcher:
         self._queue: deque[Data] = deque()
         self._lock = threading.Lock()
         self._is_busy = False
+        self._unanswered: set[str] = set()
+        self._answers: OrderedDict[str, Data] = OrderedDict()
+
+    def answer_again(self, ids: Any) -> None:
+        """Answer the commands that a view has sent and still waits for, unless they are in progress."""
+        for command in [str(id)[:100] for id in ids] if isinstance(ids, list) else []:
+            with self._lock:
+                if command in self._unanswered:
+                    continue
+                answer = self._answers.get(command)
+            lost = "the command or its answer was lost on the way; look at the run, and repeat it if it is still needed"
+            self._feed.reply(answer or {"t": "nak", "cid": command, "error": lost, "type": "Lost"})
 
     def take(self, message: Data) -> None:
         """Accept a command, and return at once."""
         name = str(message.get("cmd"))
+        with self._lock:
+            self._unanswered.add(_command_id(message))
         if name in IMMEDIATE:
             self._perform(message)
             self._refuse_driving(name)
@@ -84,7 +101,7 @@ class Dispatcher:
             self._queue = deque(message for message in self._queue if message.get("cmd") not in DRIVING)
         for message in refused:
             error = f"not carried out, because {name!r} was asked for after it"
-            self._feed.reply({"t": "nak", "cid": _command_id(message), "error": error, "type": "UsageError"})
+            self._answer(message, {"t": "nak", "error": error, "type": "UsageError"})
 
     def _work(self) -> None:
         while True:
@@ -97,7 +114,7 @@ class Dispatcher:
 
     def _perform(self, message: Data) -> None:
         name = str(message.get("cmd"))
-        answer: Data = {"cid": _command_id(message)}
+        answer: Data = {}
         try:
             if (size := clean(message)[1]) > MAX_BYTES:
                 raise UsageError(f"{size:,} bytes are too much for a view to send; do it in Python instead")
@@ -107,6 +124,18 @@ class Dispatcher:
             answer.update(t="ack", result=_COMMANDS[name](self._feed, **arguments))
         except BaseException as error:
             answer.update(t="nak", error=refusal(error), type=type(error).__name__)
+        self._answer(message, answer)
+
+    def _answer(self, message: Data, answer: Data) -> None:
+        """Answer a command. The answer is kept for a while if the command cannot simply be sent again."""
+        command = _command_id(message)
+        answer = {"cid": command, **answer}
+        with self._lock:
+            self._unanswered.discard(command)
+            if str(message.get("cmd")) in {*CHANGING, *SLOW}:
+                self._answers[command] = answer
+                while len(self._answers) > KEPT_ANSWERS:
+                    self._answers.popitem(last=False)
         self._feed.reply(answer)
 
 

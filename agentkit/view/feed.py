@@ -105,7 +105,7 @@ class Feed:
         called at that time.
         """
         with self._replies_lock:
-            self._replies.append({"v": VERSION, **message})
+            self._replies.append(message)
         CLOCK.wake(at_once=True)
 
     def cards_before(self, position: int, count: int) -> Data:
@@ -137,7 +137,7 @@ class Feed:
             self._send_changes()
         finally:
             for message in replies:
-                self.page.send(clean(_evaluated(message))[0])
+                self._send(_evaluated(message))
         if before == self.seq != self._idle_seq:
             self._idle_seq = self.seq
             self.page.idle(self.run.status, self.seq)

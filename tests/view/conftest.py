@@ -42,8 +42,6 @@ class Screen:
         self.messages.append(message)
         if message["t"] in ("ack", "nak"):
             self.answers[message["cid"]] = message
-        if "seq" not in message:
-            return
         assert message["seq"] == self.seq + 1 or message["t"] == "reset", "a message was lost"
         self.seq = message["seq"]
         if message["t"] == "reset":

@@ -372,3 +372,54 @@ def test_a_single_step_does_not_wait_for_the_delay(view: View) -> None:
     viewed.execute("pace", seconds=30)
     viewed.execute("step")
     viewed.until(lambda: len(viewed.screen.cards) == 2 and viewed.screen.head["status"] == "paused")
+
+
+def answers(viewed: Viewed, command: str) -> list[str]:
+    """Return the kinds of the answers to a command."""
+    return [m["t"] for m in viewed.screen.messages if m.get("cid") == command and m["t"] in ("ack", "nak")]
+
+
+def test_an_answer_that_was_lost_is_given_again_without_performing_the_command_again(view: View) -> None:
+    viewed = view(paused(calling("price", item="tea"), "done", tools=[price]))
+    viewed.dispatcher.take({"t": "cmd", "cid": "1", "cmd": "step"})
+    viewed.until(lambda: answers(viewed, "1") == ["ack"] and len(viewed.screen.cards) == 2)
+    viewed.dispatcher.answer_again(["1"])
+    viewed.until(lambda: answers(viewed, "1") == ["ack", "ack"])
+    assert len(viewed.run) == 2
+
+
+def test_a_command_in_progress_is_answered_once(view: View) -> None:
+    running, goes_on = threading.Event(), threading.Event()
+
+    @tool
+    def wait() -> str:
+        """Wait."""
+        running.set()
+        assert goes_on.wait(TIMEOUT)
+        return "waited"
+
+    viewed = view(paused(calling("wait"), "done", tools=[wait]))
+    viewed.settle("step")
+    viewed.execute("play")
+    assert running.wait(TIMEOUT)
+    viewed.dispatcher.take({"t": "cmd", "cid": "1", "cmd": "inject", "text": "And milk."})
+    viewed.dispatcher.take({"t": "cmd", "cid": "2", "cmd": "undo"})
+    viewed.dispatcher.answer_again(["2"])
+    goes_on.set()
+    viewed.until(lambda: len(answers(viewed, "2")) == 1 and len(answers(viewed, "1")) == 1)
+
+
+@pytest.mark.parametrize("ids", [["never"], ["x" * 1_000], [None], [{"a": 1}]])
+def test_a_command_that_never_arrived_is_refused_and_can_be_repeated(view: View, ids: list[Any]) -> None:
+    viewed = view(paused("done"))
+    viewed.dispatcher.answer_again(ids)
+    viewed.until(lambda: answers(viewed, str(ids[0])[:100]) == ["nak"])
+    assert viewed.screen.answers[str(ids[0])[:100]]["type"] == "Lost"
+
+
+@pytest.mark.parametrize("ids", [None, "1", 5, {"1": 2}])
+def test_a_greeting_without_a_list_of_commands_is_only_a_greeting(view: View, ids: Any) -> None:
+    viewed = view(paused("done"))
+    viewed.dispatcher.answer_again(ids)
+    viewed.execute("step")
+    assert not [message for message in viewed.screen.messages if message["t"] == "nak"]

@@ -2,9 +2,10 @@
  * The messages between the kernel and the view, version 1: JSON, sent as custom messages of one widget model per run.
  *
  * The kernel is the source of truth. The view sends commands; each is answered by `ack` or `nak`, and its effects
- * arrive as events in every view. Messages from the kernel are numbered: a view that misses a number, or gets no
- * answer, sends `hello` and receives a `reset`. Both sides ignore message kinds that they do not know. Any text here
- * may come from a model or a tool. Render it as text, never as markup.
+ * arrive as events in every view. Messages from the kernel are numbered (where none can be lost, only `reset` and
+ * `events` need to be): a view that misses a number, or gets no answer, sends `hello` and receives a `reset`, and the
+ * answers that it still waits for. Both sides ignore message kinds that they do not know. Any text here may come from a
+ * model or a tool. Render it as text, never as markup.
  */
 
 export const VERSION = 1;
@@ -411,22 +412,22 @@ export type FromKernel =
       streaming: { path: string; index: number; text: string; reasoning: string }[];
     }
   /** A command has arrived and is queued, for example an edit behind a call in progress. */
-  | { t: "taken"; v: number; cid: string }
-  | { t: "ack"; v: number; cid: string; result: Json }
-  | { t: "nak"; v: number; cid: string; error: string; type: string }
+  | { t: "taken"; v: number; seq?: number; cid: string }
+  | { t: "ack"; v: number; seq?: number; cid: string; result: Json }
+  | { t: "nak"; v: number; seq?: number; cid: string; error: string; type: string }
   /**
    * Insert these cells below the view. Answered by `did` with the number of inserted cells, 0 if that is impossible
    * here.
    */
-  | { t: "insert"; v: number; cid: string; cells: NotebookCell[] }
+  | { t: "insert"; v: number; seq?: number; cid: string; cells: NotebookCell[] }
   /** Replace the output of a moment by this one. Answered by `did` with the number of replaced outputs. */
-  | { t: "moment"; v: number; cid: string; moment: number; data: { [mime: string]: string } }
+  | { t: "moment"; v: number; seq?: number; cid: string; moment: number; data: { [mime: string]: string } }
   /** Open a view beside the notebook. Answered by `did` with 0 if that is impossible here. */
-  | { t: "dock"; v: number; cid: string }
+  | { t: "dock"; v: number; seq?: number; cid: string }
   /** Some page has said `gone`. Answered by `shown` by every page that shows the run. */
-  | { t: "shown?"; v: number }
+  | { t: "shown?"; v: number; seq?: number }
   /** The answer to `module`: what draws the views, and its style sheet. */
-  | { t: "module"; v: number; code: string };
+  | { t: "module"; v: number; seq?: number; code: string };
 
 export interface NotebookCell {
   cell_type: "markdown" | "code";
@@ -602,7 +603,8 @@ interface Results {
 export type ResultOf<C extends Command> = C extends { format: "cells" } ? InsertedCells : Results[C["cmd"]];
 
 export type ToKernel =
-  | { t: "hello"; v: number; have: number; can: Abilities }
+  /** `unanswered` has the ids of the commands that this page waits for. */
+  | { t: "hello"; v: number; have: number; can: Abilities; unanswered: string[] }
   /** The run is no longer to be seen in this page; the model is closed if it is not in any other page either. */
   | { t: "gone" }
   | { t: "shown" }

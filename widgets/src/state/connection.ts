@@ -44,7 +44,7 @@ export class Connection {
   /** Call `onChange` when the state or the set of unanswered commands has changed. */
   constructor(
     private readonly transmit: (message: ToKernel) => void,
-    private readonly helloMessage: () => ToKernel,
+    private readonly helloMessage: (unanswered: string[]) => ToKernel,
     private readonly onChange: () => void,
   ) {}
 
@@ -85,7 +85,7 @@ export class Connection {
   hello(timeout = RESPONSE_TIMEOUT): void {
     if (this.state === "lost" || this.helloTimer !== undefined) return;
     this.helloTimer = setTimeout(() => this.helloTimedOut(), timeout);
-    this.send(this.helloMessage());
+    this.send(this.helloMessage([...this.sent.keys()]));
   }
 
   /** The whole state has arrived. */
@@ -133,7 +133,7 @@ export class Connection {
   private helloTimedOut(): void {
     this.state = this.state === "connected" || this.state === "unresponsive" ? "unresponsive" : "unanswered";
     this.helloTimer = setTimeout(() => this.helloTimedOut(), RETRY_INTERVAL);
-    this.send(this.helloMessage());
+    this.send(this.helloMessage([...this.sent.keys()]));
     this.onChange();
   }
 }

@@ -75,7 +75,7 @@ export class Store {
   constructor(private readonly host: Host) {
     this.connection = new Connection(
       (message) => host.send(message),
-      () => ({ t: "hello", v: VERSION, have: this.seq, can: host.can }),
+      (unanswered) => ({ t: "hello", v: VERSION, have: this.seq, can: host.can, unanswered }),
       () => this.notify(),
     );
   }
@@ -192,6 +192,7 @@ export class Store {
     else if (message.t === "moment") this.reply(message.cid, this.host.setMoment(message.moment, message.data));
     else if (message.t === "dock") this.reply(message.cid, this.host.dock());
     else if (message.t === "shown?" && this.host.isShown()) this.connection.send({ t: "shown" });
+    if (message.t !== "reset" && message.t !== "events") this.follow(message.seq);
     if (message.t === "events") this.frames.request(this.head.status !== status);
     else this.notify();
   }
@@ -237,6 +238,13 @@ export class Store {
     for (const { path, index, text, reasoning } of message.streaming)
       this.replies.set(`${path} ${index}`, { text, reasoning });
     this.version++;
+  }
+
+  /** Take note of the number of a message that is not part of the state; if one before it is missing, ask for it. */
+  private follow(seq = 0): void {
+    if (!this.ready || seq <= this.seq) return;
+    if (seq === this.seq + 1) this.seq = seq;
+    else this.hello();
   }
 
   private applyEvents(message: Message<"events">): void {

@@ -77,6 +77,29 @@ test("a missing number makes the store ask for a reset once, and ignore events u
   expect(store.total).toBe(0);
 });
 
+test("a lost answer is noticed at the next message, and asked for again", async () => {
+  store.receive(reset);
+  const executed = store.execute({ cmd: "step" });
+  const { cid } = sent.at(-1) as Extract<ToKernel, { t: "cmd" }>;
+  store.receive({ t: "taken", v: 1, seq: seq + 1, cid });
+  expect([hellos(), store.isExecuting("step")]).toEqual([0, true]);
+  store.receive({ ...events(3, { k: "line", keep: 0, first: 0, cards: [], total: 0, map: "" }) });
+  expect(sent.at(-1)).toMatchObject({ t: "hello", unanswered: [cid] });
+  store.receive({ ...reset, seq: seq + 4 });
+  store.receive({ t: "ack", v: 1, seq: seq + 5, cid, result: null });
+  await executed;
+  expect([hellos(), store.isExecuting("step")]).toEqual([1, false]);
+});
+
+test("an answer that arrives after a gap counts, and the gap is asked about", async () => {
+  store.receive(reset);
+  const executed = store.execute({ cmd: "step" });
+  const { cid } = sent.at(-1) as Extract<ToKernel, { t: "cmd" }>;
+  store.receive({ t: "ack", v: 1, seq: seq + 2, cid, result: null });
+  await executed;
+  expect(sent.at(-1)).toMatchObject({ t: "hello", unanswered: [] });
+});
+
 test("events that were received before are ignored", () => {
   store.receive(reset);
   store.receive(events(0, { k: "line", keep: 0, first: 0, cards: [], total: 0, map: "" }));

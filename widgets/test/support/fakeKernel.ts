@@ -50,7 +50,7 @@ export function fakeKernel(
     },
   });
   for (const message of recording.messages) store.receive(message);
-  let seq = recording.messages.reduce((last, message) => ("seq" in message ? message.seq : last), 0);
+  let seq = recording.messages.reduce((last, message) => Math.max(last, ("seq" in message && message.seq) || 0), 0);
   const send = (ev: Extract<FromKernel, { t: "events" }>["ev"]): void =>
     store.receive({ t: "events", v: VERSION, run: store.head.run, seq: ++seq, ev });
   const head = (more: Partial<Head>): void => send([{ k: "head", head: { ...store.head, ...more } }]);
