@@ -1,4 +1,4 @@
-"""The command line: `agentkit run`, `runs`, `models`, `engines`, `tools`, `replay`, `export`, `resume`, `fork`, …"""
+"""The command line: `agentkit run`, `chat`, `runs`, `models`, `engines`, `tools`, `replay`, `export`, `resume`, …"""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import shutil
 import sqlite3
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, TextIO, get_args
@@ -120,54 +121,60 @@ Servers = Annotated[
     typer.Option("--mcp", metavar="COMMAND", help="the tools of an MCP server: its command in quotes, or its URL"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON, for other programs")]
+ORDINARY_TOOLS = ",".join(builtin.BOXES)
+OwnModel = Annotated[
+    str | None, typer.Option("--model", "-m", help="a model, as `models` lists them", autocompletion=_models)
+]
+OwnEngine = Annotated[
+    str,
+    typer.Option(
+        "--engine", "-e", help="an engine, as `engines` lists them, or module:function", autocompletion=_engines
+    ),
+]
+OwnTools = Annotated[
+    str,
+    typer.Option(
+        "--tools",
+        "-t",
+        help="toolboxes, as `tools` lists them, separated by commas; or none",
+        autocompletion=_toolboxes,
+    ),
+]
+MaxSteps = Annotated[
+    int | None, typer.Option("--max-steps", "-n", help="the maximum number of iterations of the engine's loop")
+]
+EngineOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="an option of the engine; can be given several times"),
+]
+Dialect = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="how the model calls tools: text, json or native", autocompletion=_dialects),
+]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE", help="notes about the project, such as AGENTS.md#Testing; several if repeated"),
+]
 
 
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(help="the task for the agent; - reads it from the standard input")],
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="a model, as `models` lists them", autocompletion=_models)
-    ] = None,
-    engine: Annotated[
-        str,
-        typer.Option(
-            "--engine", "-e", help="an engine, as `engines` lists them, or module:function", autocompletion=_engines
-        ),
-    ] = "react",
-    tools: Annotated[
-        str,
-        typer.Option(
-            "--tools",
-            "-t",
-            help="toolboxes, as `tools` lists them, separated by commas; or none",
-            autocompletion=_toolboxes,
-        ),
-    ] = ",".join(builtin.BOXES),
+    model: OwnModel = None,
+    engine: OwnEngine = "react",
+    tools: OwnTools = ORDINARY_TOOLS,
     servers: Servers = None,
-    max_steps: Annotated[
-        int | None, typer.Option("--max-steps", "-n", help="the maximum number of iterations of the engine's loop")
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help="an option of the engine; can be given several times"),
-    ] = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="how the model calls tools: text, json or native", autocompletion=_dialects),
-    ] = None,
-    context: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="notes about the project, such as AGENTS.md#Testing; several if repeated"),
-    ] = None,
+    max_steps: MaxSteps = None,
+    option: EngineOptions = None,
+    dialect: Dialect = None,
+    context: Context = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="print each step")] = False,
 ) -> None:
     """Run a task to its end, and print the answer."""
     if verbose:
         _log_to_stderr()
-    found = _find(engine)
-    limit = {} if max_steps is None else {registry.loop_limit(found): max_steps}
-    options = {**limit, **dict(map(_name_and_value, option or ()))}
-    agent = _agent(model, tools, servers, engine=Loop(found, **options), dialect=dialect, context=context or None)
+    loop = _loop(engine, max_steps, option)
+    agent = _agent(model, tools, servers, engine=loop, dialect=dialect, context=context or None)
     started = agent.start(_task(task), paused=True)
     how = f"agentkit resume {started.id}{f' -e {engine}' if ':' in engine else ''}"
     result = _drive(started, how)
@@ -176,6 +183,79 @@ def run(
     typer.echo(result.answer)
     if started.waiting:
         raise _fail(started.waiting[0][1].why, how)
+
+
+@app.command()
+def chat(
+    model: OwnModel = None,
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", "-e", help="an engine, as for `run`; react without it", autocompletion=_engines),
+    ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option("--tools", "-t", help="toolboxes, as for `run`, separated by commas", autocompletion=_toolboxes),
+    ] = None,
+    servers: Servers = None,
+    max_steps: MaxSteps = None,
+    option: EngineOptions = None,
+    dialect: Dialect = None,
+    context: Context = None,
+    permissions: Annotated[
+        str | None, typer.Option("--permissions", "-p", metavar="MODE", help=f"a mode: {', '.join(MODES)}")
+    ] = None,
+    session: Annotated[
+        str, typer.Option("--session", "-s", metavar="NAME", help="the name of a conversation, to begin or continue it")
+    ] = "",
+    resumed: Annotated[
+        str | None,
+        typer.Option("--resume", "-r", metavar="ID", help=f"pick up a run: {ID_HELP}", autocompletion=_runs),
+    ] = None,
+) -> None:
+    """Talk with an agent: each message starts a run, and you see its steps and decide.
+
+    Type /help for the commands, and exit to end. Without a terminal, each line of the standard input is a message.
+    """
+    from agentkit.terminal.talk import talk
+
+    run, user = None, ""
+    if resumed is None:
+        loop, boxes = _loop(engine or "react", max_steps, option), ORDINARY_TOOLS if tools is None else tools
+        agent = _agent(
+            model, boxes, servers, engine=loop, dialect=dialect, context=context or None, permissions=permissions
+        )
+    else:
+        opener = _opener(model, tools, engine, servers).using(permissions=permissions)
+        run = _resume(opener, _full_id(resumed), ())
+        if run.read_only:
+            raise _fail(*_without(run))
+        about = run.task.get("session", {})
+        agent, session, user = run.agent, session or about.get("id", ""), about.get("user", "")
+    raise typer.Exit(talk(agent, session=session, user=user, find_engine=_find, run=run))
+
+
+@app.command()
+def watch(
+    id: Id,
+    as_json: Annotated[bool, typer.Option("--json", help="print each event as JSON, one per line")] = False,
+) -> None:
+    """Follow a run that another process drives, until it is over; Ctrl-C ends that. Nothing is written.
+
+    It says when the run waits for a person, and for what.
+    """
+    try:
+        from agentkit.terminal.watch import watch as follow_run
+
+        follow_run(_full_id(id), as_json=as_json)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _loop(engine: str, max_steps: int | None, option: list[str] | None) -> Loop:
+    """Return an engine with its options."""
+    found = _find(engine)
+    limit = {} if max_steps is None else {registry.loop_limit(found): max_steps}
+    return Loop(found, **{**limit, **dict(map(_name_and_value, option or ()))})
 
 
 def _find(engine: str) -> registry.Engine:
@@ -376,11 +456,7 @@ def resume(
 
     It has the recorded engine, options, model and guards. In a terminal, you are asked about a call that waits.
     """
-    id = _full_id(id)
-    try:
-        resumed = _opener(model, tools, engine, servers).resume(id, waive=waive or ())
-    except JournalInUse as error:
-        raise _fail(str(error), f"agentkit replay {id} shows it, and agentkit fork {id} forks it") from error
+    resumed = _resume(_opener(model, tools, engine, servers), _full_id(id), waive or ())
     if engine is not None and registry.find(engine)[1] != resumed.task["engine"]:
         resumed.close()
         has = resumed.task["engine"].rpartition(":")[2]
@@ -401,6 +477,14 @@ def resume(
         flags = ", ".join(f"--{name}" for name in choices(*resumed.waiting[0]))
         raise _fail(resumed.waiting[0][1].why, f"to decide: {how} with one of {flags}")
     typer.echo(result.answer)
+
+
+def _resume(opener: Agent, id: str, waive: Iterable[str]) -> Run:
+    """Return a run whose process has ended, opened by an agent."""
+    try:
+        return opener.resume(id, waive=waive)
+    except JournalInUse as error:
+        raise _fail(str(error), f"agentkit watch {id} follows it, and agentkit fork {id} forks it") from error
 
 
 def _is_terminal() -> bool:

@@ -38,6 +38,7 @@ ROOMS = (
         "agent",
         "mcp",
         "view",
+        "terminal",
         "serve",
         "notebook",
         "classroom",

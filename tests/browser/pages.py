@@ -149,9 +149,9 @@ class Notebook:
         return True
 
 
-def eventually(true: Callable[[], bool], what: str) -> None:
+def eventually(true: Callable[[], bool], what: str, seconds: float = LONG_ENOUGH) -> None:
     """Wait until something is true."""
-    end = time.monotonic() + LONG_ENOUGH
+    end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, f"never true: {what}"
         time.sleep(0.02)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from browser.pages import Notebook, eventually
+from browser.pages import LONG_ENOUGH, Notebook, eventually
 from browser.views import SHOP, View
 from playwright.sync_api import Page, expect
 
@@ -34,7 +34,7 @@ def select(notebook: Notebook, cell: int) -> None:
 def run_all(notebook: Notebook) -> None:
     """Run all cells, and wait for the last one."""
     notebook.page.evaluate("() => void jupyterapp.commands.execute('notebook:run-all-cells')")
-    eventually(lambda: notebook.page.evaluate(ALL_DONE), "all cells have run")
+    eventually(lambda: notebook.page.evaluate(ALL_DONE), "all cells have run", 10 * LONG_ENOUGH)
 
 
 ALL_DONE = """() => jupyterapp.shell.currentWidget.content.widgets.every(({ model }) =>
