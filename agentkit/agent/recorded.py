@@ -155,7 +155,7 @@ def started_differently(recorded: Data | None, spec: Data) -> str:
         parts = [mask_json(each.get(name)) for each in (recorded, spec)]
         if name == "options":
             parts = [{key: value for key, value in (part or {}).items() if key != "lessons"} for part in parts]
-        before, now = (canonical(part) for part in parts)
+        before, now = (canonical(part).decode() for part in parts)
         if before != now:
             return f"another {_SINGULAR.get(name, name)} ({one_line(before, 100)} instead of {one_line(now, 100)})"
     return ""

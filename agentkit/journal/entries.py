@@ -83,7 +83,8 @@ class Note:
     Kinds: "call" (a tool is about to run, with these arguments), "abandoned" (a call was left before it ended),
     "guards" (some guards of the run were changed), "tripped" (a guardrail has tripped), "inject", "recall",
     "head" (the run moved to other entries), "asked_again" (the run is a fork in which the model of run `data["of"]` is
-    only asked again; `data["request"]` is a digest of the request), "signal", "error", "status", "warning", and "lost"
+    only asked again; `data["request"]` is a digest of the request), "signal", "error", "status", "warning", "outcome"
+    (what an experiment made of the run as it was then), and "lost"
     (rows of the tree after row `data["after"]` had been recorded and are missing now, so a call that is not on record
     may have been performed; `data["text"]` says it in a sentence).
     """
@@ -99,6 +100,9 @@ Row = Entry | Note
 
 ASKED_AGAIN = "asked_again"
 """The kind of the note with which a fork begins that only asks a model again."""
+
+OUTCOME = "outcome"
+"""The kind of the note with which an experiment closes a run."""
 
 NOT_BEGUN = "not begun"
 """The status of a run of which nothing is recorded: it is just being started, or its process ended before that."""

@@ -375,7 +375,7 @@ def _me() -> str:
 
 
 def _opened_here(path: str, host: str, how: dict[str, Any]) -> SqliteJournal:
-    """Return the journal of a file in this process; always the same for the same file. Raises `UsageError` elsewhere."""
+    """Return the journal of a file, the same one for the whole process. Raises `UsageError` on another machine."""
     if host != (here := socket.gethostname()):
         raise UsageError(
             f"the journal {path} is a file on {host}, and this is {here}: machines cannot share it, so use a journal "

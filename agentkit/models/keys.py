@@ -41,8 +41,8 @@ class Key:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "a key is not pickled, so a model with one cannot be sent to another process: name its environment variable "
-            'there with key_name="…" instead of api_key=…'
+            "a key is not pickled, so a model with one cannot be sent to another process: name the environment "
+            'variable that holds it there, with key_name="…" instead of api_key=…'
         )
 
 
