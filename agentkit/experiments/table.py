@@ -93,8 +93,7 @@ def notes(found: Shown) -> list[str]:
         told.append(found.question)
     if found.problem:
         told.append(found.problem)
-    if found.score_names:
-        told.append(_about_figures(found))
+    told.append(_about_figures(found))
     told += [_about_judges(found, name) for name in found.score_names]
     if judging := sum(cell.outcome.judging for cell in found.cells if cell.outcome):
         told.append(f"The judges cost {money(judging)}, which is not in the column.")
@@ -106,6 +105,8 @@ def notes(found: Shown) -> list[str]:
 
 
 def _about_figures(found: Shown) -> str:
+    if not any(found.scores(variant) for variant in found.variants):
+        return ""
     lost = found.count(FAILED) + found.count(OVER_BUDGET)
     zero = "count as 0" if found.failed == "zero" else "are left out"
     told = f"; runs that failed or were over budget {zero}" if lost else ""
