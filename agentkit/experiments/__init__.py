@@ -1,0 +1,1 @@
+"""Many runs: experiments over cases and variants, and what their scores tell."""
