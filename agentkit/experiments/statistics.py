@@ -83,7 +83,7 @@ def estimate(scores: Scores, *, clusters: Sequence[Hashable] | None = None, conf
     infinite. Raises `UsageError` for a task without scores, or a score that is not a finite number.
     """
     means, labels = _checked(scores, clusters), _labels(scores, clusters)
-    value, groups = fmean(means), len(set(labels))
+    value = fmean(means)
     if all(score in (0, 1) for task in scores for score in task):
         low, high = wilson(value, _independent(scores, means, labels), confidence)
         return Estimate(value, low, high, len(means), confidence, "Wilson")
@@ -170,7 +170,7 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def _sign_flips(gains: Sequence[float], labels: Sequence[Hashable]) -> float:
-    sums = {label: 0.0 for label in labels}
+    sums = dict.fromkeys(labels, 0.0)
     for gain, label in zip(gains, labels, strict=True):
         sums[label] += gain
     moved = [total for total in sums.values() if total]
@@ -213,7 +213,7 @@ def _variance(values: Sequence[float], labels: Sequence[Hashable]) -> float:
 
     Source: K.-Y. Liang and S. L. Zeger, "Longitudinal data analysis using generalized linear models" (1986).
     """
-    mean, sums = fmean(values), {label: 0.0 for label in labels}
+    mean, sums = fmean(values), dict.fromkeys(labels, 0.0)
     for value, label in zip(values, labels, strict=True):
         sums[label] += value - mean
     groups = len(sums)
