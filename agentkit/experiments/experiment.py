@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.agent.agent import Agent
 from agentkit.core import background
@@ -33,6 +33,9 @@ from agentkit.inert import inert_lines
 from agentkit.journal.entries import OUTCOME, Journal
 from agentkit.journal.memory import MemoryJournal
 from agentkit.run.run import Run
+
+if TYPE_CHECKING:
+    from agentkit.experiments.statistics import Difference, Estimate
 
 ATTEMPTS = 3
 """How often a job is given to an executor that loses it."""
@@ -149,7 +152,8 @@ class Experiment:
                 cell.outcome = None
         for name, outcome in self._recorded().items():
             cell = self._by_name[name]
-            if outcome.state in _FINAL and (outcome.score_id == self._score_ids[cell.case.id] or outcome.state != SCORED):
+            is_current = outcome.state != SCORED or outcome.score_id == self._score_ids[cell.case.id]
+            if outcome.state in _FINAL and is_current:
                 cell.outcome = outcome
 
     def _recorded(self) -> dict[str, Outcome]:
@@ -439,6 +443,29 @@ class Experiment:
         lost = {case: table.mean(theirs[case]) - table.mean(mine[case]) for case in mine if case in theirs}
         cases = sorted((case for case in lost if lost[case] > 0), key=lost.__getitem__, reverse=True)
         return [min(self[variant, case], key=lambda cell: cell.scores.get(name, 0.0)) for case in cases]
+
+    def estimate(self, variant: str, name: str = "") -> Estimate | None:
+        """Return the mean score of a variant over the cases, with its 95 % interval; None if nothing is scored."""
+        from agentkit.experiments.statistics import estimate
+
+        scores = self.scores(variant, name)
+        return estimate(list(scores.values())) if scores else None
+
+    def differences(self, name: str = "") -> list[tuple[str, Difference, float]]:
+        """Return how much higher each variant scores than the first one, on the cases that both have.
+
+        Each with its p, corrected for the number of variants (Holm).
+        """
+        from agentkit.experiments.statistics import difference, holm
+
+        first = self.scores(self.variants[0], name)
+        found: list[tuple[str, Difference]] = []
+        for variant in self.variants[1:]:
+            other = self.scores(variant, name)
+            if both := [case for case in first if case in other]:
+                found.append((variant, difference([other[case] for case in both], [first[case] for case in both])))
+        corrected = holm([each.p for _, each in found])
+        return [(variant, each, p) for (variant, each), p in zip(found, corrected, strict=True)]
 
     def count(self, state: str, variant: str = "") -> int:
         """Return the number of cells in a state, of one variant or of all."""

@@ -96,9 +96,8 @@ def _function(function: types.FunctionType, depth: int) -> Any:
     function = inner
     cells = [_cell(cell, depth) for cell in function.__closure__ or ()]
     code = function.__code__
-    used = {
-        name: _constant(function.__globals__[name], depth) for name in sorted(_names(code)) if name in function.__globals__
-    }
+    around = {name: function.__globals__.get(name) for name in sorted(_names(code))}
+    used = {name: _constant(value, depth) for name, value in around.items()}
     defaults = content([function.__defaults__, function.__kwdefaults__], depth - 1)
     return [_code(code), defaults, cells, {name: each for name, each in used.items() if each is not None}]
 

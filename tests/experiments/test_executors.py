@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from loopback import Loopback, answer, completion
 
 from agentkit import Agent, experiment

@@ -365,7 +365,7 @@ def test_an_executor_that_is_closed_is_told(path, make):
     pytest.importorskip("cloudpickle")
     executor = ThreadPoolExecutor()
     executor.shutdown()
-    with pytest.raises(UsageError, match="the executor broke .*only what is missing"):
+    with pytest.raises(UsageError, match=r"the executor broke .*only what is missing"):
         experiment(make.products(2), make.multiplier(path), on=executor).wait(60)
 
 
@@ -448,7 +448,7 @@ def test_cases_come_from_a_jsonl_file(path, tmp_path, make):
     found = experiment(file, make.multiplier(path), score=make.right).wait()
     assert found.scores("agent") == {"six": [1.0], "eight": [1.0]}
     file.write_text('{"task": "2 3"}\nnonsense\n')
-    with pytest.raises(UsageError, match="line 2 of .* is not valid JSON"):
+    with pytest.raises(UsageError, match=r"line 2 of .* is not valid JSON"):
         experiment(file, make.multiplier(path))
 
 
