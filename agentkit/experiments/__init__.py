@@ -1,0 +1,1 @@
+"""Many runs: experiments, their scores and what these tell."""
