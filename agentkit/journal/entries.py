@@ -7,6 +7,8 @@ Runs that were forked from each other share a tree.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -93,6 +95,38 @@ class Note:
 
 Row = Entry | Note
 
+INTERVAL = 0.1
+"""How often a store that announces nothing is asked for new rows, in seconds."""
+
+
+class Tail:
+    """The rows of a run's tree after row `after`, as they are written; several processes may follow one run.
+
+    `more` reads the rows that it has not read yet. `pause` waits a number of seconds, or until there may be new rows.
+    """
+
+    def __init__(
+        self, after: int, more: Callable[[], list[Row]], pause: Callable[[float], object] = time.sleep
+    ) -> None:
+        self.after = after
+        self._more, self._pause = more, pause
+
+    def read(self, timeout: float = 0.0) -> list[Row]:
+        """Return the rows that were written since the last call; wait up to `timeout` seconds for the first of them.
+
+        Raises `Unknown` if the run was deleted, `JournalDamaged` at a row that is not as it was written, and
+        `JournalError` if the store cannot be read now; the next call then goes on after the last row that was returned.
+        """
+        end = time.monotonic() + timeout
+        while True:
+            rows = [row for row in self._more() if row.id > self.after]
+            left = end - time.monotonic()
+            if rows or left <= 0:
+                self.after = rows[-1].id if rows else self.after
+                return rows
+            self._pause(min(INTERVAL, left))
+
+
 ASKED_AGAIN = "asked_again"
 """The kind of the note with which a fork begins that only asks a model again."""
 
@@ -138,7 +172,8 @@ class Journal(Protocol):
     def append(self, row: Row, *, sync: bool = True) -> int:
         """Add a row to the tree of `row.run`, set its `id`, and return it. With `sync`, it is on the disk on return.
 
-        Raises `Fenced` if another process took the run over, `JournalError` if the row cannot be written.
+        Raises `Fenced` if another process took the run over, `JournalError` if the row cannot be written, and
+        `JournalInDoubt` if it may have been written. The same row can be appended again: it is written once.
         """
 
     def sync(self, run: str) -> None:
@@ -149,6 +184,9 @@ class Journal(Protocol):
 
     def rows(self, run: str) -> list[Row]:
         """Return all rows of the run's tree, oldest first. Raises `Unknown`, `JournalDamaged`, `JournalTooNew`."""
+
+    def tail(self, run: str, after: int = 0) -> Tail:
+        """Return a reader of the rows of the run's tree after row `after`, as they are written. Raises `Unknown`."""
 
     def lost(self, run: str) -> str:
         """Return what is missing of the rows of the run's tree, as a sentence; "" if all are there. Raises `Unknown`.

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from agentkit.core.declared_types import LATEST, type_problem
-from agentkit.errors import JournalDamaged, Unknown
-from agentkit.journal.chain import TREE
-from agentkit.journal.entries import NOT_BEGUN, RunInfo
+from agentkit.core.secrets import mask_json
+from agentkit.errors import JournalDamaged, Unknown, UsageError
+from agentkit.journal.chain import TREE, Chain, since
+from agentkit.journal.entries import NOT_BEGUN, Row, RunInfo
 from agentkit.journal.heads import Head, Heads, clock
 from agentkit.journal.lock import folder_of_locks, is_held
 
@@ -24,11 +28,28 @@ FROM runs JOIN trees ON trees.id = runs.tree"""
 def infos(db: sqlite3.Connection, run: str = "") -> list[RunInfo]:
     """Return the list of runs, newest first, or only the run that is named."""
     cursor = db.execute(f"{_LIST} WHERE run = ?", (run,)) if run else db.execute(_LIST)
-    lines = [_info(*line) for line in cursor]
+    lines = [info_of(*line) for line in cursor]
     return sorted(lines, key=lambda info: info.updated, reverse=True)
 
 
-def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int | None, at: float | None) -> RunInfo:
+def check_name(run: str) -> None:
+    """Raise `UsageError` if a run cannot have this name."""
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", run):
+        raise UsageError(
+            f"the name of a run must have 1 to 100 letters, digits, '-', '.' or '_', and must not begin with "
+            f"'-' or '.'; {run!r} does not"
+        )
+
+
+def line_of(info: RunInfo, mask: Callable[[str], str] | None) -> str:
+    """Return the JSON of what is stored about a run beside its own columns, with its secrets masked."""
+    columns = ("run", "tree", "status", "rows", "updated")
+    line = {name: value for name, value in asdict(info).items() if name not in columns}
+    return json.dumps(mask_json(line, mask) if mask else line)
+
+
+def info_of(run: str, status: str, updated: float, info: str, tree: str, rows: int | None, at: float | None) -> RunInfo:
+    """Return a line of the list of runs; one that cannot be read is "damaged"."""
     try:
         data: dict[str, Any] = json.loads(info)
         status = NOT_BEGUN if at is None else status
@@ -74,6 +95,13 @@ def find(db: sqlite3.Connection, heads: Heads, run: str) -> tuple[int, str]:
             "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
         )
     return int(found[0]), str(found[1])
+
+
+def read_more(db: sqlite3.Connection, heads: Heads, run: str, tree: int, chain: Chain) -> list[Row]:
+    """Return the rows of a tree that a chain has not read yet. Raises `Unknown` if the run was deleted meanwhile."""
+    if find(db, heads, run)[0] != tree:
+        raise Unknown("run", run, (), "it was deleted, and another run has its name")
+    return chain.take(*since(db, tree, chain.number))
 
 
 def check_lost(heads: Heads, run: str) -> None:
