@@ -1,4 +1,4 @@
-"""Find the journal that an option names: none, this process's memory, the user's default file, or another file."""
+"""Find the journal that an option names: none, this process's memory, the user's file, another file, or a database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from agentkit.config import home
 from agentkit.core.outside import path_of
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     from agentkit.journal.copying import Progress, Verdict
     from agentkit.journal.entries import Journal
 
-_opened: dict[tuple[Path, int], Any] = {}
+_opened: dict[tuple[object, ...], Any] = {}
 _guard = threading.Lock()
 
 
 def open_journal(
     spec: Journal | str | os.PathLike[str] | None = "sqlite", *, read_only: bool = False
 ) -> Journal | None:
-    """Return the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, or a journal itself.
+    """Return the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, a URL, or a journal itself.
 
-    A file is opened once per process. With `read_only`, it is opened for looking: nothing is created, locked or
-    written, also on a read-only disk, and also while another process writes. Raises `UsageError` for anything else,
-    `JournalError` if the file cannot be opened, or with `read_only` if a file that is named does not exist.
+    A URL is "postgresql://USER@HOST/DATABASE". A file or a database is opened once per process. With `read_only`, it is
+    opened for looking: nothing is created, locked or written, also on a read-only disk, and also while another process
+    writes. Raises `UsageError` for anything else, `JournalError` if the file or the database cannot be opened, or with
+    `read_only` if it does not exist.
     """
     if spec is None:
         return None
@@ -38,10 +39,16 @@ def open_journal(
         return memory
     if not isinstance(spec, str | os.PathLike):
         if not callable(getattr(spec, "append", None)) or not callable(getattr(spec, "rows", None)):
-            raise UsageError(f'a journal must be None, "memory", "sqlite", a path or a Journal, not {spec!r}')
+            raise UsageError(
+                f'a journal must be None, "memory", "sqlite", a path, a postgresql:// URL or a Journal, not {spec!r}'
+            )
         return spec
     if not spec:
-        raise UsageError('a journal must be None, "memory", "sqlite", a path or a Journal, not an empty str')
+        raise UsageError(
+            'a journal must be None, "memory", "sqlite", a path, a postgresql:// URL or a Journal, not an empty str'
+        )
+    if is_url(spec):
+        return _open_postgres(spec, read_only=read_only)
     path = _path(spec)
     if read_only:
         from agentkit.journal.read_only import ReadOnlyJournal
@@ -56,6 +63,22 @@ def open_journal(
         opened = _opened.get((path, os.getpid()))
         if opened is None or opened.closed:
             opened = _opened[path, os.getpid()] = SqliteJournal(path)
+        return opened
+
+
+def is_url(spec: object) -> TypeGuard[str]:
+    """Return whether a text is the URL of a PostgreSQL database."""
+    return isinstance(spec, str) and spec.startswith(("postgresql://", "postgres://"))
+
+
+def _open_postgres(url: str, *, read_only: bool) -> Journal:
+    from agentkit.journal.postgres.journal import PostgresJournal
+
+    with _guard:
+        key = (url, os.getpid(), read_only)
+        opened = _opened.get(key)
+        if opened is None or opened.closed:
+            opened = _opened[key] = PostgresJournal(url, read_only=read_only)
         return opened
 
 
