@@ -97,7 +97,7 @@ class Server:
         """Create an empty database, and return its name."""
         name = f"test_{next(self._names)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
+            connection.execute(f"CREATE DATABASE {name}")
         return name
 
     def remove(self) -> None:

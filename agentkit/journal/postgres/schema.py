@@ -1,7 +1,7 @@
 """The tables of a journal on PostgreSQL: how they are made and brought up to date, and the roles that use them.
 
 All tables are in the schema `agentkit` and are named with it, since behind a pooler of connections a `search_path`
-would be left to other clients. Rows are never updated; the body of a row is text, because `jsonb` would change its bytes.
+would be left to other clients. Rows are never updated. The body of a row is text, since `jsonb` would change its bytes.
 """
 
 from __future__ import annotations
