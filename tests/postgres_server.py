@@ -54,6 +54,7 @@ class Server:
     def __init__(self, **settings: object) -> None:
         self.folder, self.port, self.password = Path(tempfile.mkdtemp(prefix="pg-")), free_port(), secrets.token_hex(12)
         self._names = itertools.count(1)
+        self._shared: str | None = None
         (self.folder / "password").write_text(self.password)
         if NOBODY:
             os.chown(self.folder, 65534, 65534)
@@ -99,6 +100,14 @@ class Server:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}")
         return name
+
+    def emptied(self) -> str:
+        """Return the name of a database without tables: always the same one, since to create one takes long."""
+        if self._shared is None:
+            self._shared = self.create()
+        with psycopg.connect(self.url(self._shared), autocommit=True) as connection:
+            connection.execute("DROP SCHEMA IF EXISTS agentkit CASCADE")
+        return self._shared
 
     def remove(self) -> None:
         try:

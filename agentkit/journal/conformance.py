@@ -8,8 +8,8 @@
         check(lambda: MyJournal(tmp_path))
 
 Each check is a function of `open_journal`, which opens an empty store at its first call. `DURABLE_CHECKS` call it
-again, and get another journal object of the same store, as another process would. A check raises `AssertionError` if the
-journal does something else, and closes what it opened.
+again, and get another journal object of the same store, as another process would. A check closes what it opened, and
+raises `AssertionError` if the journal does something else.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
@@ -92,6 +93,8 @@ def backup(
     """
     from agentkit.journal import copying
 
+    if is_url(journal):
+        raise UsageError("a journal on PostgreSQL is copied with pg_dump: pg_dump --schema=agentkit DATABASE")
     return copying.backup(_path(journal), Path(target), progress)
 
 
@@ -102,7 +105,17 @@ def verify(run: str = "", journal: str | os.PathLike[str] = "sqlite") -> Iterato
     """
     from agentkit.journal import copying
 
+    if is_url(journal):
+        return _verify_postgres(journal, run)
     return copying.verify(_path(journal), run)
+
+
+def _verify_postgres(url: str, run: str) -> Iterator[Verdict]:
+    from agentkit.journal import copying
+    from agentkit.journal.postgres.journal import PostgresJournal
+
+    with contextlib.closing(PostgresJournal(url, read_only=True)) as journal:
+        yield from copying.verify_runs(journal, journal.runs(), run)
 
 
 def _path(spec: str | os.PathLike[str]) -> Path:

@@ -72,7 +72,7 @@ def postgres():
 @pytest.fixture
 def database(postgres):
     """Return the URL of an empty database."""
-    return postgres.url(postgres.create())
+    return postgres.url(postgres.emptied())
 
 
 @pytest.fixture(scope="session")
@@ -86,7 +86,7 @@ def bouncer(postgres):
 @pytest.fixture
 def pooled(postgres, bouncer):
     """Return the URL of an empty database behind PgBouncer."""
-    return bouncer.url(postgres.create())
+    return bouncer.url(postgres.emptied())
 
 
 @pytest.fixture(scope="session")

@@ -260,7 +260,7 @@ def test_a_run_says_that_the_server_has_forgotten_rows_in_whose_place_there_are_
     other.create(make.info("b", "t"))
     other.append(Note("status", {"n": 9}, run="b"))
     for _ in range(2):
-        with pytest.raises(JournalError, match="has forgotten rows of run a .* open it again"):
+        with pytest.raises(JournalError, match=r"has forgotten rows of run a .* open it again"):
             journal.append(Note("status", {"n": 3}, run="a"))
     journal.release("a")
     assert journal.rows("a") == other.rows("b")
@@ -379,12 +379,13 @@ def test_a_journal_that_was_opened_to_look_at_creates_and_writes_nothing(databas
     journal.close()
 
 
-def test_a_read_only_server_is_an_error_that_says_so(database, make):
+def test_a_read_only_server_is_an_error_that_says_so(postgres, make):
+    name = postgres.create()
+    database = postgres.url(name)
     PostgresJournal(database).close()
-    name = database.rpartition("/")[2]
     execute(database, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     journal = PostgresJournal(database)
-    with pytest.raises(JournalError, match="the server is read-only.*primary"):
+    with pytest.raises(JournalError, match=r"the server is read-only.*primary"):
         journal.create(make.info())
     assert journal.runs() == []
     journal.close()
@@ -404,12 +405,12 @@ def test_a_server_without_connections_left_is_an_error_that_says_so_and_is_used_
     with pytest.raises(psycopg.OperationalError):
         while True:
             taken.append(psycopg.connect(url))
-    with pytest.raises(JournalError, match="no connection left.*PgBouncer"):
+    with pytest.raises(JournalError, match=r"no connection left.*PgBouncer"):
         PostgresJournal(url, timeout=1)
     assert journal.append(Note("status", run="r1")) == 1  # over the connection that it has
     for connection in taken:
         connection.close()
-    PostgresJournal(url).close()
+    PostgresJournal(url, timeout=60).close()
     journal.close()
 
 
@@ -418,9 +419,9 @@ def test_a_full_disk_loses_nothing_and_the_row_can_be_appended_again(journal, da
     journal.create(make.info())
     execute(
         database,
-        """CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+        """CREATE FUNCTION agentkit.full_disk() RETURNS trigger LANGUAGE plpgsql AS
         $$BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END$$""",
-        "CREATE TRIGGER full_disk BEFORE INSERT ON agentkit.rows FOR EACH ROW EXECUTE FUNCTION full_disk()",
+        "CREATE TRIGGER full_disk BEFORE INSERT ON agentkit.rows FOR EACH ROW EXECUTE FUNCTION agentkit.full_disk()",
     )
     note = Note("status", run="r1")
     for _ in range(2):

@@ -88,9 +88,11 @@ class Connections:
         try:
             return self.connect()
         except psycopg.OperationalError as error:
-            if error.sqlstate or "password" in str(error):
-                raise explain(error, self.place) from error
-            raise ConnectionLost(_first_line(error)) from error
+            said = _first_line(error)
+            for words, state in _REFUSALS.items():
+                if words in said:
+                    raise JournalError(_explanation(self.place, state, said)) from error
+            raise ConnectionLost(said) from error
 
     def do(self, action: Callable[[psycopg.Connection], T], refused: Callable[[str], JournalError] | None = None) -> T:
         """Return what an action returns; while connections are lost, it is tried again, so it may be done twice.
@@ -112,6 +114,8 @@ class Connections:
 
     def unreachable(self, why: str) -> JournalError:
         """Return the error for a server that cannot be reached."""
+        if any(words in why for words in _FULL):
+            return JournalError(_explanation(self.place, "53300", why))
         return JournalError(
             f"cannot reach the journal {self.place} ({why}). Check the network and the server, and try again."
         )
@@ -211,11 +215,24 @@ def _first_line(error: BaseException) -> str:
 
 def explain(error: psycopg.Error, place: str) -> JournalError:
     """Return an error that says what the server refused, and what to do."""
-    state, said = error.sqlstate or "", _first_line(error)
+    return JournalError(_explanation(place, error.sqlstate or type(error).__name__, _first_line(error)))
+
+
+def _explanation(place: str, state: str, said: str) -> str:
     for start, advice in _MEANING.items():
         if state.startswith(start):
-            return JournalError(f"cannot use the journal {place}: {advice} ({said}). Then try again.")
-    return JournalError(f"the journal {place} failed: {said} ({state or type(error).__name__})")
+            return f"cannot use the journal {place}: {advice} ({said}). Then try again."
+    return f"the journal {place} failed: {said} ({state})"
+
+
+_REFUSALS = {
+    **dict.fromkeys(("password authentication failed", "no password supplied", "SASL authentication failed"), "28"),
+    **dict.fromkeys(("pg_hba.conf", 'FATAL:  role "', "not permitted to log in", "no such user"), "28"),
+    **dict.fromkeys(('FATAL:  database "', "no such database"), "3D"),
+}
+"""What servers say to a client that need not try again. libpq passes on no code with it, only the text."""
+
+_FULL = ("too many connections", "too many clients", "connection slots are reserved")
 
 
 _PASSING = ("40001", "40P01", "57P01", "57P02", "57P03")

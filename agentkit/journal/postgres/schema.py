@@ -89,9 +89,15 @@ VERSION = len(MIGRATIONS)
 _ONE_AT_A_TIME = 0x61676B74_6D696772  # "agktmigr"
 
 
+_EXISTS = """
+SELECT FROM pg_catalog.pg_class WHERE relname = 'version'
+  AND relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = 'agentkit')
+"""  # to_regclass may look into a cache that another process has outdated meanwhile
+
+
 def version(connection: psycopg.Connection) -> int | None:
     """Return the version of the tables; None if there are none."""
-    if connection.execute("SELECT to_regclass('agentkit.version')").fetchone() == (None,):
+    if connection.execute(_EXISTS).fetchone() is None:
         return None
     row = connection.execute("SELECT number FROM agentkit.version").fetchone()
     return None if row is None else int(row[0])
