@@ -15,6 +15,7 @@ from agentkit.core.steps import Act, All, Answer, Ask, Conclude, Loop, Think
 from agentkit.core.usage import Usage
 from agentkit.engines.recommend import recommend
 from agentkit.engines.structured import structured
+from agentkit.experiments.experiment import experiment
 from agentkit.gates.limits import Budget
 from agentkit.gates.state import Status
 from agentkit.run.run import Result, Run
@@ -44,6 +45,7 @@ __all__ = [
     "ToolBox",
     "Usage",
     "compare",
+    "experiment",
     "load",
     "look",
     "recommend",

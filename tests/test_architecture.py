@@ -36,6 +36,7 @@ ROOMS = (
         "telemetry",
         "run",
         "agent",
+        "experiments",
         "mcp",
         "view",
         "serve",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import time
 import uuid
@@ -37,7 +36,7 @@ from agentkit.gates.state import State
 from agentkit.hooks.judge import judging
 from agentkit.inert import inert
 from agentkit.journal import check, open_journal
-from agentkit.journal.entries import NOT_BEGUN, Journal, Note, Row, RunInfo
+from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Journal, Note, Row, RunInfo, check_name, checked_tags
 from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
@@ -98,6 +97,7 @@ class Agent(NearMisses, Displayed):
         agent_options.check(options, self.engine)
         self.options: Options = options
         self._arguments = {"model": model, "tools": tools, "engine": engine, **options}
+        self._spelled = dict(self._arguments)
         self.named_model = None if model is None else resolve.find(model)
         listed = list(tools) if isinstance(tools, list | tuple | set | frozenset) else [tools]
         listed = [builtin.box(tool) if isinstance(tool, str) else tool for tool in listed]
@@ -106,6 +106,7 @@ class Agent(NearMisses, Displayed):
             registry.check_role(role, self.engine_name)
         self.roles = {role: resolve.find(other) for role, other in (options.get("roles") or {}).items()}
         self._journal: Any = options.get("journal", "sqlite")
+        self._opened: Journal | None = None
         self._unprepared: Agent | None = None
         self.guards = Guards.of(options)
         self._use(list(parts_of(listed)))
@@ -141,7 +142,8 @@ class Agent(NearMisses, Displayed):
             if isinstance(part, Source) and part.tools is None:
                 part = read(part, timeout) if schemas is None else with_schemas(part, next(schemas, []))
             parts.append(part)
-        agent = copy.copy(self)
+        agent = object.__new__(type(self))
+        vars(agent).update(vars(self))
         agent._arguments, agent._unprepared = dict(self._arguments), self
         agent._use(parts)
         return agent
@@ -176,13 +178,28 @@ class Agent(NearMisses, Displayed):
     @property
     def journal(self) -> Journal | None:
         """The journal in which runs are recorded; it is opened when it is first needed."""
-        if isinstance(self._journal, str):
-            self._journal = open_journal(self._journal)
-        return open_journal(self._journal) if self._journal is not None else None
+        if self._opened is None or getattr(self._opened, "closed", False):
+            self._opened = open_journal(self._journal)
+        return self._opened
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the arguments that the agent was made with, and with its journal, which may not be in memory.
+
+        A model travels without its key: the process that unpacks the agent looks it up under its name.
+        """
+        if isinstance(self.journal, MemoryJournal):
+            raise UsageError(
+                "an agent whose journal is in memory cannot be sent to another process, which would record its runs "
+                'in a memory of its own; use the default journal, a path, or journal="postgresql://…"'
+            )
+        return _unpacked, ({**self._spelled, "journal": self.journal},)
 
     @property
     def memory(self) -> Memory:
-        """The memory across runs, in a file beside the journal: turns of sessions, facts about users, lessons."""
+        """The memory across runs: turns of sessions, facts about users, lessons.
+
+        It is in a file beside the journal, or is that of the journal, if a team shares one.
+        """
         return open_memory(self.journal or self._unprepared or self)
 
     def using(self, **changes: Any) -> Agent:
@@ -194,7 +211,11 @@ class Agent(NearMisses, Displayed):
         if isinstance(engine, Mapping) and "engine" not in engine:
             registry.check(self.engine, engine)
             changes["engine"] = Loop(self.engine, **self._own_loops({**self.engine_options, **engine}))
-        return Agent(**{**self._arguments, "journal": self._journal, **changes})
+        agent = Agent(**{**self._arguments, "journal": self._journal, **changes})
+        agent._spelled = {**self._spelled, **changes}
+        if "journal" not in changes:
+            agent._opened = self._opened
+        return agent
 
     def _own_loops(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return options with the nested engines that were passed as functions."""
@@ -206,9 +227,17 @@ class Agent(NearMisses, Displayed):
 
     @checked_names
     def run(
-        self, task: Any, *, output: Any = None, session: str = "", user: str = "", timeout: float | None = None
+        self,
+        task: Any,
+        *,
+        output: Any = None,
+        session: str = "",
+        user: str = "",
+        timeout: float | None = None,
+        name: str = "",
+        tags: Mapping[str, str] = NO_TAGS,
     ) -> Result:
-        """Run a task to its end and return the result.
+        """Run a task to its end and return the result; `name` and `tags` are those of `start`.
 
         It never waits for a person: `approver` decides about a call that needs approval; without one, the call is not
         made, and `Result.denied` and a warning in the log say so. If a model fails, the `Result` has an `.error` (with
@@ -217,7 +246,7 @@ class Agent(NearMisses, Displayed):
         """
         check_timeout(timeout)
         begun = time.monotonic()
-        run = self._start(task, output, session, user, timeout)
+        run = self._start(task, output, session, user, timeout, name=name, tags=tags)
         return self.complete(run, None if timeout is None else max(0.0, timeout - (time.monotonic() - begun)))
 
     def complete(self, run: Run, timeout: float | None = None) -> Result:
@@ -246,28 +275,75 @@ class Agent(NearMisses, Displayed):
         return result
 
     @checked_names
-    def start(self, task: Any, *, output: Any = None, session: str = "", user: str = "", paused: bool = False) -> Run:
+    def start(
+        self,
+        task: Any,
+        *,
+        output: Any = None,
+        session: str = "",
+        user: str = "",
+        paused: bool = False,
+        name: str = "",
+        tags: Mapping[str, str] = NO_TAGS,
+    ) -> Run:
         """Start a run and return it at once; it continues in the background, unless it is started `paused`.
+
+        `name` is the id of the run. If the journal has a run of this name, started with the same task, engine, model,
+        tools and options, that run goes on where it was; a run that is over is returned as it is. `tags` are texts by
+        name, by which `agentkit.runs(tags=…)` finds the run. Raises `UsageError` if the run of this name was started
+        with something else, `JournalInUse` if another process has it open.
 
         `output` is the type of the answer, see `Result.output`. The run continues the `session` of that name, and is
         told what is known about the `user`; see `memory`. If the last run of the session had the same task and its
         process ended before it did, that run goes on where it was. Sources of tools are asked for their schemas, and
         `UsageError` is raised if that fails.
         """
-        run = self._start(task, output, session, user)
+        run = self._start(task, output, session, user, name=name, tags=tags)
         if not paused:
             run.play()
         return run
 
-    def _start(self, task: Any, output: Any, session: str, user: str, timeout: float | None = None) -> Run:
-        """Return a new run, paused; `timeout` is how long a source of tools may take."""
+    def _start(
+        self,
+        task: Any,
+        output: Any,
+        session: str,
+        user: str,
+        timeout: float | None = None,
+        *,
+        name: str,
+        tags: Mapping[str, str],
+    ) -> Run:
+        """Return a new run, paused, or the run of this name; `timeout` is how long a source of tools may take."""
+        if name:
+            check_name(name)
+        tags = checked_tags(tags)
         secrets.refresh()
         agent = self.prepared(timeout=timeout)
         guards = agent.guards_of_person()
         spec = sessions.prepare(agent._spec(task, guards), agent, session, user)
         with interrupts.deferred():
-            run = self._unfinished(spec) if output is None else None
-            return run or agent.attach(answer.begin(spec, output, self.options.get("synthesize")), guards=guards)
+            run = self._unfinished(spec) if output is None and not name else None
+            spec = answer.begin(spec, output, self.options.get("synthesize"))
+            if name:
+                run = self._named(name, spec)
+            return run or agent.attach(spec, guards=guards, new_name=name, tags=tags)
+
+    def _named(self, name: str, spec: dict[str, Any]) -> Run | None:
+        """Return the run of this name, if the journal has one. Raises `UsageError` if it was started differently."""
+        journal = self.journal
+        known = next((info for info in journal.runs(name) if info.run == name), None) if journal else None
+        if journal is None or known is None:
+            return None
+        if known.status == NOT_BEGUN:  # its process ended before anything happened
+            journal.delete(name)
+            return None
+        if difference := recorded.started_differently(recorded.first_spec(journal.rows(name), name), spec):
+            raise UsageError(
+                f"there is already a run {name!r}, with {difference}; choose another name, or delete it: "
+                f"agentkit delete {name}"
+            )
+        return self.resume(name)
 
     def guards_of_person(self) -> Guards:
         """Return the guards of this agent, and the permissions in the settings file of the person.
@@ -361,17 +437,19 @@ class Agent(NearMisses, Displayed):
         parent: Run | None = None,
         guards: Guards | None = None,
         name: str = "",
+        new_name: str = "",
+        tags: Mapping[str, str] = NO_TAGS,
         journal: Journal | None = None,
         is_copy: bool = False,
     ) -> Run:
-        """Return a run for a spec: a new run, a fork of `parent`, or the run `name` of a `journal`.
+        """Return a run for a spec: a new run (named `new_name`), a fork of `parent`, or the run `name` of a `journal`.
 
         A copy of a run that may be held elsewhere has no listeners, and does not replace that run.
         """
         is_new, journal = not name, journal or self.journal
         if parent and parent.control.sealed:
             raise ReadOnly(f"this run is read-only: {parent.control.sealed}")
-        name = name or uuid.uuid4().hex[:12]
+        name = name or new_name or uuid.uuid4().hex[:12]
         around = answer.arounds(spec, (*_judges(spec), *self.arounds, *sessions.arounds(spec)))
         trace = Trace(name, self._maker(spec), around, journal, parent.trace.tree if parent else None)
         guards = (guards or self.guards).copy()
@@ -404,14 +482,13 @@ class Agent(NearMisses, Displayed):
             log.on_step(run, on_step)
         if log.is_on():
             log.attach(run)
+        if is_new and journal is not None:
+            journal.create(replace(run.info(parent.id if parent else ""), tags=dict(tags)))
         if journal is not None:
             weakref.finalize(run, run.control.lease.drop).atexit = False
             _LIVE[run.id] = run
-        if is_new:
-            if journal is not None:
-                journal.create(run.info(parent.id if parent else ""))
-            if parent is None:
-                self._begin(run, spec)
+        if is_new and parent is None:
+            self._begin(run, spec)
         return run
 
     def _begin(self, run: Run, spec: dict[str, Any]) -> None:
@@ -493,7 +570,7 @@ class Agent(NearMisses, Displayed):
 
     def _journal_and_id(self, verb: str, name: str | Run | RunInfo) -> tuple[Journal, str]:
         """Return the journal, and the id of a run in it."""
-        journal = open_journal(self._journal, read_only=True) if verb == "look" else self.journal
+        journal = self._opened or open_journal(self._journal, read_only=True) if verb == "look" else self.journal
         if journal is None:
             raise UsageError(f"an agent with journal=None cannot {verb} a run; create the agent with a journal")
         name = name.id if isinstance(name, Run) else name.run if isinstance(name, RunInfo) else name
@@ -640,6 +717,11 @@ class Agent(NearMisses, Displayed):
 Agent.__init__.__signature__ = agent_options.signature(Agent.__init__)  # type: ignore[attr-defined]
 
 
+def _unpacked(arguments: dict[str, Any]) -> Agent:
+    """Return an agent that has travelled from another process."""
+    return Agent(**arguments)
+
+
 def _judges(spec: dict[str, Any]) -> tuple[Around, ...]:
     """Return the arounds of the guardrails that a model judges, as the run was started with them."""
     if not spec.get("guards", {}).get("guardrails"):
@@ -675,7 +757,7 @@ def _damaged(damage: str) -> str:
 
 
 @checked_names
-def runs(journal: Any = "sqlite") -> list[Any]:
-    """Return all recorded runs, newest first."""
+def runs(journal: Any = "sqlite", *, prefix: str = "", tags: Mapping[str, str] = NO_TAGS) -> list[Any]:
+    """Return all recorded runs, newest first, or those whose names begin with `prefix` and that have these `tags`."""
     opened = open_journal(journal, read_only=True)
-    return opened.runs() if opened else []
+    return opened.runs(prefix, checked_tags(tags)) if opened else []

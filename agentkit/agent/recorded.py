@@ -19,6 +19,7 @@ from agentkit.config import plugins
 from agentkit.core.messages import canonical
 from agentkit.core.secrets import mask_json
 from agentkit.core.steps import Loop
+from agentkit.core.text import one_line
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, EngineError, ModelError, OptionError
 from agentkit.journal.entries import Entry, Row
@@ -132,6 +133,40 @@ def _json(value: Any) -> Any:
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     raise TypeError(f"{value!r:.100} is not data")
+
+
+def first_spec(rows: Iterable[Row], run: str) -> Data | None:
+    """Return what a run was started with; None if that is not recorded."""
+    return next((row.result for row in rows if isinstance(row, Entry) and row.kind == "begin" and row.run == run), None)
+
+
+IDENTITY = ("task", "engine", "options", "tools", "model", "dialect", "agent", "output")
+"""What decides whether two runs of one name are the same run, of what a run records about its start."""
+
+
+def started_differently(recorded: Data | None, spec: Data) -> str:
+    """Return which part of a run's recorded start differs from the start of another one, as words; "" if none does.
+
+    The lessons that a run is told do not count: other runs add to them.
+    """
+    if recorded is None:
+        return "a start that is not recorded"
+    for name in IDENTITY:
+        parts = [mask_json(each.get(name)) for each in (recorded, spec)]
+        if name == "options":
+            parts = [{key: value for key, value in (part or {}).items() if key != "lessons"} for part in parts]
+        before, now = (canonical(part).decode() for part in parts)
+        if before != now:
+            return f"another {_SINGULAR.get(name, name)} ({one_line(before, 100)} instead of {one_line(now, 100)})"
+    return ""
+
+
+_SINGULAR = {
+    "options": "configuration of its engine",
+    "tools": "set of tools",
+    "agent": "set of options",
+    "output": "type of answer",
+}
 
 
 def spec_of(rows: Iterable[Row], run: str) -> Data | None:

@@ -7,9 +7,11 @@ Runs that were forked from each other share a tree.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from agentkit.core.display import Displayed
@@ -17,6 +19,7 @@ from agentkit.core.secrets import mask
 from agentkit.core.steps import Step
 from agentkit.core.text import call_text, one_line
 from agentkit.core.usage import Usage
+from agentkit.errors import UsageError
 from agentkit.inert import for_terminal, inert, inert_lines
 
 
@@ -81,7 +84,8 @@ class Note:
     Kinds: "call" (a tool is about to run, with these arguments), "abandoned" (a call was left before it ended),
     "guards" (some guards of the run were changed), "tripped" (a guardrail has tripped), "inject", "recall",
     "head" (the run moved to other entries), "asked_again" (the run is a fork in which the model of run `data["of"]` is
-    only asked again; `data["request"]` is a digest of the request), "signal", "error", "status", "warning", and "lost"
+    only asked again; `data["request"]` is a digest of the request), "signal", "error", "status", "warning", "outcome"
+    (what an experiment made of the run as it was then), and "lost"
     (rows of the tree after row `data["after"]` had been recorded and are missing now, so a call that is not on record
     may have been performed; `data["text"]` says it in a sentence).
     """
@@ -130,13 +134,19 @@ class Tail:
 ASKED_AGAIN = "asked_again"
 """The kind of the note with which a fork begins that only asks a model again."""
 
+OUTCOME = "outcome"
+"""The kind of the note with which an experiment closes a run."""
+
 NOT_BEGUN = "not begun"
 """The status of a run of which nothing is recorded: it is just being started, or its process ended before that."""
 
 
 @dataclass(slots=True, repr=False)
 class RunInfo:
-    """One line of the list of runs. Times are seconds since 1970; `parent` is the run that this one was forked from."""
+    """One line of the list of runs. Times are seconds since 1970; `parent` is the run that this one was forked from.
+
+    `tags` are texts by name that the run was started with, by which it can be found.
+    """
 
     run: str
     tree: str
@@ -148,15 +158,50 @@ class RunInfo:
     created: float
     updated: float
     parent: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def fits(self, prefix: str, tags: Mapping[str, str]) -> bool:
+        """Return whether the name of the run begins with `prefix` and the run has all these `tags`."""
+        return self.run.startswith(prefix) and tags.items() <= self.tags.items()
 
     @inert
     def __repr__(self) -> str:
         return f"{self.run}  {self.status:<11} {self.rows:>5} rows  {self.model}: {one_line(self.task, 60)}"
 
 
+NO_TAGS: Mapping[str, str] = MappingProxyType({})
+_MAX_TAGS, _MAX_TAG = 20, 200
+
+
+def check_name(run: str) -> None:
+    """Raise `UsageError` if a run cannot have this name."""
+    if not isinstance(run, str) or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", run):
+        raise UsageError(
+            f"the name of a run must have 1 to 100 letters, digits, '-', '.' or '_', and must not begin with "
+            f"'-' or '.'; {run!r:.200} does not"
+        )
+
+
+def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return the tags of a run. Raises `UsageError` if they are not a few short texts by name."""
+    if not isinstance(tags, Mapping) or len(tags) > _MAX_TAGS:
+        raise UsageError(f"tags must be a dict of at most {_MAX_TAGS} texts, not {tags!r:.200}")
+    for name, value in tags.items():
+        if not (isinstance(name, str) and isinstance(value, str) and name and len(name) + len(value) <= _MAX_TAG):
+            raise UsageError(
+                f"a tag must be a text with a name, of together at most {_MAX_TAG} characters, as in "
+                f"tags={{'project': 'prices'}}, not {name!r:.100}: {value!r:.200}"
+            )
+    return dict(tags)
+
+
 @runtime_checkable
 class Journal(Protocol):
-    """A store of runs. All methods may be called from any thread."""
+    """A store of runs. All methods may be called from any thread.
+
+    A journal that several machines share may also have a method `open_memory()`, which returns the memory that belongs
+    to it; without one, the memory is a file beside the journal, or is kept in this process.
+    """
 
     durable: bool
 
@@ -194,8 +239,14 @@ class Journal(Protocol):
         When such a run is claimed, a note of kind "lost" is appended, which says it from then on.
         """
 
-    def runs(self) -> list[RunInfo]:
-        """Return all runs, newest first."""
+    def runs(self, prefix: str = "", tags: Mapping[str, str] = NO_TAGS) -> list[RunInfo]:
+        """Return all runs, newest first, or those whose names begin with `prefix` and that have these `tags`."""
+
+    def closing_notes(self, kind: str, prefix: str = "") -> dict[str, Note]:
+        """Return the notes of this kind that are the last row of their run, by run, without opening or claiming a run.
+
+        A run to which something was added since then is left out, and so is a note that was changed.
+        """
 
     def set_status(self, run: str, status: str) -> None:
         """Set the status of a run that the list of runs shows."""

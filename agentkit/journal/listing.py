@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from agentkit.core.declared_types import LATEST, type_problem
 from agentkit.core.secrets import mask_json
-from agentkit.errors import JournalDamaged, Unknown, UsageError
-from agentkit.journal.chain import TREE, Chain, since
-from agentkit.journal.entries import NOT_BEGUN, Row, RunInfo
+from agentkit.errors import JournalDamaged, Unknown
+from agentkit.journal.chain import START, TREE, Chain, link, since
+from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Note, Row, RunInfo
 from agentkit.journal.heads import Head, Heads, clock
 from agentkit.journal.lock import folder_of_locks, is_held
 
@@ -23,28 +22,28 @@ _LIST = f"""
 SELECT run, status, updated, info, trees.name, (SELECT max(rows.id) {_ROWS}) - (runs.tree << {TREE}),
   (SELECT at {_ROWS} AND rows.run = runs.run ORDER BY rows.id DESC LIMIT 1)
 FROM runs JOIN trees ON trees.id = runs.tree"""
+_NAMED = "WHERE runs.run >= ?1 AND runs.run < ?1 || '~'"  # names of runs are of characters before the tilde
+_LAST = f"""
+SELECT runs.run, last.id - (runs.tree << {TREE}), last.at, last.body, last.hash,
+  (SELECT hash FROM rows WHERE id = last.id - 1)
+FROM runs JOIN rows AS last ON last.id = (SELECT rows.id {_ROWS} AND rows.run = runs.run ORDER BY rows.id DESC LIMIT 1)
+{_NAMED}"""
 
 
-def infos(db: sqlite3.Connection, run: str = "") -> list[RunInfo]:
-    """Return the list of runs, newest first, or only the run that is named."""
-    cursor = db.execute(f"{_LIST} WHERE run = ?", (run,)) if run else db.execute(_LIST)
+def infos(db: sqlite3.Connection, run: str = "", *, prefix: str = "") -> list[RunInfo]:
+    """Return the list of runs, newest first, or only the run that is named, or those whose names begin so."""
+    if run:
+        cursor = db.execute(f"{_LIST} WHERE run = ?", (run,))
+    else:
+        cursor = db.execute(f"{_LIST} {_NAMED}", (plain(prefix),)) if prefix else db.execute(_LIST)
     lines = [info_of(*line) for line in cursor]
     return sorted(lines, key=lambda info: info.updated, reverse=True)
-
-
-def check_name(run: str) -> None:
-    """Raise `UsageError` if a run cannot have this name."""
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", run):
-        raise UsageError(
-            f"the name of a run must have 1 to 100 letters, digits, '-', '.' or '_', and must not begin with "
-            f"'-' or '.'; {run!r} does not"
-        )
 
 
 def line_of(info: RunInfo, mask: Callable[[str], str] | None) -> str:
     """Return the JSON of what is stored about a run beside its own columns, with its secrets masked."""
     columns = ("run", "tree", "status", "rows", "updated")
-    line = {name: value for name, value in asdict(info).items() if name not in columns}
+    line = {name: value for name, value in asdict(info).items() if name not in columns and (value or name != "tags")}
     return json.dumps(mask_json(line, mask) if mask else line)
 
 
@@ -62,15 +61,41 @@ def info_of(run: str, status: str, updated: float, info: str, tree: str, rows: i
     return line
 
 
-def listed(db: sqlite3.Connection | None, path: Path) -> list[RunInfo]:
-    """Return all runs, newest first, with the status of those whose process did not end them.
+def closing_notes(db: sqlite3.Connection, kind: str, prefix: str) -> dict[str, Note]:
+    """Return the notes of this kind that are the last row of their run, by run, if they are as they were written."""
+    return sound_notes(kind, db.execute(_LAST, (plain(prefix),)))
+
+
+def sound_notes(kind: str, lines: Iterable[Any]) -> dict[str, Note]:
+    """Return the notes of this kind among the last rows of runs: run, number, time, body, hash, and hash before it."""
+    found = dict[str, Note]()
+    for run, number, at, body, mark, before in lines:
+        try:
+            if link(before or START, number, run, at, body) != mark:
+                continue
+            data = json.loads(body)
+            if data.get("note") == kind and isinstance(data["data"], dict):
+                found[run] = Note(kind, data["data"], data["at"], run, number)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # an entry, or a row that is damaged
+            continue
+    return found
+
+
+def listed(
+    db: sqlite3.Connection | None, path: Path, prefix: str = "", tags: Mapping[str, str] = NO_TAGS
+) -> list[RunInfo]:
+    """Return the runs that fit, newest first, with the status of those whose process did not end them.
 
     "interrupted" is a run whose process died while it was running, and "not begun" one that has no row yet. A run whose
-    last rows are missing is "damaged", one that is missing altogether "lost".
+    last rows are missing is "damaged"; one that is missing altogether is "lost", and is listed only among all runs.
     """
     locks, heads = folder_of_locks(path), Heads(path)
-    before = {tree: heads.peek(tree) for tree in heads.trees()}  # first: a run may be written meanwhile
-    found = infos(db) if db is not None else []
+    trees = heads.trees()
+    if prefix:
+        own = {info.tree for info in infos(db, prefix=prefix)} if db is not None else set()
+        trees = [tree for tree in trees if tree in own]
+    before = {tree: heads.peek(tree) for tree in trees}  # first: a run may be written meanwhile
+    found = [info for info in infos(db, prefix=prefix) if info.fits(prefix, tags)] if db is not None else []
     for info in found:
         if before.get(info.tree, 0) > info.rows:
             info.status = "damaged"
@@ -78,7 +103,7 @@ def listed(db: sqlite3.Connection | None, path: Path) -> list[RunInfo]:
             info.status = "interrupted"
         if info.status == NOT_BEGUN and info.tree not in before:  # its rows may be where its head is
             info.status = "interrupted"
-    for tree in before.keys() - {info.tree for info in found}:
+    for tree in () if prefix or tags else before.keys() - {info.tree for info in found}:
         if before[tree] and (head := lost_run(heads, tree)) is not None:  # it was not created or deleted just now
             found.append(RunInfo(tree, tree, "", "", "", "lost", 0, head.at, head.at))
     return sorted(found, key=lambda info: info.updated, reverse=True)

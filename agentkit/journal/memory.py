@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from agentkit.errors import JournalError, JournalInUse, Unknown, UsageError
 from agentkit.inert import inert
-from agentkit.journal.entries import NOT_BEGUN, Row, RunInfo, Tail
+from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Note, Row, RunInfo, Tail
 from agentkit.journal.retention import outdated
 
 
@@ -111,9 +111,20 @@ class MemoryJournal:
         self._info(run)
         return ""
 
-    def runs(self) -> list[RunInfo]:
-        """Return all runs, newest first."""
-        return sorted(map(self._line, list(self._infos.values())), key=lambda info: info.updated, reverse=True)
+    def runs(self, prefix: str = "", tags: Mapping[str, str] = NO_TAGS) -> list[RunInfo]:
+        """Return all runs, newest first, or those whose names begin with `prefix` and that have these `tags`."""
+        found = [self._line(info) for info in list(self._infos.values()) if info.fits(prefix, tags)]
+        return sorted(found, key=lambda info: info.updated, reverse=True)
+
+    def closing_notes(self, kind: str, prefix: str = "") -> dict[str, Note]:
+        """Return the notes of this kind that are the last row of their run, by run."""
+        found = dict[str, Note]()
+        for info in list(self._infos.values()):
+            if info.run.startswith(prefix):
+                row = next((row for row in reversed(self._trees[info.tree].rows) if row.run == info.run), None)
+                if isinstance(row, Note) and row.kind == kind:
+                    found[info.run] = row
+        return found
 
     def set_status(self, run: str, status: str) -> None:
         """Set the status of a run that the list of runs shows."""

@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -21,9 +21,9 @@ from agentkit.errors import JournalError, ReadOnly, Unknown
 from agentkit.inert import inert
 from agentkit.journal.chain import Chain, last, read
 from agentkit.journal.database import check_format, errors, is_empty, snapshot
-from agentkit.journal.entries import Row, RunInfo, Tail
+from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, Tail
 from agentkit.journal.heads import Heads
-from agentkit.journal.listing import check_lost, find, listed, read_more
+from agentkit.journal.listing import check_lost, closing_notes, find, listed, read_more
 from agentkit.journal.loss import lost
 
 T = TypeVar("T")
@@ -87,10 +87,17 @@ class ReadOnlyJournal:
         """Return what the run's tree has lost since it was synced, as a sentence, or "". Raises `Unknown`."""
         return self._look(lambda db: lost(db, self._heads, run), run)
 
-    def runs(self) -> list[RunInfo]:
-        """Return all runs, newest first; `listed` in `listing.py` says what their status may be."""
-        found = look(self.path, lambda db: listed(db, self.path), self._timeout)
-        return listed(None, self.path) if found is None else found
+    def runs(self, prefix: str = "", tags: Mapping[str, str] = NO_TAGS) -> list[RunInfo]:
+        """Return all runs, newest first, or those whose names begin with `prefix` and that have these `tags`.
+
+        `listed` in `listing.py` says what their status may be.
+        """
+        found = look(self.path, lambda db: listed(db, self.path, prefix, tags), self._timeout)
+        return listed(None, self.path, prefix, tags) if found is None else found
+
+    def closing_notes(self, kind: str, prefix: str = "") -> dict[str, Note]:
+        """Return the notes of this kind that are the last row of their run, by run."""
+        return look(self.path, lambda db: closing_notes(db, kind, prefix), self._timeout) or {}
 
     def release(self, run: str) -> None:
         """Do nothing: no run is held."""

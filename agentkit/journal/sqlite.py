@@ -16,19 +16,19 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from agentkit.core import secrets
 from agentkit.errors import Fenced, JournalDamaged, JournalError, JournalInUse, Unknown, UsageError
 from agentkit.inert import inert
 from agentkit.journal.chain import START, Chain, last, link, read, seal, span
 from agentkit.journal.database import checkpoint, connect, errors, snapshot, transaction
-from agentkit.journal.entries import Note, Row, RunInfo, Tail
+from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, Tail, check_name
 from agentkit.journal.heads import Head, Heads
-from agentkit.journal.listing import check_name, find, infos, line_of, listed, lost_run, plain, read_more
+from agentkit.journal.listing import closing_notes, find, infos, line_of, listed, lost_run, plain, read_more
 from agentkit.journal.lock import RunLock, folder_of_locks
 from agentkit.journal.loss import Loss, loss, lost
 from agentkit.journal.retention import outdated
@@ -92,6 +92,11 @@ class SqliteJournal:
     @inert
     def __repr__(self) -> str:
         return f"SqliteJournal({str(self.path)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the name of a file on this machine: another process opens it, and another machine refuses."""
+        how = {"synchronous": self._synchronous, "timeout": self._timeout, "mask": self._mask}
+        return _opened_here, (str(self.path), socket.gethostname(), how)
 
     # -- holding runs ------------------------------------------------------------------------------------------------
 
@@ -244,10 +249,18 @@ class SqliteJournal:
 
     # -- the list of runs --------------------------------------------------------------------------------------------
 
-    def runs(self) -> list[RunInfo]:
-        """Return all runs, newest first; a run whose process died while it was running is "interrupted"."""
+    def runs(self, prefix: str = "", tags: Mapping[str, str] = NO_TAGS) -> list[RunInfo]:
+        """Return all runs, newest first, or those whose names begin with `prefix` and that have these `tags`.
+
+        A run whose process died while it was running is "interrupted".
+        """
         with self._using() as db:
-            return listed(db, self.path)
+            return listed(db, self.path, prefix, tags)
+
+    def closing_notes(self, kind: str, prefix: str = "") -> dict[str, Note]:
+        """Return the notes of this kind that are the last row of their run, by run."""
+        with self._using(self._level) as db:  # nothing is written, so any level will do
+            return closing_notes(db, kind, prefix)
 
     def set_status(self, run: str, status: str) -> None:
         """Set the status that the list of runs shows for a run that this process holds."""
@@ -367,6 +380,19 @@ def _me() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 
+def _opened_here(path: str, host: str, how: dict[str, Any]) -> SqliteJournal:
+    """Return the journal of a file, the same one for the whole process. Raises `UsageError` on another machine."""
+    if host != (here := socket.gethostname()):
+        raise UsageError(
+            f"the journal {path} is a file on {host}, and this is {here}: machines cannot share it, so use a journal "
+            'on a server (journal="postgresql://…"), or run everything on one machine'
+        )
+    with _guard:
+        known = next((j for j in list(_journals) if str(j.path) == path and not j.closed), None)
+        return known or SqliteJournal(path, **how)
+
+
+_guard = threading.Lock()
 _journals: weakref.WeakSet[SqliteJournal] = weakref.WeakSet()
 _left_to_the_parent: list[object] = []
 

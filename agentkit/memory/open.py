@@ -18,10 +18,13 @@ _lock = threading.Lock()
 def open_memory(owner: Any) -> Memory:
     """Return the memory of a journal, or of any other object: always the same for the same file or object.
 
+    A journal with a method `open_memory` brings its memory itself, so that all who share the journal share the memory.
     If the owner has a `path`, its memory is a file beside that; else it lasts as long as the owner.
     """
     from agentkit.memory.store import Memory
 
+    if callable(bring := getattr(owner, "open_memory", None)):
+        return bring()
     path = getattr(owner, "path", None)
     with _lock:
         if path is None:

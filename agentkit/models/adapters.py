@@ -52,6 +52,7 @@ class ForeignModel:
     def __init__(self, obj: Any, method: Callable[..., Any]) -> None:
         parameters = _parameters(method)
         takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        self.object = obj
         stated = getattr(obj, "supports_tools", None) if _has(obj, "supports_tools") else None
         self.name = str((_has(obj, "name") and getattr(obj, "name", None)) or type(obj).__name__)
         self.method = method
@@ -82,6 +83,9 @@ class ForeignModel:
             return _achunks(output)
         is_stream = inspect.isgenerator(output) or (hasattr(output, "__next__") and not _is_record(output))
         return _chunks(output) if is_stream else reply_of(output)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_model, (self.object,)
 
     @inert
     def __repr__(self) -> str:

@@ -54,6 +54,12 @@ class Cassette:
         self._played: dict[str, int] = {}
         self._lock = threading.Lock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
     def rewound(self) -> Cassette:
         """Return the same tape, played from its beginning, for another run; what is on it now is not recorded again."""
         other = copy.copy(self)

@@ -40,7 +40,10 @@ class Key:
         return bool(self._value)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is not pickled; set it in the environment of the process that needs it")
+        raise TypeError(
+            "a key is not pickled, so a model with one cannot be sent to another process: name the environment "
+            'variable that holds it there, with key_name="…" instead of api_key=…'
+        )
 
 
 def find(api_key: str | Key | None, name: str) -> Key:

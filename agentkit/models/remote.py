@@ -107,6 +107,15 @@ class Remote:
     def __call__(self, request: Request) -> RemoteCall:
         return RemoteCall(self, request)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without a key: one that was passed is refused, one that has a name is looked up where it arrives."""
+        if any(_hidden_if_secret(name, value) is not value for name, value in parse_qsl(self.url.partition("?")[2])):
+            raise TypeError(
+                f"the URL of the model at {self.endpoint.host} contains a secret, so the model cannot be sent to "
+                "another process; make it there, or let key_name=… name the environment variable of a key"
+            )
+        return {**vars(self), "_templates": {}}
+
     # -- what is sent --------------------------------------------------------------------------------------------------
 
     def body(self, request: Request) -> dict[str, Any]:

@@ -52,6 +52,13 @@ class Scripted:
         self._chunk_size = chunks
         self._lock = threading.Lock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel with the rest of the script, without the requests that were made."""
+        return {**vars(self), "raw_requests": [], "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
     @property
     def calls(self) -> int:
         """The number of requests that were made."""

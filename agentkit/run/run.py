@@ -41,7 +41,7 @@ from agentkit.gates.permissions import Rule
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
-from agentkit.journal.entries import ASKED_AGAIN, Entry, Note, Row, RunInfo
+from agentkit.journal.entries import ASKED_AGAIN, OUTCOME, Entry, Note, Row, RunInfo
 from agentkit.models import dialects
 from agentkit.run import answer, changes, signals
 from agentkit.run.asked_again import Asking, Question, is_reply, question, question_without_stop, recorded_replies
@@ -627,6 +627,11 @@ class Run(NearMisses, Displayed):
             self.control.do(str)
         self.control.lease.drop()
         self.control.sealed = "it was closed, or resumed as another object; resume it to change it"
+
+    def record_outcome(self, data: dict[str, Any]) -> None:
+        """Record what an experiment makes of the run as it is now. Raises `JournalError`, `ReadOnly`."""
+        self._check_writable()
+        self.control.do(lambda: self.trace.note(OUTCOME, data, at=time.time()))
 
     # -- asking again --------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ and call them.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import warnings
@@ -69,6 +70,10 @@ class ForeignTool(Tool):
     def __init__(self, *args: Any, lookup: Callable[[str], Any] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         self._lookup = lookup
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made, _ = super().__reduce__()
+        return functools.partial(made, lookup=self._lookup), ()
 
     @property
     def is_available(self) -> bool:

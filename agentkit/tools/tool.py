@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import math
 import re
+import sys
 import types
 from collections.abc import Callable
 from typing import Any, Literal, get_args, overload
@@ -253,6 +255,22 @@ class Tool(Displayed):
     def __wrapped__(self) -> Callable[..., Any]:
         return self.function
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel by name if the module or the object of the function has this tool, else as its function and options.
+
+        What was made from the signature is made again where it arrives.
+        """
+        owner, name = _owner(self.function)
+        if owner is not None and (found := getattr(owner, name, None)) is not None and _is_same(found, self):
+            return (_tool_of_module, (owner.__name__, name)) if inspect.ismodule(owner) else (getattr, (owner, name))
+        parameters, returns = self._declared
+        given = {option: getattr(self, option) for option in ("repeat", "timeout", "ends_turn", "is_async", "approve")}
+        given |= {"artifact": self.artifact, "preview": self.preview, "description": self.description}
+        given |= {"effect": None if self.effect == UNDECLARED else self.effect}
+        if self._signature is None:
+            given |= {"parameters": parameters, "returns": returns}
+        return functools.partial(type(self), self.name, function=self.function, **given), ()
+
     @inert
     def __repr__(self) -> str:
         from agentkit.tools.json_schema import describe_parameters
@@ -300,6 +318,37 @@ def tool(function: Callable[..., Any] | None = None, /, *, name: str | None = No
     if own_name == "<lambda>":
         raise UsageError("a lambda has no name for the model; write tool(name=…)(lambda …), or a function with def")
     return Tool(own_name, function=function, **options)
+
+
+def _owner(function: Any) -> tuple[Any, str]:
+    """Return the module or the object that may have the tool of a function, and the name it would have there."""
+    name = getattr(function, "__name__", "")
+    if isinstance(function, types.MethodType):
+        return function.__self__, name
+    module = getattr(function, "__module__", None) or ""
+    return (sys.modules.get(module) if module != "__main__" else None), name
+
+
+def _is_same(found: Any, tool: Tool) -> bool:
+    """Return whether an attribute is a tool: itself, or for a method another object that is bound to the same."""
+    return found is tool or (
+        type(found) is type(tool)
+        and isinstance(tool.function, types.MethodType)
+        and found.function == tool.function
+        and found.name == tool.name
+    )
+
+
+def _tool_of_module(module: str, name: str) -> Tool:
+    """Return a tool that a module has. Raises `UsageError` if this process does not have it."""
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"this process has no tool {name!r} of the module {module!r} ({error}); install the package of the tool "
+            "where the work is done, or define the tool in the notebook"
+        ) from error
+    return found
 
 
 def _is_duration(value: Any) -> bool:

@@ -44,6 +44,9 @@ class ToolBox:
         bound = [getattr(self, name) for name in methods]
         return [*(value for value in bound if isinstance(value, Tool)), *self._functions]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_tools"}  # found again where it arrives
+
     @functools.cached_property
     def _tools(self) -> dict[str, Tool]:
         tools: dict[str, Tool] = {}

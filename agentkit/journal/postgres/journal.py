@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,8 @@ from agentkit.errors import (
 )
 from agentkit.inert import inert
 from agentkit.journal.chain import Chain
-from agentkit.journal.entries import Row, RunInfo, Tail
-from agentkit.journal.listing import check_name, info_of, line_of, plain
+from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, Tail, check_name
+from agentkit.journal.listing import info_of, line_of, plain, sound_notes
 from agentkit.journal.postgres import schema, statements
 from agentkit.journal.postgres.connection import ConnectionLost, Connections
 from agentkit.journal.postgres.pulse import Pulse
@@ -409,14 +409,26 @@ class PostgresJournal:
 
     # -- the list of runs --------------------------------------------------------------------------------------------
 
-    def runs(self) -> list[RunInfo]:
-        """Return all runs, newest first; a run whose process died while it was running is "interrupted"."""
-        return self.connections.do(self._listed)
+    def runs(self, prefix: str = "", tags: Mapping[str, str] = NO_TAGS) -> list[RunInfo]:
+        """Return all runs, newest first, or those whose names begin with `prefix` and that have these `tags`.
 
-    def _listed(self, connection: psycopg.Connection, run: str = "") -> list[RunInfo]:
-        where = "WHERE r.run = %(run)s" if run else ""
+        A run whose process died while it was running is "interrupted".
+        """
+        found = self.connections.do(lambda connection: self._listed(connection, prefix=prefix))
+        return [info for info in found if info.fits(prefix, tags)]
+
+    def closing_notes(self, kind: str, prefix: str = "") -> dict[str, Note]:
+        """Return the notes of this kind that are the last row of their run, by run, if they are as they were written."""
+        values = {"prefix": _text(prefix)}
+        return sound_notes(
+            kind, self.connections.do(lambda connection: connection.execute(statements.CLOSING, values).fetchall())
+        )
+
+    def _listed(self, connection: psycopg.Connection, run: str = "", *, prefix: str = "") -> list[RunInfo]:
+        where = statements.NAMED if run else statements.BEGINS
+        values = {"run": _text(run), "prefix": _text(prefix), "lease": self._lease}
         found = []
-        for *line, is_held in connection.execute(statements.LIST + where, {"run": _text(run), "lease": self._lease}):
+        for *line, is_held in connection.execute(statements.LIST + where, values):
             info = info_of(*line)
             if info.status == "running" and not is_held:
                 info.status = "interrupted"

@@ -93,6 +93,21 @@ SELECT r.run, r.status, r.updated, r.info, t.name, t.number, r.at, {HELD}
 FROM agentkit.runs AS r JOIN agentkit.trees AS t ON t.id = r.tree
 """
 
+NAMED = "WHERE r.run = %(run)s"
+
+BEGINS = "WHERE starts_with(r.run, %(prefix)s)"
+
+CLOSING = f"""
+SELECT r.run, l.number, l.at, l.body, l.hash, b.hash FROM agentkit.runs AS r
+CROSS JOIN LATERAL (
+  SELECT number, at, body, hash FROM agentkit.rows AS o WHERE o.tree = r.tree AND o.run = r.run
+  ORDER BY number DESC LIMIT 1
+) AS l
+LEFT JOIN agentkit.rows AS b ON b.tree = r.tree AND b.number = l.number - 1
+{BEGINS}
+"""
+"""The last row of each run, with the hash of the row before it in its tree."""
+
 ROWS = """
 SELECT t.id, t.number, t.hash, r.number, r.run, r.at, r.body, r.hash
 FROM agentkit.runs AS q JOIN agentkit.trees AS t ON t.id = q.tree

@@ -1,0 +1,589 @@
+"""An experiment: cases, variants of an agent, repeats; each is a run with a name, and the journal is the cache."""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+import time
+import uuid
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentkit.agent.agent import Agent
+from agentkit.core import background
+from agentkit.core.checked_arguments import checked
+from agentkit.core.live_shell import live_shell
+from agentkit.core.messages import canonical, digest
+from agentkit.core.secrets import mask
+from agentkit.core.text import error_line
+from agentkit.errors import Undecided, Unknown, UsageError
+from agentkit.experiments import table
+from agentkit.experiments.cases import Case, read_cases
+from agentkit.experiments.executors import Threads, executor_of, size_of
+from agentkit.experiments.identity import content, identity_of_agent, identity_of_code
+from agentkit.experiments.outcome import ELSEWHERE, FAILED, OVER_BUDGET, SCORED, STOPPED, WAITING, Outcome
+from agentkit.experiments.worker import Job, Work, carry_out, here, perform
+from agentkit.inert import inert_lines
+from agentkit.journal.entries import OUTCOME, Journal
+from agentkit.journal.memory import MemoryJournal
+from agentkit.run.run import Run
+
+ATTEMPTS = 3
+"""How often a job is given to an executor that loses it."""
+
+_FINAL = (SCORED, OVER_BUDGET, WAITING)
+"""Outcomes that are taken from the journal; what failed is tried again, and what is unscored is scored again."""
+
+_REFRESH = 0.5
+"""The time between two changes of the live table, in seconds."""
+
+
+@dataclass(slots=True, eq=False)
+class Cell:
+    """One run of an experiment: its variant, its case and the number of its repeat, and what became of it.
+
+    `outcome` is None while it is missing. `run_name` is the id of the run.
+    """
+
+    variant: str
+    case: Case
+    repeat: int
+    run_name: str
+    agent: Agent
+    outcome: Outcome | None = None
+    kept: Run | None = field(default=None, repr=False)
+    """The run itself, if no journal keeps it."""
+
+    @property
+    def run(self) -> Run:
+        """The run, opened again: step through it, edit it, fork it. Raises `Unknown` if it has not begun."""
+        if self.kept is None:
+            if self.agent.journal is None:
+                raise UsageError("this run was not recorded, because journal=None, and it was made in another process")
+            self.kept = self.agent.resume(self.run_name)
+        elif self.kept.read_only and self.agent.journal is not None:
+            self.kept = self.agent.resume(self.run_name)
+        return self.kept
+
+    @property
+    def state(self) -> str:
+        """What became of the run: "scored", "unscored", "failed", "waiting", "over budget", or "missing"."""
+        return self.outcome.state if self.outcome else "missing"
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The scores by name; empty unless the run was scored."""
+        return self.outcome.scores if self.outcome else {}
+
+    @inert_lines
+    def __repr__(self) -> str:
+        what = self.outcome.problem if self.outcome and self.outcome.problem else table.numbers(self.scores)
+        return f"{self.variant}, case {self.case.id}, repeat {self.repeat}: {self.state} {what}".rstrip()
+
+
+class Experiment:
+    """Runs of several cases with several variants of an agent, which go on in the background.
+
+    `found.wait()` waits for them, `found.stop()` stops them; as the value of a cell, the experiment is a table that
+    changes while the runs go on. `found[variant, case, repeat]` is one `Cell`, with its `run`.
+    """
+
+    def __init__(
+        self,
+        cells: list[Cell],
+        cases: list[Case],
+        *,
+        name: str,
+        score: Any,
+        executor: Any,
+        failed: str,
+        timeout: float | None,
+        output: Any,
+        patience: float,
+    ) -> None:
+        self.name, self.cells, self.cases, self.failed = name, cells, cases, failed
+        self.variants = list(dict.fromkeys(cell.variant for cell in cells))
+        self.question, self.problem = "", ""
+        self.began = self.ended = time.time()
+        self.cached = 0
+        self._score, self._score_id = score, "" if score is None else identity_of_code(score)
+        self._executor, self._timeout, self._output, self._patience = executor, timeout, output, patience
+        self._by_name = {cell.run_name: cell for cell in cells}
+        self._by_key = {(cell.variant, cell.case.id, cell.repeat): cell for cell in cells}
+        self._works: dict[str, Work] = {}
+        self._stopping = threading.Event()
+        import tempfile
+
+        self._stop_file = Path(tempfile.gettempdir(), f"agentkit-stop-{uuid.uuid4().hex}")
+        weakref.finalize(self, self._stop_file.unlink, missing_ok=True)
+        self._working: Any = None
+        self._futures: dict[str, Any] = {}
+        self._displays: list[str] = []
+        self._shown = 0.0
+
+    # -- what is known already -----------------------------------------------------------------------------------------
+
+    def look_up(self) -> None:
+        """Take the outcomes that the journal has; no run is opened."""
+        for cell in self.cells:
+            known = cell.outcome
+            if known is not None and known.state not in _FINAL:
+                cell.outcome = None
+        for name, outcome in self._recorded().items():
+            cell = self._by_name[name]
+            if outcome.state in _FINAL and (outcome.score_id == self._score_id or outcome.state != SCORED):
+                cell.outcome = outcome
+
+    def _recorded(self) -> dict[str, Outcome]:
+        """Return the outcomes with which the journals close runs of this experiment, by run."""
+        found = dict[str, Outcome]()
+        for journal in self._journals():
+            for name, note in journal.closing_notes(OUTCOME, f"{self.name}.").items():
+                outcome = Outcome.from_json({**note.data, "run": name})
+                if name in self._by_name and outcome is not None:
+                    found[name] = outcome
+        return found
+
+    def _journals(self) -> list[Journal]:
+        journals = {id(cell.agent): cell.agent.journal for cell in self.cells}
+        return list({id(journal): journal for journal in journals.values() if journal is not None}.values())
+
+    @property
+    def missing(self) -> list[Cell]:
+        """The cells without an outcome."""
+        return [cell for cell in self.cells if cell.outcome is None]
+
+    @property
+    def problems(self) -> list[Cell]:
+        """The cells that have a problem: those that failed, wait, are unscored, or were over budget."""
+        return [cell for cell in self.cells if cell.outcome is not None and cell.outcome.problem]
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return one cell for `[variant, case, repeat]`, or the cells for `[variant, case]` or `[variant]`.
+
+        A case is named by its id, or by its number. Raises `Unknown`.
+        """
+        variant, case, repeat = (*(key if isinstance(key, tuple) else (key,)), None, None)[:3]
+        if variant not in self.variants:
+            raise Unknown("variant", variant, self.variants)
+        if isinstance(case, int) and not isinstance(case, bool) and 0 <= case < len(self.cases):
+            case = self.cases[case].id
+        if case is not None and all(case != each.id for each in self.cases):
+            raise Unknown("case", case, [each.id for each in self.cases[:100]])
+        if case is None or repeat is None:
+            return [each for each in self.cells if each.variant == variant and case in (None, each.case.id)]
+        if (cell := self._by_key.get((variant, case, repeat))) is None:
+            raise Unknown("repeat", repeat, [str(each.repeat) for each in self[variant, case]])
+        return cell
+
+    # -- running -------------------------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """The status: "asks", "running", "stopped" or "done"; "broken" if the executor gave up."""
+        if self.question:
+            return "asks"
+        if self._working is not None and not self._working.done():
+            return "running"
+        return "broken" if self.problem else "stopped" if self.missing else "done"
+
+    def begin(self, *, approved: bool = False) -> Experiment:
+        """Run what is missing, in the background; ask first if irreversible tools may be called."""
+        if self.status == "running":
+            return self
+        self.look_up()
+        self.cached = len(self.cells) - len(self.missing)
+        self.question = "" if approved or not self.missing else irreversible_calls(self.missing)
+        self.problem = ""
+        if self.question or not self.missing:
+            return self
+        self._stopping.clear()
+        self._stop_file.unlink(missing_ok=True)
+        if not isinstance(self._executor, Threads):
+            self._packed = {variant: self._work(variant).pack() for variant in self.variants}
+        self.began = self.ended = time.time()
+        self._working = background.in_thread(self._run_all)
+        return self
+
+    def approve(self) -> Experiment:
+        """Allow the calls of irreversible tools that `question` is about, and begin."""
+        if not self.question:
+            raise UsageError("this experiment does not ask for anything")
+        return self.begin(approved=True)
+
+    def stop(self) -> Experiment:
+        """Stop: begin no more runs, and stop those that go on at once, in other processes between two steps.
+
+        `experiment(…)` with the same cases, or `begin()`, goes on where they were.
+        """
+        self._stopping.set()
+        if not isinstance(self._executor, Threads):
+            self._stop_file.touch()
+        for future in list(self._futures.values()):
+            future.cancel()
+        for work in list(self._works.values()):
+            for run in list(work.live.values()):
+                run.stop()
+        return self
+
+    def wait(self, timeout: float | None = None) -> Experiment:
+        """Wait until all runs are over or were stopped, at most `timeout` seconds; an interrupt stops the experiment.
+
+        Raises `Undecided` if the experiment asks something, `UsageError` if the executor broke.
+        """
+        if self.question:
+            raise Undecided(self.question)
+        if self._working is not None:
+            try:
+                background.wait(self._working, timeout)
+            except TimeoutError:
+                return self
+            except KeyboardInterrupt:
+                self.stop()
+                raise
+        if self.problem:
+            raise UsageError(self.problem)
+        return self
+
+    def _work(self, variant: str) -> Work:
+        if variant not in self._works:
+            agent = next(cell.agent for cell in self.cells if cell.variant == variant)
+            self._works[variant] = Work(agent, self._score)
+        return self._works[variant]
+
+    def _job(self, cell: Cell, attempt: int, processes: int) -> Job:
+        tags = {"experiment": self.name, "variant": cell.variant, "case": cell.case.id, "repeat": str(cell.repeat)}
+        return Job(
+            cell.run_name,
+            cell.case.task,
+            cell.case.data,
+            {name: text[:100] for name, text in tags.items()},
+            self._score_id,
+            self._timeout,
+            self._output,
+            "" if isinstance(self._executor, Threads) else str(self._stop_file),
+            processes,
+            here(),
+            attempt,
+        )
+
+    def _run_all(self) -> None:
+        """Give out jobs, and take what comes back, until nothing is missing, or the experiment is stopped."""
+        size, processes = size_of(self._executor)
+        todo, news = deque(self.missing), queue.SimpleQueue[tuple[str, Any]]()
+        attempts: dict[str, int] = {}
+        latest = time.monotonic()
+        try:
+            while (todo and not self._stopping.is_set()) or self._futures:
+                while todo and len(self._futures) < size and not self._stopping.is_set():
+                    cell = todo.popleft()
+                    attempts[cell.run_name] = attempts.get(cell.run_name, 0) + 1
+                    self._submit(cell, attempts[cell.run_name], processes, news)
+                try:
+                    name, future = news.get(timeout=_REFRESH)
+                except queue.Empty:
+                    if time.monotonic() - latest > self._patience:
+                        todo.extend(self._overdue(attempts))
+                        latest = time.monotonic()
+                    continue
+                latest = time.monotonic()
+                if self._futures.get(name) is future:
+                    del self._futures[name]
+                    todo.extend(self._came_back(self._by_name[name], future, attempts[name]))
+                self._show()
+        except Exception as error:
+            what = mask(error_line(error))
+            self.problem = (
+                f"the executor broke ({what}); call experiment(…) again with a new one: only what is missing is run"
+            )
+        finally:
+            self._futures.clear()
+            self._take_recorded()
+            self.ended = time.time()
+            self._show(at_end=True)
+
+    def _submit(self, cell: Cell, attempt: int, processes: int, news: queue.SimpleQueue[tuple[str, Any]]) -> None:
+        job = self._job(cell, attempt, processes)
+        if isinstance(self._executor, Threads):
+            future = self._executor.submit(self._carry_out, cell, job)
+        else:
+            future = self._executor.submit(perform, self._packed[cell.variant], job)
+        self._futures[cell.run_name] = future
+        future.add_done_callback(lambda done: news.put((cell.run_name, future)))
+
+    def _carry_out(self, cell: Cell, job: Job) -> Any:
+        work = self._work(cell.variant)
+
+        def keep(run: Run) -> None:
+            cell.kept = run
+
+        return carry_out(work, job, keep)
+
+    def _came_back(self, cell: Cell, future: Any, attempt: int) -> list[Cell]:
+        """Take what an executor brought back for a cell; return the cells that have to be given out again."""
+        try:
+            came = future.result()
+        except BaseException as error:
+            if self._stopping.is_set():
+                return []
+            if _is_broken(error):
+                raise
+            return self._again(cell, attempt, f"the executor failed: {mask(error_line(error))}")
+        outcome = came if isinstance(came, Outcome) else Outcome.from_json(came)
+        if outcome is None or outcome.run not in self._by_name:
+            return self._again(cell, attempt, "the executor brought nothing back")
+        if outcome.state not in (STOPPED, ELSEWHERE):
+            own = self._by_name[outcome.run]  # an executor may confuse its tasks
+            if own.outcome is None or own.outcome.state == FAILED:
+                own.outcome = outcome
+        return [] if outcome.run == cell.run_name else self._again(cell, attempt, "the executor lost it")
+
+    def _again(self, cell: Cell, attempt: int, why: str) -> list[Cell]:
+        """Return the cell, so that it is given out again; if that was done too often, it has failed."""
+        if cell.outcome is not None or self._stopping.is_set():
+            return []
+        if attempt < ATTEMPTS:
+            return [cell]
+        cell.outcome = Outcome(cell.run_name, FAILED, why)
+        return []
+
+    def _overdue(self, attempts: dict[str, int]) -> list[Cell]:
+        """Return the cells to give out again after a long time without news, if nobody is working on any of them."""
+        self._take_recorded()
+        out = [self._by_name[name] for name in self._futures]
+        for cell in out:
+            if cell.outcome is not None:
+                del self._futures[cell.run_name]
+        out = [cell for cell in out if cell.outcome is None]
+        statuses = {info.run: info.status for journal in self._journals() for info in journal.runs(f"{self.name}.")}
+        if not statuses or any(statuses.get(cell.run_name) == "running" for cell in out):
+            return []
+        for cell in out:
+            del self._futures[cell.run_name]
+        return [each for cell in out for each in self._again(cell, attempts[cell.run_name], "the executor lost it")]
+
+    def _take_recorded(self) -> None:
+        """Take outcomes from the journal that did not come back: somebody else made them, or an answer was lost."""
+        for name, outcome in self._recorded().items():
+            cell = self._by_name[name]
+            if cell.outcome is None and outcome.score_id == self._score_id:
+                cell.outcome = outcome
+
+    # -- what comes out ------------------------------------------------------------------------------------------------
+
+    @property
+    def score_names(self) -> list[str]:
+        """The names of the scores, in the order in which they first appear."""
+        return list(dict.fromkeys(name for cell in self.cells for name in cell.scores))
+
+    def scores(self, variant: str, name: str = "") -> dict[str, list[float]]:
+        """Return the scores of a variant by case, one for each repeat.
+
+        Without a name, it is the first score. What failed or was over budget counts 0, or is left out with
+        `failed="drop"`; what waits, is unscored or is missing is left out.
+        """
+        name = name or next(iter(self.score_names), "score")
+        found: dict[str, list[float]] = {}
+        for cell in self[variant]:
+            if cell.state == SCORED and name in cell.scores:
+                found.setdefault(cell.case.id, []).append(cell.scores[name])
+            elif cell.state in (FAILED, OVER_BUDGET) and self.failed == "zero":
+                found.setdefault(cell.case.id, []).append(0.0)
+        return found
+
+    def worse(self, variant: str, than: str = "", name: str = "") -> list[Cell]:
+        """Return the first cell of each case in which a variant has a lower score than another one, worst first.
+
+        The other one is the first variant, unless it is named.
+        """
+        mine, theirs = self.scores(variant, name), self.scores(than or self.variants[0], name)
+        lost = {case: table.mean(theirs[case]) - table.mean(mine[case]) for case in mine.keys() & theirs.keys()}
+        cases = sorted((case for case in lost if lost[case] > 0), key=lost.__getitem__, reverse=True)
+        return [min(self[variant, case], key=lambda cell: cell.scores.get(name, 0.0)) for case in cases]
+
+    def count(self, state: str, variant: str = "") -> int:
+        """Return the number of cells in a state, of one variant or of all."""
+        return sum(cell.state == state and variant in ("", cell.variant) for cell in self.cells)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one dict for each run: variant, case, repeat, run, state, scores and what it used."""
+        return [table.record(cell) for cell in self.cells]
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row for each run. Raises `UsageError` if pandas is not installed."""
+        return table.to_frame(self.to_dicts())
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The estimated time until all runs are over, in seconds; None if nothing is known about it yet."""
+        made = len(self.cells) - len(self.missing) - self.cached
+        return None if made <= 0 else (time.time() - self.began) / made * len(self.missing)
+
+    @inert_lines
+    def __repr__(self) -> str:
+        return table.text(self)
+
+    def _repr_html_(self) -> str:
+        return table.html(self)
+
+    def _ipython_display_(self) -> None:
+        """Show the table; in a notebook, it changes until the experiment is over."""
+        from IPython.display import display  # type: ignore[attr-defined, unused-ignore]
+
+        if live_shell() is None:
+            raise NotImplementedError
+        display_id = uuid.uuid4().hex
+        if self.status == "running":
+            self._displays.append(display_id)
+        display(self._bundle(), raw=True, display_id=display_id)  # type: ignore[no-untyped-call, unused-ignore]
+
+    def _bundle(self) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": table.html(self)}
+
+    def _show(self, *, at_end: bool = False) -> None:
+        """Change the tables that are shown, not too often."""
+        if not self._displays or (not at_end and time.monotonic() - self._shown < _REFRESH):
+            return
+        from IPython.display import display
+
+        self._shown = time.monotonic()
+        for display_id in self._displays:
+            display(self._bundle(), raw=True, display_id=display_id, update=True)  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _is_broken(error: BaseException) -> bool:
+    """Return whether an executor can make no more runs after this error."""
+    from concurrent.futures import BrokenExecutor
+
+    return isinstance(error, BrokenExecutor)
+
+
+def irreversible_calls(cells: list[Cell]) -> str:
+    """Return the question about the irreversible tools that runs may call, with how often; "" if there are none."""
+    runs: dict[str, int] = {}
+    calls: dict[str, float] = {}
+    for cell in cells:
+        agent = cell.agent.prepared()
+        names = [tool.name for tool in agent.tools.tools if tool.effect == "irreversible"]
+        budget = agent.guards.budget
+        limits = [agent.options.get("max_tool_calls"), getattr(budget, "max_tool_calls", None)]
+        for name in names:
+            runs[name] = runs.get(name, 0) + 1
+            calls[name] = calls.get(name, 0) + min(
+                [limit for limit in limits if limit is not None], default=float("inf")
+            )
+    if not runs:
+        return ""
+    parts = [
+        f"{runs[name]:,} runs may call {name} (irreversible), "
+        + (
+            f"at most {calls[name]:,.0f} times in all"
+            if calls[name] < float("inf")
+            else "each as often as its model asks"
+        )
+        for name in runs
+    ]
+    return f"{'; '.join(parts)}. found.approve() allows that and begins; approved=True says so beforehand" + (
+        "" if all(count < float("inf") for count in calls.values()) else "; max_tool_calls=… limits each run"
+    )
+
+
+@checked
+def experiment(
+    cases: Any,
+    variants: Any,
+    *,
+    score: Callable[[Any, dict[str, Any]], Any] | None = None,
+    repeats: int = 1,
+    on: Any = 16,
+    name: str = "experiment",
+    failed: str = "zero",
+    approved: bool = False,
+    timeout: float | None = None,
+    output: Any = None,
+    patience: float = 60.0,
+) -> Experiment:
+    """Run each case with each variant, `repeats` times, and return at once: the runs go on in the background.
+
+    `cases` are texts, dicts with a "task", a DataFrame, or the path of a JSONL file. `variants` are agents by name, a
+    list of agents, or one agent. `score` takes the result of a run and its case as a dict, and returns a number, True
+    or False, or a dict of these. `on` is a number of threads, or any executor of `concurrent.futures`.
+
+    The journal is the cache: the same task with the same agent under the same `name` is not run again, so that a
+    second call, after a crash too, runs only what is missing, has failed, or has changed. `failed` says whether a run
+    that failed counts as 0 ("zero") or not at all ("drop"). `timeout` is for each run, in seconds. After `patience`
+    seconds without news, jobs that nobody works on are given out again.
+
+    If a variant has irreversible tools, the experiment asks before it begins, unless it is `approved`.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,29}", name):
+        raise UsageError(
+            f"the name of an experiment must have 1 to 30 letters, digits, '-' or '_'; {name!r:.100} does not"
+        )
+    if isinstance(repeats, bool) or not 1 <= repeats <= 10_000:
+        raise UsageError(f"repeats must be a number from 1 to 10,000, not {repeats!r:.100}")
+    if failed not in ("zero", "drop"):
+        raise UsageError(f'failed must be "zero" or "drop", not {failed!r:.100}')
+    if timeout is not None and not timeout > 0:
+        raise UsageError(f"timeout must be a number of seconds above 0, not {timeout!r:.100}")
+    executor, read = executor_of(on), read_cases(cases)
+    agents = _agents(variants)
+    if not isinstance(executor, Threads):
+        for variant, agent in agents.items():
+            if isinstance(agent.journal, MemoryJournal):
+                raise UsageError(
+                    f"variant {variant!r} records its runs in memory, which other processes do not share; use the "
+                    "default journal or a path, or threads: on=16"
+                )
+    cells = [
+        Cell(variant, case, repeat, run_name, agent)
+        for variant, agent in agents.items()
+        for case, start in _names(name, variant, agent, read, output)
+        for repeat, run_name in ((repeat, f"{start}.{repeat}") for repeat in range(repeats))
+    ]
+    found = Experiment(
+        cells,
+        read,
+        name=name,
+        score=score,
+        executor=executor,
+        failed=failed,
+        timeout=timeout,
+        output=output,
+        patience=patience,
+    )
+    return found.begin(approved=approved)
+
+
+def _agents(variants: Any) -> dict[str, Agent]:
+    if isinstance(variants, Agent):
+        variants = {"agent": variants}
+    elif isinstance(variants, Iterable) and not isinstance(variants, Mapping | str):
+        listed = list(variants)
+        engines = [agent.engine_name.rpartition(":")[2] if isinstance(agent, Agent) else "" for agent in listed]
+        names = [
+            f"{name} {engines[: n + 1].count(name)}" if engines.count(name) > 1 else name
+            for n, name in enumerate(engines)
+        ]
+        variants = dict(zip(names, listed, strict=True))
+    if not isinstance(variants, Mapping) or not variants:
+        raise UsageError("variants must be agents by name: {'plain': agent, 'brief': agent.using(instructions=…)}")
+    for name, agent in variants.items():
+        if not isinstance(name, str) or not name.strip() or len(name) > 60:
+            raise UsageError(f"the name of a variant must be a text of 1 to 60 characters, not {name!r:.100}")
+        if not isinstance(agent, Agent):
+            raise UsageError(f"variant {name!r} must be an Agent, not {agent!r:.200}")
+    return dict(variants)
+
+
+def _names(name: str, variant: str, agent: Agent, cases: list[Case], output: Any) -> Iterable[tuple[Case, str]]:
+    """Yield each case with the beginning of the names of its runs, which follows from what decides how they go."""
+    label = re.sub(r"[^A-Za-z0-9_-]+", "-", variant).strip("-")[:24] or "variant"
+    identity = digest(canonical([variant, identity_of_agent(agent.prepared()), content(output)]))
+    for case in cases:
+        yield case, f"{name}.{label}.{digest(canonical([identity, case.key]))[:16]}"
