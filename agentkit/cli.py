@@ -101,7 +101,7 @@ def _formats(incomplete: str) -> list[str]:
 
 
 def _runs(incomplete: str) -> list[str]:
-    return [info.run for info in runs() if info.run.startswith(incomplete)]
+    return [info.run for info in runs(_journal()) if info.run.startswith(incomplete)]
 
 
 ID_HELP = "the id of the run, or the beginning of it"
@@ -215,7 +215,7 @@ def _drive(run: Run, how: str) -> Result:
 @app.command("runs")
 def list_runs(as_json: AsJson = False) -> None:
     """List the recorded runs, newest first."""
-    records = [asdict(info) for info in runs()]
+    records = [asdict(info) for info in runs(_journal())]
     columns = ["run", "status", "rows", "engine", "model", "task"]
     _print_list(
         records if as_json else [{**each, "engine": _short(each["engine"])} for each in records], columns, as_json
@@ -428,7 +428,9 @@ def fork(
         "engine": None if engine is None else _find(engine),
         "tools": None if tools is None else builtin.boxes(tools),
     }
-    forked = Agent().fork(_full_id(id), at, **{name: value for name, value in named.items() if value is not None})
+    forked = Agent(journal=_journal()).fork(
+        _full_id(id), at, **{name: value for name, value in named.items() if value is not None}
+    )
     forked.close()
     typer.echo(forked.id)
     typer.echo(for_terminal(forked.forecast), err=True)
@@ -526,7 +528,7 @@ def signal(
     Another process may be driving the run.
     """
     id = _full_id(id)
-    if next(info for info in runs() if info.run == id).status == "done":
+    if next(info for info in runs(_journal()) if info.run == id).status == "done":
         raise UsageError(f"run {id} is over, so nothing waits for a signal")
     try:
         data = json.loads(value) if is_json and value is not None else value
@@ -538,7 +540,7 @@ def signal(
 @app.command()
 def delete(id: Id) -> None:
     """Delete a recorded run."""
-    journal = open_journal("sqlite")
+    journal = open_journal(_journal())
     assert journal is not None
     id = _full_id(id)
     journal.delete(id)
@@ -600,8 +602,35 @@ def options(
     show_version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version_option, is_eager=True)
     ] = False,
+    journal: Annotated[
+        str,
+        typer.Option(
+            metavar="JOURNAL",
+            envvar="AGENTKIT_JOURNAL",
+            help="a journal instead of your own: a file, or postgresql://USER@HOST/DATABASE",
+        ),
+    ] = "sqlite",
 ) -> None:
     """Step, watch and replay agent loops."""
+    _chosen["journal"] = journal
+
+
+_chosen = {"journal": ""}
+
+
+def _journal() -> str:
+    """Return the journal that was named; completion asks before there is a command line."""
+    return _chosen["journal"] or os.environ.get("AGENTKIT_JOURNAL") or "sqlite"
+
+
+@app.command()
+def migrate() -> None:
+    """Make the tables of a journal on PostgreSQL, or bring them up to date.
+
+    Name the journal by --journal or AGENTKIT_JOURNAL, with the role that owns the tables.
+    """
+    before, after = journals.migrate(_journal())
+    typer.echo(f"version {after}" + ("" if before == after else f", before {before or 'none'}"))
 
 
 def _log_to_stderr() -> None:
@@ -633,7 +662,7 @@ def _print_list(records: list[dict[str, Any]], columns: list[str], as_json: bool
 
 
 def _agent(model: str | None, tools: str, servers: list[str] | None = None, **options: Any) -> Agent:
-    return Agent(model, [*builtin.boxes(tools), *_mcp_servers(servers)], **options)
+    return Agent(model, [*builtin.boxes(tools), *_mcp_servers(servers)], journal=_journal(), **options)
 
 
 def _mcp_servers(servers: list[str] | None) -> list[Any]:
@@ -645,7 +674,7 @@ def _mcp_servers(servers: list[str] | None) -> list[Any]:
 
 
 def _look(id: str) -> Run:
-    return Agent().look(_full_id(id))
+    return Agent(journal=_journal()).look(_full_id(id))
 
 
 def _opener(model: str | None, tools: str | None, engine: str | None, servers: list[str] | None) -> Agent:
@@ -662,7 +691,7 @@ def _without(run: Run) -> list[str]:
 
 
 def _full_id(prefix: str) -> str:
-    return _matching(prefix, [info.run for info in runs()])
+    return _matching(prefix, [info.run for info in runs(_journal())])
 
 
 def _matching(prefix: str, ids: list[str]) -> str:
@@ -700,7 +729,7 @@ def back_up(
             shown = time.monotonic()
             typer.echo(f"{100 * done // total} % after {shown - started:.0f} s", err=True)
 
-    count = journals.backup(path, file, progress)
+    count = journals.backup(path, _journal() if file == "sqlite" else file, progress)
     typer.echo(f"{count} {'run' if count == 1 else 'runs'} copied to {path}")
 
 
@@ -717,7 +746,8 @@ def verify_journal(
     The exit code is 1 if anything is damaged or missing.
     """
     verdicts = []
-    known = [info.run for info in runs(open_journal(file, read_only=True))]
+    file = _journal() if file == "sqlite" else file
+    known = [info.run for info in runs(file)] if id else []
     for verdict in journals.verify(_matching(id, known) if id else "", file):
         verdicts.append({**asdict(verdict), "is_sound": verdict.is_sound})
         if not as_json:

@@ -20,7 +20,7 @@ from agentkit.core.checked_arguments import checked_names
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Chat, Reply, message_from_json, message_to_json, system
 from agentkit.core.near_misses import NearMisses
-from agentkit.core.secrets import mask_json
+from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
@@ -710,7 +710,7 @@ class Agent(NearMisses, Displayed):
 
     def _about(self) -> list[list[str]]:
         about = [["model", name_of(self.model)], ["engine", self.engine_name.rpartition(":")[2]]]
-        about += [[name, repr(value)] for name, value in {**self.engine_options, **self.options}.items()]
+        about += [[name, mask(repr(value))] for name, value in {**self.engine_options, **self.options}.items()]
         return about + [[f"tool {tool.name}", tool.description.partition("\n")[0]] for tool in self.tools.tools]
 
 

@@ -1,9 +1,9 @@
-"""The journal, which records runs: in memory, or in a file that survives the process."""
+"""The journal, which records runs: in memory, in a file, or in the database of a team."""
 
 from agentkit.config import home
 from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
 from agentkit.journal.memory import MemoryJournal, memory
-from agentkit.journal.open import backup, open_journal, verify
+from agentkit.journal.open import backup, migrate, open_journal, verify
 
 __all__ = [
     "Entry",
@@ -15,6 +15,7 @@ __all__ = [
     "backup",
     "home",
     "memory",
+    "migrate",
     "open_journal",
     "verify",
 ]

@@ -121,6 +121,24 @@ def the_list_of_runs_has_the_newest_first_and_shows_their_status(open_journal: C
         assert (first.task, first.parent, first.created) == ("lone \ud800 and \0", "p", 1.0)
 
 
+def runs_are_found_by_the_beginning_of_their_names_and_by_tags(open_journal: Callable[[], Journal]) -> None:
+    """Check which runs are listed, and which notes close a run."""
+    with _opened(open_journal) as journal:
+        for run, tags in (("a.1", {"who": "Ada"}), ("a.2", {"who": "Bob", "x": "1"}), ("b.1", {"who": "Ada"})):
+            journal.create(info(run, run, tags=tags))
+            journal.append(Note("status", {}, 2.0, run))
+            journal.append(Note("outcome", {"of": run}, 2.0, run))
+        journal.append(Note("status", {}, 2.0, "b.1"))
+        assert {each.run for each in journal.runs("a.")} == {"a.1", "a.2"}
+        assert {each.run for each in journal.runs(tags={"who": "Ada"})} == {"a.1", "b.1"}
+        assert [each.tags for each in journal.runs("a.", {"x": "1"})] == [{"who": "Bob", "x": "1"}]
+        assert journal.runs("a%") == journal.runs("c") == []
+        notes = journal.closing_notes("outcome")
+        assert {run: note.data["of"] for run, note in notes.items()} == {"a.1": "a.1", "a.2": "a.2"}
+        assert {(note.run, note.id) for note in notes.values()} == {("a.1", 2), ("a.2", 2)}
+        assert journal.closing_notes("outcome", "b") == {}
+
+
 def a_run_is_held_once(open_journal: Callable[[], Journal]) -> None:
     """Check who may claim, append and delete, and what misuse raises."""
     with _opened(open_journal) as journal:
@@ -283,6 +301,7 @@ CHECKS: tuple[Check, ...] = (
     rows_come_back_in_order_and_are_numbered_from_one_per_tree,
     a_fork_shares_the_tree_of_its_parent,
     the_list_of_runs_has_the_newest_first_and_shows_their_status,
+    runs_are_found_by_the_beginning_of_their_names_and_by_tags,
     a_run_is_held_once,
     deleting_keeps_the_rows_that_a_fork_shares,
     rows_of_many_threads_are_each_stored_once,

@@ -110,6 +110,21 @@ def verify(run: str = "", journal: str | os.PathLike[str] = "sqlite") -> Iterato
     return copying.verify(_path(journal), run)
 
 
+def migrate(url: str) -> tuple[int, int]:
+    """Make the tables of a journal on PostgreSQL, or bring them up to date; return the version before and after.
+
+    The user of the URL has to own the tables, or have the right to create a schema. Raises `UsageError` for anything
+    but the URL of a database, `JournalTooNew` if the tables are newer than this agentkit, and `JournalError`.
+    """
+    if not is_url(url):
+        raise UsageError("only a journal on PostgreSQL has tables to migrate: name postgresql://USER@HOST/DATABASE")
+    from agentkit.journal.postgres import schema
+    from agentkit.journal.postgres.connection import Connections
+
+    with contextlib.closing(Connections(url, 20.0)) as connections:
+        return connections.do(lambda connection: schema.migrate(connection, connections.place))
+
+
 def _verify_postgres(url: str, run: str) -> Iterator[Verdict]:
     from agentkit.journal import copying
     from agentkit.journal.postgres.journal import PostgresJournal

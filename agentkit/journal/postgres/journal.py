@@ -122,6 +122,10 @@ class PostgresJournal:
     def __repr__(self) -> str:
         return f"PostgresJournal({self.place!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the URL without its password, which another process finds in PGPASSWORD or in a .pgpass file."""
+        return _opened_elsewhere, (self.place, self.connections.timeout, self._lease, self._mask, self.read_only)
+
     @property
     def place(self) -> str:
         """The URL of the database, without a password."""
@@ -418,7 +422,7 @@ class PostgresJournal:
         return [info for info in found if info.fits(prefix, tags)]
 
     def closing_notes(self, kind: str, prefix: str = "") -> dict[str, Note]:
-        """Return the notes of this kind that are the last row of their run, by run, if they are as they were written."""
+        """Return the notes of this kind that are the last row of their run, by run, unless they were changed."""
         values = {"prefix": _text(prefix)}
         return sound_notes(
             kind, self.connections.do(lambda connection: connection.execute(statements.CLOSING, values).fetchall())
@@ -527,6 +531,10 @@ class PostgresJournal:
         self._trees.clear()
         self._guard = threading.RLock()
         self._pulse = Pulse(self.connections, self._lease, self._held)
+
+
+def _opened_elsewhere(url: str, timeout: float, lease: float, mask: Any, read_only: bool) -> PostgresJournal:
+    return PostgresJournal(url, timeout=timeout, lease=lease, mask=mask, read_only=read_only)
 
 
 def _text(text: str) -> str:

@@ -1,0 +1,181 @@
+"""Runs in a PostgreSQL database: started, listed, continued, replayed and exported as those in a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from postgres_server import Server
+
+import agentkit
+from agentkit import Agent, Call, Reply, tool
+from agentkit.errors import UsageError
+from agentkit.journal import backup, open_journal
+from agentkit.models import Scripted
+from agentkit.models.base import Abilities
+
+pytestmark = pytest.mark.slow
+SIZE = int(os.environ.get("AGENTKIT_SIZE", "4"))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def url(server: Server) -> Iterator[str]:
+    url = server.url(server.emptied())
+    yield url
+    for read_only in (True, False):
+        opened: Any = open_journal(url, read_only=read_only)
+        opened.close()
+
+
+@tool(effect="irreversible")
+def pay(amount: int) -> str:
+    """Pay an amount."""
+    return f"paid {amount}"
+
+
+def payer() -> Scripted:
+    script = [Reply("I pay.", (Call("pay", {"amount": 50}),)), "Paid.", "All paid."]
+    return Scripted(script, abilities=Abilities(tools=True))
+
+
+def test_a_run_is_listed_looked_at_continued_exported_and_loaded(url: str, tmp_path: Path) -> None:
+    agent = Agent(payer(), [pay], journal=url)
+    run = agent.start("Pay the bill.", paused=True)
+    next(run)
+    assert [(info.run, info.status) for info in agentkit.runs(url)] == [(run.id, "paused")]
+    seen = Agent(journal=url).look(run.id)
+    assert len(seen.entries) == len(run.entries)
+    run.close()
+    again = agent.resume(run.id)
+    again.drive()
+    assert again.answer == "Paid."
+    again.rewind(1)
+    again.drive()
+    assert again.status == "waiting" and again.reuse().result.text == "paid 50"  # the ledger is in the database
+    again.drive()
+    loaded = Agent(payer(), [pay], journal=url).load(again.to_json())
+    assert [entry.kind for entry in loaded.entries] == [entry.kind for entry in again.entries]
+    fork = Agent(payer(), [pay], journal=url).fork(again.id, 1)
+    assert {info.run for info in agentkit.runs(url)} == {run.id, loaded.id, fork.id}
+    for each in (again, loaded, fork):
+        each.close()
+
+
+def test_the_commands_of_the_terminal_use_the_journal_that_is_named(url: str, server: Server) -> None:
+    def agentkit_(*arguments: str) -> str:
+        environment = {**os.environ, "AGENTKIT_JOURNAL": url}
+        command = [sys.executable, "-m", "agentkit", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0 and server.password not in done.stdout + done.stderr, done.stderr
+        return done.stdout
+
+    assert agentkit_("migrate") == "version 2, before none\n"
+    assert agentkit_("migrate") == "version 2\n"
+    assert "51" in agentkit_("run", "What is 3 * 17?", "-m", "offline")
+    (run,) = json.loads(agentkit_("runs", "--json"))
+    assert "51" in agentkit_("replay", run["run"][:6])
+    assert "51" in agentkit_("export", run["run"], "--to", "markdown")
+    assert "intact" in agentkit_("verify")
+    agentkit_("delete", run["run"])
+    assert json.loads(agentkit_("runs", "--json")) == []
+    with pytest.raises(UsageError, match="pg_dump"):
+        backup("copy.db", url)
+
+
+def test_an_agent_shows_no_password(url: str, server: Server) -> None:
+    agent = Agent("offline", journal=url)
+    shown = [repr(agent), agent._repr_html_(), agent._repr_markdown_(), repr(agent.journal), repr(agent.memory)]
+    result = agent.run("What is 3 * 17?")
+    shown += [
+        repr(result),
+        json.dumps(result.run.to_json()),
+        str(result.run.rows()),
+        json.dumps(result.run.to_notebook()),
+    ]
+    assert not [text for text in shown if server.password in text]
+    result.run.close()
+
+
+def test_the_roles_of_the_page_are_enough_and_may_do_no_more(server: Server) -> None:
+    page = (Path(__file__).parents[1] / "docs/team-journal.md").read_text()
+    roles = page.partition("```sql\n")[2].partition("```")[0]
+    url = server.url(server.emptied())
+    agentkit.journal.migrate(url)
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(roles.encode())
+        for role in ("agentkit_reader", "agentkit_writer"):
+            owner.execute(f"CREATE ROLE {role}_1 LOGIN PASSWORD '{role}-pw' IN ROLE {role}".encode())
+    writer = server.url(url.rpartition("/")[2], "agentkit_writer_1", password="agentkit_writer-pw")
+    reader = server.url(url.rpartition("/")[2], "agentkit_reader_1", password="agentkit_reader-pw")
+    agent = Agent("offline", journal=writer)
+    run = agent.run("What is 3 * 17?", session="s", user="Ada").run
+    run.close()
+    journal: Any = agent.journal
+    with pytest.raises(agentkit.errors.JournalError, match="this role may not do that"):
+        journal.delete(run.id)
+    with psycopg.connect(writer, autocommit=True) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("UPDATE agentkit.rows SET body = ''")
+    assert "51" in str(Agent("offline", journal=reader).look(run.id).answer)
+    with psycopg.connect(reader, autocommit=True) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("UPDATE agentkit.runs SET status = ''")
+    with pytest.raises(agentkit.errors.JournalError, match="this role may not do that"):
+        Agent("offline", journal=reader).run("What is 3 * 17?")
+    for each, read_only in ((writer, False), (reader, False), (reader, True)):
+        opened: Any = open_journal(each, read_only=read_only)
+        opened.close()
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("DROP OWNED BY agentkit_reader, agentkit_writer")
+        owner.execute("DROP ROLE agentkit_reader_1, agentkit_writer_1, agentkit_reader, agentkit_writer")
+
+
+@pytest.mark.timeout(0)
+def test_clients_that_are_killed_and_a_server_that_crashes_double_no_payment(server: Server, tmp_path: Path) -> None:
+    """Kill each client once or twice, crash the server in each third round, and let another process go on.
+
+    `AGENTKIT_SIZE` is the number of rounds.
+    """
+    url, dice, script = server.url(server.emptied()), random.Random(18), Path(__file__).with_name("team_payments.py")
+    agentkit.journal.migrate(url)
+    kills = asked = 0
+    for number in range(SIZE):
+        paid, names = tmp_path / f"paid-{number}", list[str]()
+        for is_last in (False, dice.random() < 0.5, True):
+            command = [sys.executable, str(script), url, str(paid), str(100 * number), *names]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            assert process.stdout is not None
+            names = [process.stdout.readline().strip()]
+            if is_last:
+                out, err = process.communicate(timeout=240)
+                assert process.returncode == 0, err
+                asked += int(out)
+                break
+            time.sleep(dice.uniform(0.0, 0.6))
+            if number % 3 == 0:
+                server.stop("immediate")
+                server.start()
+                time.sleep(dice.uniform(0.0, 0.3))
+            process.kill()
+            out, err = process.communicate()
+            kills += not out
+            assert names[0], err
+        lines = paid.read_text().split()
+        assert sorted(lines) == sorted(str(100 * number + n) for n in range(8)), number
+    print(f"{kills} clients killed, {asked} calls that may have run were asked about")
+    states = [verdict.state for verdict in agentkit.journal.verify(journal=url)]
+    assert states == ["intact"] * SIZE
