@@ -17,8 +17,7 @@ from typing import Any
 
 from agentkit import Agent, Call, Loop, Reply, Run, tool
 from agentkit.errors import JournalInUse
-from agentkit.models.base import Abilities
-from agentkit.models.request import Request
+from agentkit.models.base import Abilities, Request
 
 AMOUNTS = 8
 
