@@ -35,9 +35,7 @@ def talk(memory: Memory) -> list[Any]:
         found.append(memory.begin_turn(run, "again", session=session, user="Ada"))
         found.append(memory.unanswered(session, user="Ada"))
         memory.end_turn(run, f"answer {n} with sk-proj-{'a1B2' * 12}")
-    found += [
-        (turn.number, turn.run, turn.question.split()[:2], turn.answer) for turn in memory.turns(user="Ada")
-    ]
+    found += [(turn.number, turn.run, turn.question.split()[:2], turn.answer) for turn in memory.turns(user="Ada")]
     found += [memory.has_turn("r1"), memory.has_turn("r9"), len(memory.turns("s", user="Ada", after=1, limit=1))]
     for upto in (2, 1):
         memory.set_summary("s", upto, f"summary {upto}", user="Ada")
