@@ -140,7 +140,7 @@ def test_runs_are_found_by_the_beginning_of_their_names_and_by_tags(tmp_path):
     assert {info.run for info in agentkit.runs(path, prefix="a.")} == {"a.1", "a.2"}
     assert {info.run for info in agentkit.runs(path, tags={"kind": "x"})} == {"a.1", "b.1"}
     assert [info.run for info in agentkit.runs(path, prefix="a.", tags={"kind": "x", "all": "yes"})] == ["a.1"]
-    assert agentkit.runs(path, prefix="c") == []
+    assert agentkit.runs(path, prefix="x") == []
     assert len(agentkit.runs(path)) == 4
 
 

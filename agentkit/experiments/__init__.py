@@ -1,1 +1,1 @@
-"""Many runs: an experiment runs cases with several agents, scores the results, and shows what comes out."""
+"""Many runs: experiments, their scores and what these tell."""

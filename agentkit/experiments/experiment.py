@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import re
 import threading
@@ -12,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentkit.agent.agent import Agent
 from agentkit.core import background
@@ -33,11 +34,17 @@ from agentkit.journal.entries import OUTCOME, Journal
 from agentkit.journal.memory import MemoryJournal
 from agentkit.run.run import Run
 
+if TYPE_CHECKING:
+    from agentkit.experiments.statistics import Difference, Estimate
+
 ATTEMPTS = 3
 """How often a job is given to an executor that loses it."""
 
 _FINAL = (SCORED, OVER_BUDGET, WAITING)
 """Outcomes that are taken from the journal; what failed is tried again, and what is unscored is scored again."""
+
+_AGAIN = 1.0
+"""After how many seconds a run is tried again that somebody else is working on."""
 
 _REFRESH = 0.5
 """The time between two changes of the live table, in seconds."""
@@ -86,6 +93,14 @@ class Cell:
         return f"{self.variant}, case {self.case.id}, repeat {self.repeat}: {self.state} {what}".rstrip()
 
 
+@dataclass(slots=True)
+class _Held:
+    """A run that somebody else is working on: when to try it again, and since when that is so."""
+
+    again: float
+    since: float
+
+
 class Experiment:
     """Runs of several cases with several variants of an agent, which go on in the background.
 
@@ -111,7 +126,7 @@ class Experiment:
         self.question, self.problem = "", ""
         self.began = self.ended = time.time()
         self.cached = 0
-        self._score, self._score_id = score, "" if score is None else identity_of_code(score)
+        self._score, self._score_ids = score, _score_ids(score, cases)
         self._executor, self._timeout, self._output, self._patience = executor, timeout, output, patience
         self._by_name = {cell.run_name: cell for cell in cells}
         self._by_key = {(cell.variant, cell.case.id, cell.repeat): cell for cell in cells}
@@ -123,6 +138,7 @@ class Experiment:
         weakref.finalize(self, self._stop_file.unlink, missing_ok=True)
         self._working: Any = None
         self._futures: dict[str, Any] = {}
+        self._held: dict[str, _Held] = {}
         self._displays: list[str] = []
         self._shown = 0.0
 
@@ -136,7 +152,8 @@ class Experiment:
                 cell.outcome = None
         for name, outcome in self._recorded().items():
             cell = self._by_name[name]
-            if outcome.state in _FINAL and (outcome.score_id == self._score_id or outcome.state != SCORED):
+            is_current = outcome.state != SCORED or outcome.score_id == self._score_ids[cell.case.id]
+            if outcome.state in _FINAL and is_current:
                 cell.outcome = outcome
 
     def _recorded(self) -> dict[str, Outcome]:
@@ -263,7 +280,7 @@ class Experiment:
             cell.case.task,
             cell.case.data,
             {name: text[:100] for name, text in tags.items()},
-            self._score_id,
+            self._score_ids[cell.case.id],
             self._timeout,
             self._output,
             "" if isinstance(self._executor, Threads) else str(self._stop_file),
@@ -277,9 +294,12 @@ class Experiment:
         size, processes = size_of(self._executor)
         todo, news = deque(self.missing), queue.SimpleQueue[tuple[str, Any]]()
         attempts: dict[str, int] = {}
+        held = self._held
+        held.clear()
         latest = time.monotonic()
         try:
-            while (todo and not self._stopping.is_set()) or self._futures:
+            while ((todo or held) and not self._stopping.is_set()) or self._futures:
+                todo.extend(self._let_go())
                 while todo and len(self._futures) < size and not self._stopping.is_set():
                     cell = todo.popleft()
                     attempts[cell.run_name] = attempts.get(cell.run_name, 0) + 1
@@ -287,7 +307,7 @@ class Experiment:
                 try:
                     name, future = news.get(timeout=_REFRESH)
                 except queue.Empty:
-                    if time.monotonic() - latest > self._patience:
+                    if self._futures and time.monotonic() - latest > self._patience:
                         todo.extend(self._overdue(attempts))
                         latest = time.monotonic()
                     continue
@@ -324,8 +344,23 @@ class Experiment:
 
         return carry_out(work, job, keep)
 
+    def _let_go(self) -> list[Cell]:
+        """Return the cells that somebody else was working on, and that are to be tried again now."""
+        held, now = self._held, time.monotonic()
+        due = [name for name, each in held.items() if each.again <= now]
+        if due:
+            self._take_recorded()
+        for name in due:
+            if self._by_name[name].outcome is not None or now - held[name].since > self._patience:
+                del held[name]
+            else:
+                held[name].again = math.inf  # until it comes back
+        return [self._by_name[name] for name in due if name in held]
+
     def _came_back(self, cell: Cell, future: Any, attempt: int) -> list[Cell]:
         """Take what an executor brought back for a cell; return the cells that have to be given out again."""
+        now = time.monotonic()
+        before = self._held.pop(cell.run_name, _Held(now, now))
         try:
             came = future.result()
         except BaseException as error:
@@ -337,7 +372,9 @@ class Experiment:
         outcome = came if isinstance(came, Outcome) else Outcome.from_json(came)
         if outcome is None or outcome.run not in self._by_name:
             return self._again(cell, attempt, "the executor brought nothing back")
-        if outcome.state not in (STOPPED, ELSEWHERE):
+        if outcome.state == ELSEWHERE:
+            self._held[outcome.run] = _Held(now + _AGAIN, before.since)
+        elif outcome.state != STOPPED:
             own = self._by_name[outcome.run]  # an executor may confuse its tasks
             if own.outcome is None or own.outcome.state == FAILED:
                 own.outcome = outcome
@@ -365,13 +402,14 @@ class Experiment:
             return []
         for cell in out:
             del self._futures[cell.run_name]
+            self._held.pop(cell.run_name, None)
         return [each for cell in out for each in self._again(cell, attempts[cell.run_name], "the executor lost it")]
 
     def _take_recorded(self) -> None:
         """Take outcomes from the journal that did not come back: somebody else made them, or an answer was lost."""
         for name, outcome in self._recorded().items():
             cell = self._by_name[name]
-            if cell.outcome is None and outcome.score_id == self._score_id:
+            if cell.outcome is None and outcome.score_id == self._score_ids[cell.case.id]:
                 cell.outcome = outcome
 
     # -- what comes out ------------------------------------------------------------------------------------------------
@@ -402,9 +440,32 @@ class Experiment:
         The other one is the first variant, unless it is named.
         """
         mine, theirs = self.scores(variant, name), self.scores(than or self.variants[0], name)
-        lost = {case: table.mean(theirs[case]) - table.mean(mine[case]) for case in mine.keys() & theirs.keys()}
+        lost = {case: table.mean(theirs[case]) - table.mean(mine[case]) for case in mine if case in theirs}
         cases = sorted((case for case in lost if lost[case] > 0), key=lost.__getitem__, reverse=True)
         return [min(self[variant, case], key=lambda cell: cell.scores.get(name, 0.0)) for case in cases]
+
+    def estimate(self, variant: str, name: str = "") -> Estimate | None:
+        """Return the mean score of a variant over the cases, with its 95 % interval; None if nothing is scored."""
+        from agentkit.experiments.statistics import estimate
+
+        scores = self.scores(variant, name)
+        return estimate(list(scores.values())) if scores else None
+
+    def differences(self, name: str = "") -> list[tuple[str, Difference, float]]:
+        """Return how much higher each variant scores than the first one, on the cases that both have.
+
+        Each with its p, corrected for the number of variants (Holm).
+        """
+        from agentkit.experiments.statistics import difference, holm
+
+        first = self.scores(self.variants[0], name)
+        found: list[tuple[str, Difference]] = []
+        for variant in self.variants[1:]:
+            other = self.scores(variant, name)
+            if both := [case for case in first if case in other]:
+                found.append((variant, difference([other[case] for case in both], [first[case] for case in both])))
+        corrected = holm([each.p for _, each in found])
+        return [(variant, each, p) for (variant, each), p in zip(found, corrected, strict=True)]
 
     def count(self, state: str, variant: str = "") -> int:
         """Return the number of cells in a state, of one variant or of all."""
@@ -454,6 +515,14 @@ class Experiment:
         self._shown = time.monotonic()
         for display_id in self._displays:
             display(self._bundle(), raw=True, display_id=display_id, update=True)  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _score_ids(score: Any, cases: list[Case]) -> dict[str, str]:
+    """Return by case what its score follows from: the function, and the case with what is expected."""
+    if score is None:
+        return {case.id: "" for case in cases}
+    code = identity_of_code(score)
+    return {case.id: digest(canonical([code, content(case.data)])) for case in cases}
 
 
 def _is_broken(error: BaseException) -> bool:

@@ -1,8 +1,8 @@
 """What makes two runs of an experiment the same run: a digest of the agent, of its code, and of the task.
 
-The code of tools, models and scores counts: it is the compiled code of the function, with its constants, the values it
-closes over, and what it uses of its module (other functions, texts and numbers). A comment or a blank line changes
-nothing; another library version behind the same code is not noticed.
+The code of tools, models and scores counts: it is the compiled code of the function, and of the functions, texts and
+numbers around it that it uses. A comment or a blank line changes nothing. Lists, dicts and objects around it do not
+count, because they often change while runs go on; neither does the code of a library that it calls.
 """
 
 from __future__ import annotations
@@ -96,23 +96,24 @@ def _function(function: types.FunctionType, depth: int) -> Any:
     function = inner
     cells = [_cell(cell, depth) for cell in function.__closure__ or ()]
     code = function.__code__
-    used = {
-        name: _used(function.__globals__[name], depth) for name in sorted(_names(code)) if name in function.__globals__
-    }
+    around = {name: function.__globals__.get(name) for name in sorted(_names(code))}
+    used = {name: _constant(value, depth) for name, value in around.items()}
     defaults = content([function.__defaults__, function.__kwdefaults__], depth - 1)
     return [_code(code), defaults, cells, {name: each for name, each in used.items() if each is not None}]
 
 
 def _cell(cell: Any, depth: int) -> Any:
     try:
-        return content(cell.cell_contents, depth - 2)
+        return _constant(cell.cell_contents, depth)
     except ValueError:  # it is empty: the function refers to itself, or to what is not defined yet
-        return ""
+        return None
 
 
-def _used(value: Any, depth: int) -> Any:
-    """Return what counts of a name of the module that a function uses: texts, numbers and functions."""
-    if isinstance(value, str | int | float | bool | types.FunctionType):
+def _constant(value: Any, depth: int) -> Any:
+    """Return what counts of a value around a function: what cannot change, and functions; None for anything else."""
+    if isinstance(value, str | int | float | bool | bytes | tuple | frozenset | types.FunctionType | functools.partial):
+        return content(value, depth - 2)
+    if isinstance(value, Tool):
         return content(value, depth - 2)
     return _name(value) if isinstance(value, type | types.ModuleType) else None
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentkit.errors import UsageError
 from agentkit.experiments.outcome import FAILED, OVER_BUDGET, SCORED, UNSCORED, WAITING
 from agentkit.export.tables import Table, to_html, to_text
+
+if TYPE_CHECKING:
+    from agentkit.experiments.statistics import Difference, Estimate
 
 _COUNTED = ((FAILED, "failed"), (WAITING, "waiting"), (UNSCORED, "unscored"), (OVER_BUDGET, "over budget"))
 _PROBLEMS = 3
@@ -42,6 +45,8 @@ class Shown(Protocol):
     def seconds_left(self) -> float | None: ...
 
     def scores(self, variant: str, name: str = "") -> dict[str, list[float]]: ...
+    def estimate(self, variant: str, name: str = "") -> Estimate | None: ...
+    def differences(self, name: str = "") -> list[tuple[str, Difference, float]]: ...
     def count(self, state: str, variant: str = "") -> int: ...
 
 
@@ -73,11 +78,12 @@ def summary(found: Shown) -> Table:
     """Return a table with one line for each variant."""
     names = found.score_names
     counted = [(state, label) for state, label in _COUNTED if found.count(state)]
-    header = ["", *names, "scored", *(label for _, label in counted), "calls", "tokens", "cost", "median s"]
+    figures = [part for name in names for part in (name, "95 %")]
+    header = ["", *figures, "scored", *(label for _, label in counted), "calls", "tokens", "cost", "median s"]
     rows = []
     for variant in found.variants:
         outcomes = [cell.outcome for cell in found.cells if cell.variant == variant and cell.outcome]
-        means = [_mean(found.scores(variant, name)) for name in names]
+        means = [part for name in names for part in _figure(found.estimate(variant, name))]
         counts = [f"{found.count(state, variant)}" for state, _ in counted]
         used = [_average(outcomes, "calls", "{:.1f}"), _average(outcomes, "tokens", "{:,.0f}")]
         cost = sum(outcome.cost for outcome in outcomes)
@@ -93,8 +99,8 @@ def notes(found: Shown) -> list[str]:
         told.append(found.question)
     if found.problem:
         told.append(found.problem)
-    if found.score_names:
-        told.append(_about_figures(found))
+    told.append(_about_figures(found))
+    told += _differences(found)
     told += [_about_judges(found, name) for name in found.score_names]
     if judging := sum(cell.outcome.judging for cell in found.cells if cell.outcome):
         told.append(f"The judges cost {money(judging)}, which is not in the column.")
@@ -106,10 +112,12 @@ def notes(found: Shown) -> list[str]:
 
 
 def _about_figures(found: Shown) -> str:
+    if not any(found.scores(variant) for variant in found.variants):
+        return ""
     lost = found.count(FAILED) + found.count(OVER_BUDGET)
     zero = "count as 0" if found.failed == "zero" else "are left out"
     told = f"; runs that failed or were over budget {zero}" if lost else ""
-    return f"Scores are means over the cases{told}."
+    return f"Scores are means over the cases, with 95 % intervals{told}."
 
 
 def _about_judges(found: Shown, name: str) -> str:
@@ -123,9 +131,25 @@ def _about_judges(found: Shown, name: str) -> str:
     )
 
 
-def _mean(scores: Mapping[str, list[float]]) -> str:
-    """Return the mean over cases of the mean over repeats: each case counts the same."""
-    return f"{mean(map(mean, scores.values())):.3f}" if scores else ""
+def _figure(estimate: Estimate | None) -> tuple[str, str]:
+    """Return a mean score and its interval as text."""
+    return (f"{estimate.value:.3f}", f"[{estimate.low:.3f}, {estimate.high:.3f}]") if estimate else ("", "")
+
+
+def _differences(found: Shown) -> list[str]:
+    """Return what can be said about the variants, compared with the first one; nothing while runs are missing."""
+    if found.missing or len(found.variants) < 2:
+        return []
+    told = []
+    for name in found.score_names:
+        for variant, difference, p in found.differences(name):
+            about = f"{name}: " if len(found.score_names) > 1 else ""
+            corrected = f", with p {p:.3f} for several variants (Holm)" if len(found.variants) > 2 else ""
+            verdict: str = difference.verdict(p)
+            if verdict == "cannot tell" and difference.smallest < math.inf:
+                verdict += f": so many cases would show a difference of about {difference.smallest:.2f}"
+            told.append(f"{about}{variant} - {found.variants[0]}: {difference}{corrected}; {verdict}")
+    return told
 
 
 def mean(values: Iterable[float]) -> float:
