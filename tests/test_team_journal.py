@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -17,11 +18,11 @@ import pytest
 from postgres_server import Server
 
 import agentkit
-from agentkit import Agent, Call, Reply, tool
+from agentkit import Agent, Call, Reply, experiment, tool
 from agentkit.errors import UsageError
 from agentkit.journal import backup, open_journal
 from agentkit.models import Scripted
-from agentkit.models.base import Abilities
+from agentkit.models.base import Abilities, Request
 
 pytestmark = pytest.mark.slow
 SIZE = int(os.environ.get("AGENTKIT_SIZE", "4"))
@@ -110,6 +111,43 @@ def test_an_agent_shows_no_password(url: str, server: Server) -> None:
     ]
     assert not [text for text in shown if server.password in text]
     result.run.close()
+
+
+def test_an_agent_travels_without_the_password_and_opens_the_journal_once(
+    url: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Agent("offline", ["math"], journal=f"{url}?sslmode=prefer")
+    sent = pickle.dumps(agent)
+    assert server.password.encode() not in sent
+    monkeypatch.setenv("PGPASSWORD", server.password)
+    one, other = pickle.loads(sent), pickle.loads(sent)  # noqa: S301  # it was made here
+    assert one.journal is other.journal and one.journal.connections.parameters["sslmode"] == "prefer"
+    assert "51" in one.run("What is 3 * 17?").answer
+    assert len(agentkit.runs(url)) == 1
+    for each in (agent, one):
+        each.journal.close()
+
+
+def test_an_experiment_is_answered_from_the_database_when_it_is_run_again(url: str) -> None:
+    calls = list[str]()
+
+    def count(request: Request) -> str:
+        calls.append("")
+        return "51"
+
+    cases = [{"id": str(n), "task": f"What is {n} * 17?", "expected": "51"} for n in range(20)]
+    agent = Agent(count, journal=url)
+
+    def try_all() -> Any:
+        return experiment(cases, {"one": agent}, score=lambda result, case: result.answer == case["expected"], on=4)
+
+    first = try_all().wait()
+    assert len(calls) == 20
+    begun = time.monotonic()
+    again = try_all().wait()
+    assert len(calls) == 20 and len(agentkit.runs(url)) == 20
+    print(f"20 finished runs read again in {time.monotonic() - begun:.2f} s")
+    assert str(again).splitlines()[1:3] == str(first).splitlines()[1:3]
 
 
 def test_the_roles_of_the_page_are_enough_and_may_do_no_more(server: Server) -> None:

@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urlencode
 
 from agentkit.core import secrets
 from agentkit.errors import JournalError, UsageError
@@ -49,6 +50,12 @@ class Connections:
         self._pool: ConnectionPool[Any] | None = None
         self._opened: weakref.WeakSet[Any] = weakref.WeakSet()
         _all.add(self)
+
+    @property
+    def url(self) -> str:
+        """The URL with all its parameters, but without the password."""
+        kept = {name: str(value) for name, value in self.parameters.items() if name not in ("password", "sslpassword")}
+        return f"postgresql:///?{urlencode(kept, quote_via=quote)}"
 
     def connect(self) -> psycopg.Connection:
         """Return a new connection that the caller closes. Raises `psycopg.Error`."""

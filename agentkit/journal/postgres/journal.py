@@ -124,7 +124,7 @@ class PostgresJournal:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the URL without its password, which another process finds in PGPASSWORD or in a .pgpass file."""
-        return _opened_elsewhere, (self.place, self.connections.timeout, self._lease, self._mask, self.read_only)
+        return _unpacked, (self.connections.url, self.connections.timeout, self._lease, self._mask, self.read_only)
 
     @property
     def place(self) -> str:
@@ -533,8 +533,19 @@ class PostgresJournal:
         self._pulse = Pulse(self.connections, self._lease, self._held)
 
 
-def _opened_elsewhere(url: str, timeout: float, lease: float, mask: Any, read_only: bool) -> PostgresJournal:
-    return PostgresJournal(url, timeout=timeout, lease=lease, mask=mask, read_only=read_only)
+def _unpacked(url: str, timeout: float, lease: float, mask: Any, read_only: bool) -> PostgresJournal:
+    """Return a journal that was sent to this process; it is opened once, however often it was sent."""
+    key = (os.getpid(), url, timeout, lease, mask, read_only)
+    with _unpacking:
+        journal = _sent_here.get(key)
+        if journal is None or journal.closed:
+            journal = PostgresJournal(url, timeout=timeout, lease=lease, mask=mask, read_only=read_only)
+            _sent_here[key] = journal
+        return journal
+
+
+_sent_here: dict[tuple[Any, ...], PostgresJournal] = {}
+_unpacking = threading.Lock()
 
 
 def _text(text: str) -> str:
