@@ -205,6 +205,11 @@ def test_a_row_whose_answer_was_lost_is_stored_once(journal, database, make):
     claim.seq, claim.tree.number = claim.seq - 1, 4
     assert journal.append(Note("status", {"n": 3}, run="r1")) == 6  # another row: that one stays on record
     assert [row.data.get("n") for row in journal.rows("r1")[3:]] == [1, 2, 3]
+    claim.seq -= 1
+    journal.set_status("r1", "done")
+    claim.seq -= 1
+    journal.release("r1")
+    assert journal.claim("r1").status == "done" and journal.append(note) == 7
 
 
 @pytest.mark.parametrize("synced", [True, False])

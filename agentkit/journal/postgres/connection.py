@@ -81,7 +81,7 @@ class Connections:
                     yield connection
                 except psycopg.Error as error:
                     if connection.closed or (error.sqlstate or "") in _PASSING:
-                        raise ConnectionLost(_first_line(error)) from error
+                        raise ConnectionLost(first_line(error)) from error
                     raise
         except PoolTimeout:
             with contextlib.closing(self._attempt()):  # to say why
@@ -95,7 +95,7 @@ class Connections:
         try:
             return self.connect()
         except psycopg.OperationalError as error:
-            said = _first_line(error)
+            said = first_line(error)
             for words, state in _REFUSALS.items():
                 if words in said:
                     raise JournalError(_explanation(self.place, state, said)) from error
@@ -206,7 +206,13 @@ def _parameters(url: str) -> dict[str, Any]:
             "percent-encode special characters in each part"
         ) from None
     secrets.learn(str(given.get("password") or os.environ.get("PGPASSWORD", "")), "the password of PostgreSQL")
-    return {"connect_timeout": 10, "application_name": "agentkit", "keepalives_idle": 30, **given}
+    return {
+        "connect_timeout": 10,
+        "application_name": "agentkit",
+        "client_encoding": "utf8",
+        "keepalives_idle": 30,
+        **given,
+    }
 
 
 def _place(parameters: dict[str, Any]) -> str:
@@ -216,13 +222,14 @@ def _place(parameters: dict[str, Any]) -> str:
     return f"postgresql://{user and f'{user}@'}{host}{port and f':{port}'}{name and f'/{name}'}"
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error, without secrets."""
     return secrets.mask((str(error).strip() or type(error).__name__).partition("\n")[0])
 
 
 def explain(error: psycopg.Error, place: str) -> JournalError:
     """Return an error that says what the server refused, and what to do."""
-    return JournalError(_explanation(place, error.sqlstate or type(error).__name__, _first_line(error)))
+    return JournalError(_explanation(place, error.sqlstate or type(error).__name__, first_line(error)))
 
 
 def _explanation(place: str, state: str, said: str) -> str:

@@ -307,7 +307,7 @@ class PostgresJournal:
             raise Fenced(sent.run, holder or None)
         if seq < claim.seq or number < tree.number:
             self._send_again(connection, tree, sent.run)
-        elif seq == sent.seq + 1 and sent.body:
+        elif seq > claim.seq:
             last: Any = connection.execute(statements.LAST, (tree.id, sent.run)).fetchone()
             if last[1] == sent.body:
                 return int(last[0])
@@ -339,12 +339,11 @@ class PostgresJournal:
     def _settle(self, run: str, claim: _Claim, statement: str, values: dict[str, Any]) -> None:
         """Execute a statement about a run that this process holds, with all its rows on the disk of the server."""
         tree = claim.tree
-        probe = _Sent(run, claim.epoch, claim.seq, 0.0, "")
+        probe = _Sent(run, claim.epoch, claim.seq, 0.0, "")  # is no row
 
         def settle(connection: psycopg.Connection) -> None:
             known = {"run": run, "epoch": claim.epoch, "lease": self._lease, **values}
             for _ in range(_ATTEMPTS):
-                probe.seq = claim.seq
                 if connection.execute(statement, {**known, "seq": claim.seq, "least": tree.number}).fetchone():
                     return
                 self._find_out(connection, claim, probe)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.log import logger
-from agentkit.journal.postgres.connection import Connections
+from agentkit.journal.postgres.connection import Connections, first_line
 
 if TYPE_CHECKING:
     import psycopg
@@ -62,7 +62,7 @@ class Pulse:
         """
         self._begin()
         if not self._connected.wait(self._connections.timeout):
-            raise self._connections.unreachable(str(self._error or "it does not answer"))
+            raise self._connections.unreachable(first_line(self._error) if self._error else "it does not answer")
         return self._session
 
     def _begin(self) -> None:
@@ -156,6 +156,8 @@ def _beat(owner: weakref.ref[Pulse], stop: threading.Event) -> None:
         except psycopg.Error as error:
             pulse._error = error
             pulse._connected.clear()
-            logger.debug("the connection for the leases of %s was lost: %s", pulse._connections.place, error)
+            logger.debug(
+                "the connection for the leases of %s was lost: %s", pulse._connections.place, first_line(error)
+            )
         del pulse
         stop.wait(0.25)
