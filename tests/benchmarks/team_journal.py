@@ -123,12 +123,13 @@ def runs_per_second(open_journal: Open, threads: int, seconds: float) -> float:
 def tail_latency(url: str) -> tuple[float, float]:
     """Return after how many milliseconds another process's reader has a row: median and worst."""
     with closing(PostgresJournal(url)) as journal, closing(PostgresJournal(url, read_only=True)) as reader:
-        journal.create(info())
-        tail, times = reader.tail("r1"), []
+        run = f"tail-{time.monotonic_ns()}"
+        journal.create(info(run, run))
+        tail, times = reader.tail(run), []
         tail.read(timeout=0.5)
-        rows, chat = turn(Chat.of("the task"), 0)
+        rows, chat = turn(Chat.of("the task"), 0, run)
         for number in range(40):
-            rows, chat = turn(chat, number)
+            rows, chat = turn(chat, number, run)
             time.sleep(0.13)
             written: list[float] = []
             later = threading.Timer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -37,6 +38,11 @@ def own_server():
 def execute(url, *statements):
     with psycopg.connect(url, autocommit=True) as connection:
         return [connection.execute(statement).rowcount for statement in statements]
+
+
+def lease_of(url):
+    with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
+        return connection.execute("SELECT until FROM agentkit.runs").fetchone()[0]
 
 
 def wait_until(condition, seconds=60):
@@ -114,9 +120,8 @@ def test_behind_a_pooler_a_run_of_a_killed_process_is_free_when_its_lease_is_ove
     child = start_python(code, pooled)
     assert child.stdout.readline() == "held\n"
     journal = PostgresJournal(pooled, lease=2.0)
-    time.sleep(3)  # longer than a lease: it is renewed
-    with pytest.raises(JournalInUse):
-        journal.claim("r1")
+    first = lease_of(pooled)
+    wait_until(lambda: lease_of(pooled) > first)  # it is renewed while nothing is written
     child.kill()
     child.wait()
 
@@ -127,6 +132,41 @@ def test_behind_a_pooler_a_run_of_a_killed_process_is_free_when_its_lease_is_ove
             return False
 
     wait_until(is_free)
+    journal.close()
+
+
+def test_a_process_that_was_stopped_for_longer_than_its_lease_cannot_go_on_with_its_run(database, start_python):
+    """As a laptop that slept: its connection is still there, and its run was taken over meanwhile."""
+    code = """
+    from agentkit.journal.postgres.journal import PostgresJournal
+    journal.close()
+    journal = PostgresJournal(path, lease=1.0)
+    journal.create(make.info())
+    print("held", flush=True)
+    sys.stdin.readline()
+    try:
+        journal.append(Note("call", {"parent": 0, "path": "", "index": 0, "name": "pay"}, run="r1"))
+        print("paid", flush=True)
+    except Fenced:
+        print("fenced", flush=True)
+    """
+    child = start_python(code, database)
+    assert child.stdout.readline() == "held\n"
+    journal = PostgresJournal(database, lease=1.0)
+    child.send_signal(signal.SIGSTOP)
+
+    def is_free():
+        try:
+            return journal.claim("r1").run == "r1"
+        except JournalInUse:
+            return False
+
+    wait_until(is_free)
+    child.send_signal(signal.SIGCONT)
+    child.stdin.write("go\n")
+    child.stdin.flush()
+    assert child.stdout.readline() == "fenced\n"
+    assert journal.append(Note("status", run="r1")) == 1
     journal.close()
 
 
