@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import io
 import json
 import logging
@@ -34,7 +35,7 @@ from agentkit.gates import permission_file
 from agentkit.gates.permissions import MODES, Permissions
 from agentkit.gates.permissions import Table as PermissionTable
 from agentkit.inert import for_terminal
-from agentkit.journal import open_journal
+from agentkit.journal import Wish, open_journal
 from agentkit.models import resolve
 from agentkit.models.dialects import DIALECTS
 from agentkit.run import permits, signals
@@ -535,6 +536,23 @@ def signal(
     except ValueError as error:
         raise UsageError(f"this is not JSON ({error}): {value}") from None
     signals.send(id, name, data)
+
+
+@app.command("wish")
+def ask_for(
+    id: Id,
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="pause, stop, or inject (a message)")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="why, or the message")] = "",
+    author: Annotated[str, typer.Option("--author", help="who asks; by default, the user of this machine")] = "",
+) -> None:
+    """Ask the process that holds a run to pause it, to stop it, or to send a message to its model.
+
+    The run is in a journal on PostgreSQL.
+    """
+    journal: Any = open_journal(_journal())
+    if not hasattr(journal, "wish"):
+        raise UsageError("only a journal on PostgreSQL brings wishes to another process; name it by --journal")
+    journal.wish(Wish(_full_id(id), what, text, author or getpass.getuser()))
 
 
 @app.command()

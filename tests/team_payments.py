@@ -32,7 +32,7 @@ def main() -> None:
             file.write(f"{amount}\n")
             file.flush()
             os.fsync(file.fileno())
-        time.sleep(0.01)
+        time.sleep(0.05)
         return f"paid {amount}"
 
     class Payer:

@@ -8,8 +8,9 @@ import pickle
 import random
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ import pytest
 from postgres_server import Server
 
 import agentkit
-from agentkit import Agent, Call, Reply, experiment, tool
-from agentkit.errors import UsageError
-from agentkit.journal import backup, open_journal
+from agentkit import Agent, Call, Loop, Reply, Run, experiment, tool
+from agentkit.errors import Unknown, UsageError
+from agentkit.journal import Note, Wish, backup, open_journal
+from agentkit.journal.postgres.journal import PostgresJournal
+from agentkit.journal.postgres.schema import VERSION
 from agentkit.models import Scripted
 from agentkit.models.base import Abilities, Request
 
@@ -86,8 +89,8 @@ def test_the_commands_of_the_terminal_use_the_journal_that_is_named(url: str, se
         assert done.returncode == 0 and server.password not in done.stdout + done.stderr, done.stderr
         return done.stdout
 
-    assert agentkit_("migrate") == "version 2, before none\n"
-    assert agentkit_("migrate") == "version 2\n"
+    assert agentkit_("migrate") == f"version {VERSION}, before none\n"
+    assert agentkit_("migrate") == f"version {VERSION}\n"
     assert "51" in agentkit_("run", "What is 3 * 17?", "-m", "offline")
     (run,) = json.loads(agentkit_("runs", "--json"))
     assert "51" in agentkit_("replay", run["run"][:6])
@@ -97,6 +100,59 @@ def test_the_commands_of_the_terminal_use_the_journal_that_is_named(url: str, se
     assert json.loads(agentkit_("runs", "--json")) == []
     with pytest.raises(UsageError, match="pg_dump"):
         backup("copy.db", url)
+
+
+def test_a_run_of_another_process_is_paused_told_and_stopped_by_a_colleague(url: str) -> None:
+    """Two journal objects stand for two processes."""
+    asked = threading.Semaphore(0)
+    going_on = threading.Event()
+
+    def think(request: Request) -> str:
+        asked.release()
+        assert going_on.wait(60)
+        return "Thought: I go on.\nAction: look\nAction Input: {}"
+
+    @tool(effect="pure")
+    def look() -> str:
+        """Look."""
+        return "nothing"
+
+    agent = Agent(think, [look], journal=url, engine=Loop("react", max_iterations=1000))
+    colleague = PostgresJournal(url)
+    run = agent.start("Look for it.")
+    assert asked.acquire(timeout=60)
+    with pytest.raises(Unknown, match="wish"):
+        colleague.wish(Wish(run.id, "dance", "", "Ada"))
+    with pytest.raises(UsageError, match="author"):
+        colleague.wish(Wish(run.id, "pause", "", ""))
+    colleague.wish(Wish(run.id, "inject", "Look in the attic.", "Ada"))
+    wait_until(lambda: "Ada asked this run to send a message to the model: Look in the attic." in warnings_of(run))
+    colleague.wish(Wish(run.id, "pause", "lunch", "Bob"))
+    wait_until(lambda: "Bob asked this run to pause: lunch" in warnings_of(run))
+    going_on.set()
+    wait_until(lambda: run.status == "paused")
+    assert "Look in the attic." in str([row.data for row in run.rows() if isinstance(row, Note)])
+    run.play()
+    colleague.wish(Wish(run.id, "stop", "", "Ada"))
+    wait_until(lambda: run.status != "running")
+    assert "Ada asked this run to stop" in warnings_of(run)
+    run.close()
+    with pytest.raises(UsageError, match=r"no process holds run .* resume it here"):
+        colleague.wish(Wish(run.id, "pause", "", "Ada"))
+    with pytest.raises(Unknown):
+        colleague.wish(Wish("nobody", "pause", "", "Ada"))
+    colleague.close()
+
+
+def warnings_of(run: Run) -> str:
+    return str([event.data["text"] for event in run.events() if event.kind == "warning"])
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_an_agent_shows_no_password(url: str, server: Server) -> None:

@@ -41,7 +41,7 @@ from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
 from agentkit.models.base import Abilities, Request
-from agentkit.run import answer
+from agentkit.run import answer, wishes
 from agentkit.run.messages import opening
 from agentkit.run.run import Missing, Result, Run
 from agentkit.runtime.control import Control, check_timeout
@@ -487,6 +487,7 @@ class Agent(NearMisses, Displayed):
         if journal is not None:
             weakref.finalize(run, run.control.lease.drop).atexit = False
             _LIVE[run.id] = run
+            wishes.obey(run, journal)
         if is_new and parent is None:
             self._begin(run, spec)
         return run

@@ -1,7 +1,7 @@
 """The journal, which records runs: in memory, in a file, or in the database of a team."""
 
 from agentkit.config import home
-from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
+from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo, Wish
 from agentkit.journal.memory import MemoryJournal, memory
 from agentkit.journal.open import backup, migrate, open_journal, verify
 
@@ -12,6 +12,7 @@ __all__ = [
     "Note",
     "Row",
     "RunInfo",
+    "Wish",
     "backup",
     "home",
     "memory",

@@ -169,6 +169,22 @@ class RunInfo:
         return f"{self.run}  {self.status:<11} {self.rows:>5} rows  {self.model}: {one_line(self.task, 60)}"
 
 
+WISHES = ("pause", "stop", "inject")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody asks of a run that another process holds: "pause", "stop", or "inject" a message, the `text`.
+
+    `author` is who asks.
+    """
+
+    run: str
+    what: str
+    text: str
+    author: str
+
+
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 _MAX_TAGS, _MAX_TAG = 20, 200
 
@@ -200,7 +216,8 @@ class Journal(Protocol):
     """A store of runs. All methods may be called from any thread.
 
     A journal that several machines share may also have a method `open_memory()`, which returns the memory that belongs
-    to it; without one, the memory is a file beside the journal, or is kept in this process.
+    to it; without one, the memory is a file beside the journal, or is kept in this process. It may have `wish(wish)`,
+    which brings a `Wish` to the process that holds a run, and `on_wish(run, listener)`, which passes wishes on there.
     """
 
     durable: bool

@@ -32,7 +32,7 @@ from agentkit.errors import (
 )
 from agentkit.inert import inert
 from agentkit.journal.chain import Chain
-from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, Tail, check_name
+from agentkit.journal.entries import NO_TAGS, WISHES, Note, Row, RunInfo, Tail, Wish, check_name
 from agentkit.journal.listing import info_of, line_of, plain, sound_notes
 from agentkit.journal.postgres import schema, statements
 from agentkit.journal.postgres.connection import ConnectionLost, Connections
@@ -109,8 +109,9 @@ class PostgresJournal:
         self._claims: dict[str, _Claim] = {}
         self._trees: dict[int, _Tree] = {}
         self._left: dict[str, str] = {}  # run -> its holder: the process that this one was forked from
+        self._listeners: weakref.WeakValueDictionary[str, Callable[[Wish], object]] = weakref.WeakValueDictionary()
         self._guard = threading.RLock()
-        self._pulse = Pulse(self.connections, lease, self._held)
+        self._pulse = Pulse(self.connections, lease, self._held, self._pass_on)
         try:
             self.connections.do(self._prepare)
         except BaseException:
@@ -444,6 +445,49 @@ class PostgresJournal:
         with claim.tree.lock:
             self._settle(run, claim, statements.RENEW, {"status": _text(status), "updated": time.time()})
 
+    # -- wishes ------------------------------------------------------------------------------------------------------
+
+    def wish(self, wish: Wish) -> None:
+        """Ask the process that holds a run for something; it answers by doing it, within about a second.
+
+        Raises `Unknown`, and `UsageError` if nobody holds the run, so that this process can do it itself.
+        """
+        self._refuse_if_read_only()
+        if wish.what not in WISHES:
+            raise Unknown("wish", wish.what, WISHES)
+        if not wish.author or (wish.what == "inject" and not wish.text.strip()):
+            raise UsageError("a wish needs an author, and one to inject a message needs a text")
+        values = {"run": _text(wish.run), "what": wish.what, "lease": self._lease}
+        values |= {"text": _text(secrets.mask(wish.text)), "author": _text(secrets.mask(wish.author))}
+
+        def ask(connection: psycopg.Connection) -> None:
+            if connection.execute(statements.WISH, values).fetchone() is None:
+                if connection.execute(statements.STATE, (values["run"],)).fetchone() is None:
+                    raise self._unknown(connection, wish.run)
+                raise UsageError(f"no process holds run {wish.run}; resume it here")
+
+        self.connections.do(ask)
+
+    def on_wish(self, run: str, listener: Callable[[Wish], object]) -> None:
+        """Pass on what others ask of a run while this process holds it.
+
+        `listener` is called in a thread of its own, as long as the caller keeps it.
+        """
+        self._listeners[run] = listener
+
+    def _pass_on(self, wishes: list[tuple[Wish, int]]) -> None:
+        """Pass on wishes that were made under the present claims, in order."""
+        with self._guard:
+            due = [
+                (wish, listener)
+                for wish, epoch in wishes
+                if (claim := self._claims.get(wish.run)) is not None
+                and claim.epoch == epoch
+                and (listener := self._listeners.get(wish.run)) is not None
+            ]
+        for wish, listener in due:
+            listener(wish)
+
     def delete(self, run: str) -> None:
         """Delete a run that is not held; the rows of its tree are deleted with the last run of the tree.
 
@@ -529,7 +573,7 @@ class PostgresJournal:
         self._claims.clear()
         self._trees.clear()
         self._guard = threading.RLock()
-        self._pulse = Pulse(self.connections, self._lease, self._held)
+        self._pulse = Pulse(self.connections, self._lease, self._held, self._pass_on)
 
 
 def _unpacked(url: str, timeout: float, lease: float, mask: Any, read_only: bool) -> PostgresJournal:

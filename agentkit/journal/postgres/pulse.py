@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentkit.core.log import logger
+from agentkit.journal.entries import Wish
 from agentkit.journal.postgres.connection import Connections, first_line
 
 if TYPE_CHECKING:
@@ -26,12 +27,16 @@ LOCKS = 0x61676B74
 """The first number of all advisory locks: "agkt"."""
 
 CHANNEL = "agentkit"
+WISHED = "wish"
 _TICK = 0.1
+_LOOK = 1.0
+"""How often to look for wishes without a notice, in seconds."""
 
 _RENEW = """
 UPDATE agentkit.runs SET until = clock_timestamp() + make_interval(secs => %(lease)s), session = %(session)s
 WHERE run = ANY(%(runs)s) AND token = ANY(%(tokens)s)
 """
+_TAKE = "DELETE FROM agentkit.wishes WHERE run = ANY(%s) RETURNING n, epoch, run, what, text, author"
 _UNSYNCED = "SELECT set_config('synchronous_commit', 'off', true)"
 _NOTIFY = f"SELECT pg_notify('{CHANNEL}', tree::text) FROM unnest(%s::bigint[]) AS tree"
 
@@ -40,11 +45,20 @@ class Pulse:
     """The sign of life of this process in the database that `connections` lead to.
 
     A thread connects when it is first needed, and again when the connection was lost. `held` returns the runs that this
-    process holds and the tokens of their claims; the leases are renewed three times in each `lease`.
+    process holds and the tokens of their claims; the leases are renewed three times in each `lease`. `pass_on` is given
+    what others wish of these runs, each with the epoch of the claim that it was meant for.
     """
 
-    def __init__(self, connections: Connections, lease: float, held: Callable[[], dict[str, str]]) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        lease: float,
+        held: Callable[[], dict[str, str]],
+        pass_on: Callable[[list[tuple[Wish, int]]], None],
+    ) -> None:
         self._connections, self._lease, self._held = connections, lease, held
+        self._pass_on = pass_on
+        self._look_at = 0.0
         self._session = 0
         self._connected = threading.Event()
         self._news = threading.Condition()
@@ -103,6 +117,7 @@ class Pulse:
                     self._error = None
                     self._connected.set()
                 self._send(connection)
+                self._take(connection)
                 self._listen(connection, stop)
             self._send(connection)
 
@@ -112,6 +127,17 @@ class Pulse:
             with connection.transaction():
                 connection.execute(_UNSYNCED)
                 connection.execute(_RENEW, values)
+
+    def _take(self, connection: psycopg.Connection) -> None:
+        """Take the wishes for the runs of this process, and pass them on without waiting for what they lead to."""
+        if time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + _LOOK
+        if held := self._held():
+            found = sorted(connection.execute(_TAKE, (list(held),)).fetchall())
+            if found:
+                wishes = [(Wish(*wish), epoch) for _, epoch, *wish in found]
+                threading.Thread(target=self._pass_on, args=(wishes,), name="agentkit-wishes", daemon=True).start()
 
     def _send(self, connection: psycopg.Connection) -> None:
         changed = [self._changed.pop() for _ in range(len(self._changed))]
@@ -125,7 +151,9 @@ class Pulse:
         if not self._session:
             stop.wait(_TICK)
             return
-        for _ in connection.notifies(timeout=_TICK):
+        for notice in connection.notifies(timeout=_TICK):
+            if notice.payload == WISHED:
+                self._look_at = 0.0
             with self._news:
                 self._changes += 1
                 self._news.notify_all()

@@ -81,7 +81,18 @@ CREATE TABLE agentkit.lessons (
 CREATE UNIQUE INDEX lessons_once ON agentkit.lessons (person, md5(lesson));
 """
 
-MIGRATIONS = (_JOURNAL, _MEMORY)
+_WISHES = """
+CREATE TABLE agentkit.wishes (
+  n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  run text NOT NULL,
+  epoch bigint NOT NULL,
+  what text NOT NULL,
+  text text NOT NULL,
+  author text NOT NULL
+);
+"""
+
+MIGRATIONS = (_JOURNAL, _MEMORY, _WISHES)
 """What each version of the tables adds to the one before; version 1 is the first."""
 
 VERSION = len(MIGRATIONS)

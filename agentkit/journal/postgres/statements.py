@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentkit.journal.postgres.pulse import LOCKS
+from agentkit.journal.postgres.pulse import CHANNEL, LOCKS, WISHED
 
 APPEND = """
 WITH held AS (
@@ -91,6 +91,15 @@ HOLDER = "SELECT tree, epoch, seq, token, holder FROM agentkit.runs WHERE run = 
 LIST = f"""
 SELECT r.run, r.status, r.updated, r.info, t.name, t.number, r.at, {HELD}
 FROM agentkit.runs AS r JOIN agentkit.trees AS t ON t.id = r.tree
+"""
+
+WISH = f"""
+WITH asked AS (
+  INSERT INTO agentkit.wishes (run, epoch, what, text, author)
+  SELECT r.run, r.epoch, %(what)s, %(text)s, %(author)s FROM agentkit.runs AS r WHERE r.run = %(run)s AND {HELD}
+  RETURNING n
+)
+SELECT n, pg_notify('{CHANNEL}', '{WISHED}') FROM asked
 """
 
 NAMED = "WHERE r.run = %(run)s"
