@@ -39,7 +39,7 @@ def _fulfil(run: Run, wish: Wish) -> None:
             run.pause()
         elif wish.what == "stop":
             run.stop(text)
-        else:
+        elif wish.what == "inject":
             run.inject(wish.text)
     except AgentkitError as error:  # the run is over, for example
         logger.warning("run %s did not do what %s asked: %s", run.id, wish.author, error)
