@@ -31,7 +31,7 @@ def talk(memory: Memory) -> list[Any]:
     found: list[Any] = []
     for n in range(4):
         run, session = f"r{n}", "st"[n % 2]
-        found.append(memory.begin_turn(run, f"question {n} \0 \ud800", session=session, user="Ada"))
+        found.append(memory.begin_turn(run, f"question {n} \ud800", session=session, user="Ada"))
         found.append(memory.begin_turn(run, "again", session=session, user="Ada"))
         found.append(memory.unanswered(session, user="Ada"))
         memory.end_turn(run, f"answer {n} with sk-proj-{'a1B2' * 12}")
@@ -57,6 +57,8 @@ def test_a_memory_on_postgresql_answers_as_one_in_a_file(server: Server, tmp_pat
     memory = open_memory(journal)
     assert memory is open_memory(journal) and server.password not in repr(memory)
     assert talk(memory) == talk(Memory(tmp_path / "memory.db"))
+    memory.remember("a NUL: \0")  # no text of PostgreSQL can contain one
+    assert memory.facts() == ["a NUL: \\x00"]
     journal.close()
 
 
