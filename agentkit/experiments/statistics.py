@@ -17,6 +17,7 @@ from statistics import NormalDist, fmean
 from typing import Literal
 
 from agentkit.errors import UsageError
+from agentkit.inert import inert
 
 Scores = Sequence[Sequence[float]]
 
@@ -39,6 +40,7 @@ class Estimate:
     confidence: float
     method: str
 
+    @inert
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
@@ -65,6 +67,7 @@ class Difference:
             return "cannot tell"
         return "better" if self.estimate.value > 0 else "worse"
 
+    @inert
     def __str__(self) -> str:
         low, high = self.estimate.low, self.estimate.high
         counts = f"better {self.better}, worse {self.worse}, same {self.same}"

@@ -122,6 +122,7 @@ def carry_out(work: Work, job: Job, keep: Callable[[Run], Any] | None = None) ->
             return Outcome(job.run, FAILED, mask(error_line(error)))
         try:
             work.live[job.run] = run
+            run.control.keeps_lease = True  # until its outcome is recorded
             result = _driven(work.agent, run, job)
             outcome = outcome_of(result, work.score, job.case, job.score_id)
             if outcome.state != STOPPED and run.trace.journal is not None and not run.read_only:

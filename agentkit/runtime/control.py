@@ -71,7 +71,7 @@ class Control:
     Raises `Busy` if there is another driver, `RuntimeError` if a tool tries to drive the run that is running it.
     `stopping` is what the driver was asked to do ("pause", or the reason of a stop). `sealed` says why the run cannot
     be changed any more; "" if it can. `was_playing` is true if the run played when it came to rest, and nobody had
-    asked it to.
+    asked it to. A run that is over is released in its journal, unless its maker `keeps_lease` until it closes the run.
     """
 
     def __init__(self, scheduler: Scheduler, state: State) -> None:
@@ -82,6 +82,7 @@ class Control:
         self.stopping = ""
         self.sealed = ""
         self.was_playing = False
+        self.keeps_lease = False
         self.on_rest: Callable[[str], Any] = str
         self._driver: Driver | None = None
         self._lock = threading.Lock()
@@ -260,7 +261,7 @@ class Control:
     def _tell_rest(self) -> None:
         """Report the status of the run at rest; a run that is over is released in its journal."""
         self.on_rest("")
-        if self.trace.stepper.answer is not None and not self.trace.unsaved.waiting:
+        if self.trace.stepper.answer is not None and not (self.trace.unsaved.waiting or self.keeps_lease):
             self.lease.drop()
 
     def pause(self) -> None:

@@ -101,7 +101,7 @@ def test_no_irreversible_call_is_doubled_by_workers_that_are_killed(path, tmp_pa
     agent = make.payer(path, str(file), times=4, delay=0.05)
     tasks = [f"Pay {n}." for n in range(SIZE)]
     kills: list[int] = []
-    for _ in range(40):  # an executor that broke is replaced, as a person would
+    for _ in range(40 + SIZE):  # an executor that broke is replaced, as a person would
         with opened() as executor:
             stop = threading.Event()
             thread = threading.Thread(target=killer, args=(lambda e=executor: workers(e), file, stop, kills))
