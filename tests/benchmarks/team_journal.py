@@ -7,6 +7,7 @@ threads could at best complete 62 such runs a second.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import sys
 import tempfile
@@ -147,20 +148,19 @@ def tail_latency(url: str) -> tuple[float, float]:
 def places() -> Iterator[tuple[dict[str, Open], Server, str]]:
     server = Server()
     bouncer = Bouncer(server, size=20)
-    with tempfile.TemporaryDirectory() as folder:
-        numbers = iter(range(1000))
-        yield (
-            {
+    numbers = itertools.count()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            journals: dict[str, Open] = {
                 "memory": MemoryJournal,
                 "SQLite": lambda: SqliteJournal(Path(folder, f"{next(numbers)}.db")),
                 "PostgreSQL": lambda: PostgresJournal(server.url(server.emptied())),
                 "PostgreSQL behind PgBouncer": lambda: PostgresJournal(bouncer.url(server.emptied())),
-            },
-            server,
-            bouncer.url(server.emptied()),
-        )
-    bouncer.remove()
-    server.remove()
+            }
+            yield journals, server, bouncer.url(server.emptied())
+    finally:
+        bouncer.remove()
+        server.remove()
 
 
 def main() -> None:
