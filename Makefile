@@ -45,7 +45,7 @@ endif
 PYTEST = rm -rf $(VENV)/home; env -u AGENTKIT_MODEL AGENTKIT_HOME="$(CURDIR)/$(VENV)/home" AGENTKIT_LOCAL=none \
   AGENTKIT_NONINTERACTIVE=1 $(RUN) -m pytest
 
-.PHONY: help lab check test ovos-test collector-test lint format docs docs-links bench build widget widget-watch widget-dev clean chromium firefox bubblewrap
+.PHONY: help lab check test ovos-test collector-test lint format docs docs-links bench build widget widget-watch widget-dev clean chromium firefox bubblewrap postgresql
 .DELETE_ON_ERROR: # so that an interrupted installation starts again
 .NOTPARALLEL: # pip and npm cannot install two things into one folder at the same time
 help: ## list the commands
@@ -61,7 +61,7 @@ endif
 check: lint ## lint, types and the fast tests, in a few minutes
 	$(PYTEST) -m 'not slow' tests
 
-test: chromium firefox bubblewrap lint ## everything that CI runs, except for ovos-test
+test: chromium firefox bubblewrap postgresql lint ## everything that CI runs, except for ovos-test
 	$(RUN_NPM) test
 	$(RUN) tests/run_all.py
 
@@ -224,4 +224,19 @@ $(DEBIAN_BUBBLEWRAP)/.stamp: tests/unpack_debian.sh | $(VENV)/pyvenv.cfg
 	touch $@
 else
 bubblewrap:
+endif
+
+# PostgreSQL and PgBouncer, for the tests of a team's journal: from the machine; else Debian's, unpacked in the same way.
+# The tests find them, start them in a temporary folder, and fail if they are missing.
+POSTGRESQL := $(VENV)/postgresql
+HAS_POSTGRESQL = $(wildcard /usr/lib/postgresql/*/bin/initdb)$(shell command -v initdb)
+HAS_PGBOUNCER = $(wildcard /usr/sbin/pgbouncer)$(shell command -v pgbouncer)
+ifneq ($(and $(HAS_POSTGRESQL),$(HAS_PGBOUNCER)),)
+postgresql:
+else
+postgresql: $(POSTGRESQL)/.stamp
+
+$(POSTGRESQL)/.stamp: tests/unpack_debian.sh | $(VENV)/pyvenv.cfg
+	bash tests/unpack_debian.sh $(if $(HAS_POSTGRESQL),pgbouncer,"postgresql pgbouncer") $(POSTGRESQL)
+	touch $@
 endif

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import importlib
 import io
 import json
@@ -37,7 +38,7 @@ from agentkit.gates import permission_file
 from agentkit.gates.permissions import MODES, Permissions
 from agentkit.gates.permissions import Table as PermissionTable
 from agentkit.inert import for_terminal
-from agentkit.journal import open_journal
+from agentkit.journal import Wish, open_journal
 from agentkit.models import resolve
 from agentkit.models.dialects import DIALECTS
 from agentkit.run import permits, signals
@@ -104,7 +105,7 @@ def _formats(incomplete: str) -> list[str]:
 
 
 def _runs(incomplete: str) -> list[str]:
-    return [info.run for info in runs() if info.run.startswith(incomplete)]
+    return [info.run for info in runs(_journal()) if info.run.startswith(incomplete)]
 
 
 ID_HELP = "the id of the run, or the beginning of it"
@@ -297,7 +298,7 @@ def _drive(run: Run, how: str) -> Result:
 @app.command("runs")
 def list_runs(as_json: AsJson = False) -> None:
     """List the recorded runs, newest first."""
-    records = [asdict(info) for info in runs()]
+    records = [asdict(info) for info in runs(_journal())]
     columns = ["run", "status", "rows", "engine", "model", "task"]
     _print_list(
         records if as_json else [{**each, "engine": _short(each["engine"])} for each in records], columns, as_json
@@ -527,7 +528,9 @@ def fork(
         "engine": None if engine is None else _find(engine),
         "tools": None if tools is None else builtin.boxes(tools),
     }
-    forked = Agent().fork(_full_id(id), at, **{name: value for name, value in named.items() if value is not None})
+    forked = Agent(journal=_journal()).fork(
+        _full_id(id), at, **{name: value for name, value in named.items() if value is not None}
+    )
     forked.close()
     typer.echo(forked.id)
     typer.echo(for_terminal(forked.forecast), err=True)
@@ -625,7 +628,7 @@ def signal(
     Another process may be driving the run.
     """
     id = _full_id(id)
-    if next(info for info in runs() if info.run == id).status == "done":
+    if next(info for info in runs(_journal()) if info.run == id).status == "done":
         raise UsageError(f"run {id} is over, so nothing waits for a signal")
     try:
         data = json.loads(value) if is_json and value is not None else value
@@ -634,10 +637,27 @@ def signal(
     signals.send(id, name, data)
 
 
+@app.command("wish")
+def ask_for(
+    id: Id,
+    what: Annotated[str, typer.Argument(metavar="WHAT", help="pause, stop, or inject (a message)")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="why, or the message")] = "",
+    author: Annotated[str, typer.Option("--author", help="who asks; by default, the user of this machine")] = "",
+) -> None:
+    """Ask the process that holds a run to pause it, to stop it, or to send a message to its model.
+
+    The run is in a journal on PostgreSQL.
+    """
+    journal: Any = open_journal(_journal())
+    if not hasattr(journal, "wish"):
+        raise UsageError("only a journal on PostgreSQL brings wishes to another process; name it by --journal")
+    journal.wish(Wish(_full_id(id), what, text, author or getpass.getuser()))
+
+
 @app.command()
 def delete(id: Id) -> None:
     """Delete a recorded run."""
-    journal = open_journal("sqlite")
+    journal = open_journal(_journal())
     assert journal is not None
     id = _full_id(id)
     journal.delete(id)
@@ -758,8 +778,35 @@ def options(
     show_version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version_option, is_eager=True)
     ] = False,
+    journal: Annotated[
+        str,
+        typer.Option(
+            metavar="JOURNAL",
+            envvar="AGENTKIT_JOURNAL",
+            help="a journal instead of your own: a file, or postgresql://USER@HOST/DATABASE",
+        ),
+    ] = "sqlite",
 ) -> None:
     """Step, watch and replay agent loops."""
+    _chosen["journal"] = journal
+
+
+_chosen = {"journal": ""}
+
+
+def _journal() -> str:
+    """Return the journal that was named; completion asks before there is a command line."""
+    return _chosen["journal"] or os.environ.get("AGENTKIT_JOURNAL") or "sqlite"
+
+
+@app.command()
+def migrate() -> None:
+    """Make the tables of a journal on PostgreSQL, or bring them up to date.
+
+    Name the journal by --journal or AGENTKIT_JOURNAL, with the role that owns the tables.
+    """
+    before, after = journals.migrate(_journal())
+    typer.echo(f"version {after}" + ("" if before == after else f", before {before or 'none'}"))
 
 
 def _log_to_stderr() -> None:
@@ -791,7 +838,7 @@ def _print_list(records: list[dict[str, Any]], columns: list[str], as_json: bool
 
 
 def _agent(model: str | None, tools: str, servers: list[str] | None = None, **options: Any) -> Agent:
-    return Agent(model, [*builtin.boxes(tools), *_mcp_servers(servers)], **options)
+    return Agent(model, [*builtin.boxes(tools), *_mcp_servers(servers)], journal=_journal(), **options)
 
 
 def _mcp_servers(servers: list[str] | None) -> list[Any]:
@@ -803,7 +850,7 @@ def _mcp_servers(servers: list[str] | None) -> list[Any]:
 
 
 def _look(id: str) -> Run:
-    return Agent().look(_full_id(id))
+    return Agent(journal=_journal()).look(_full_id(id))
 
 
 def _opener(model: str | None, tools: str | None, engine: str | None, servers: list[str] | None) -> Agent:
@@ -820,7 +867,7 @@ def _without(run: Run) -> list[str]:
 
 
 def _full_id(prefix: str) -> str:
-    return _matching(prefix, [info.run for info in runs()])
+    return _matching(prefix, [info.run for info in runs(_journal())])
 
 
 def _matching(prefix: str, ids: list[str]) -> str:
@@ -858,7 +905,7 @@ def back_up(
             shown = time.monotonic()
             typer.echo(f"{100 * done // total} % after {shown - started:.0f} s", err=True)
 
-    count = journals.backup(path, file, progress)
+    count = journals.backup(path, _journal() if file == "sqlite" else file, progress)
     typer.echo(f"{count} {'run' if count == 1 else 'runs'} copied to {path}")
 
 
@@ -875,7 +922,8 @@ def verify_journal(
     The exit code is 1 if anything is damaged or missing.
     """
     verdicts = []
-    known = [info.run for info in runs(open_journal(file, read_only=True))]
+    file = _journal() if file == "sqlite" else file
+    known = [info.run for info in runs(file)] if id else []
     for verdict in journals.verify(_matching(id, known) if id else "", file):
         verdicts.append({**asdict(verdict), "is_sound": verdict.is_sound})
         if not as_json:

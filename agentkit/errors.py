@@ -27,6 +27,7 @@ AgentkitError
 │   └── Unfinished               it was called and gave no result, so it may have run
 └── JournalError             the store of runs could not be read or written
     ├── JournalInUse             another process has this run open
+    ├── JournalInDoubt           a row may have been written, or not
     ├── JournalDamaged           a row was changed or is missing
     ├── JournalTooNew            the file was written by a newer agentkit
     └── AuditError               a line of the audit log could not be written or read
@@ -227,6 +228,10 @@ class JournalError(AgentkitError):
 
 class JournalInUse(JournalError):
     """Another process has this run open."""
+
+
+class JournalInDoubt(JournalError):
+    """The connection was lost while a row was written, so it may be on record; append it again: it is written once."""
 
 
 class JournalDamaged(JournalError):

@@ -4,6 +4,8 @@ Each case runs in children of this process (forked before anything has a thread)
 on a run of an engine and its forks, and kills itself: before a row is written, after it, or after a payment. The second
 opens all runs again, compares their rows with what the first one wrote, performs more verbs, and brings them to their
 end. What was paid is in a file of its own, which is written with fsync. Prints one JSON object per case.
+
+    python tests/kill_matrix.py FOLDER SIZE [postgresql://...]
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from __future__ import annotations
 import json
 import random
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ from random_payments import AGAIN, ENGINES, VERBS, World, perform
 from agentkit import Run
 from agentkit.core.messages import canonical
 from agentkit.core.steps import Act
+from agentkit.errors import JournalInUse
 from agentkit.journal import open_journal
 from agentkit.journal.entries import Entry, Row
 from agentkit.trace.ledger import PastCall
@@ -67,7 +72,7 @@ class Deadly:
 
 def first(home: Path, engine: str, seed: str, point: str, last: int) -> None:
     world = Recorded(home / "paid", last if point == "after payment" else 0)
-    journal: Any = Deadly(open_journal(str(home / "runs.db")), home / "rows", point, last)
+    journal: Any = Deadly(open_journal(place(home)), home / "rows", point, last)
     dice = random.Random(seed)
     runs = [world.agent(engine, seed, journal).start("What now?", paused=True)]
     for _ in range(dice.randrange(8, 30)):
@@ -75,14 +80,14 @@ def first(home: Path, engine: str, seed: str, point: str, last: int) -> None:
 
 
 def second(home: Path, engine: str, seed: str) -> None:
-    world, journal = Recorded(home / "paid"), open_journal(str(home / "runs.db"))
+    world, journal = Recorded(home / "paid"), open_journal(place(home))
     assert journal is not None
     dice, agent, needless, asked = random.Random(f"{seed} again"), world.agent(engine, seed, journal), 0, 0
     names = [info.run for info in journal.runs() if info.status != "not begun"]
     written = lines(home / "rows")
     rows = {row.id: f"{row.id} {row.run} {row.kind}" for name in names for row in journal.rows(name)}
     lost = [line for line in written if rows.get(int(line.split()[0])) != line]
-    runs = [agent.resume(name) for name in names]
+    runs = [soon(lambda name=name: agent.resume(name)) for name in names]
     for _ in range(dice.randrange(0, 6)):
         runs = perform(dice.choice(FIRST), runs, dice.randrange(len(runs)), dice, world) if runs else runs
     for run in runs:
@@ -98,6 +103,23 @@ def second(home: Path, engine: str, seed: str) -> None:
             decide(run, pending.step, dice, world)
     report = {"lost": lost, "wrong": world.wrong, "asked": asked, "needless": needless, "runs": len(runs)}
     (home / "report").write_text(json.dumps(report))
+
+
+def place(home: Path) -> str:
+    """Return the URL of the journal on PostgreSQL of all cases, or the file of one case."""
+    return sys.argv[3] if len(sys.argv) > 3 else str(home / "runs.db")
+
+
+def soon(open_run: Callable[[], Run]) -> Run:
+    """Open a run when the server has noticed that its process was killed."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return open_run()
+        except JournalInUse:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
 
 
 def is_doubtful(run: Run, past: PastCall, world: World) -> bool:
@@ -126,10 +148,19 @@ def decide(run: Run, step: Any, dice: random.Random, world: World) -> None:
         run.respond("by hand")
 
 
+def empty(url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS agentkit CASCADE")
+
+
 def case(home: Path, engine: str, number: int) -> dict[str, Any] | None:
     """Return what came of one case; None if the process ended before it could be killed."""
     seed, home = f"{engine} {number}", home / f"{engine}-{number}"
     home.mkdir()
+    if len(sys.argv) > 3:
+        empty(sys.argv[3])
     dice = random.Random(f"kill {seed}")
     point = dice.choice(POINTS)
     last = dice.randrange(1, 5) if point == "after payment" else dice.randrange(2, 40)

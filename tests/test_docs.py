@@ -69,7 +69,7 @@ def command_lines() -> list[str]:
 @pytest.mark.parametrize("line", command_lines())
 def test_a_command_line_is_understood(line: str) -> None:
     first, *others = shlex.split(line)[1:]
-    arguments = ["--help", first] if first.startswith("--") else [first, "--help", *others]
+    arguments = ["--help", first, *others] if first.startswith("--") else [first, "--help", *others]
     assert CliRunner().invoke(app, arguments).exit_code == 0
 
 

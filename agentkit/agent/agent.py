@@ -20,7 +20,7 @@ from agentkit.core.checked_arguments import checked_names
 from agentkit.core.display import Displayed
 from agentkit.core.messages import Chat, Reply, message_from_json, message_to_json, system
 from agentkit.core.near_misses import NearMisses
-from agentkit.core.secrets import mask_json
+from agentkit.core.secrets import mask, mask_json
 from agentkit.core.steps import Loop
 from agentkit.engines import registry
 from agentkit.errors import AgentkitError, Busy, JournalDamaged, ReadOnly, Unknown, UsageError
@@ -41,7 +41,7 @@ from agentkit.journal.memory import MemoryJournal
 from agentkit.memory import open_memory
 from agentkit.models import dialects, resolve
 from agentkit.models.base import Abilities, Request
-from agentkit.run import answer
+from agentkit.run import answer, wishes
 from agentkit.run.messages import opening
 from agentkit.run.run import Missing, Result, Run
 from agentkit.runtime.control import Control, check_timeout
@@ -491,6 +491,7 @@ class Agent(NearMisses, Displayed):
         if journal is not None:
             weakref.finalize(run, run.control.lease.drop).atexit = False
             _LIVE[run.id] = run
+            wishes.obey(run, journal)
         if is_new:
             if parent is None:
                 self._begin(run, spec)
@@ -719,7 +720,7 @@ class Agent(NearMisses, Displayed):
 
     def _about(self) -> list[list[str]]:
         about = [["model", name_of(self.model)], ["engine", self.engine_name.rpartition(":")[2]]]
-        about += [[name, repr(value)] for name, value in {**self.engine_options, **self.options}.items()]
+        about += [[name, mask(repr(value))] for name, value in {**self.engine_options, **self.options}.items()]
         return about + [[f"tool {tool.name}", tool.description.partition("\n")[0]] for tool in self.tools.tools]
 
 

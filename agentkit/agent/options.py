@@ -48,7 +48,7 @@ class Options(TypedDict, total=False):
     settings: Annotated[dict[str, Any] | None, "settings for each request, passed on unchanged: {'temperature': 0}"]
     journal: Annotated[
         Annotated[str, MinLen(1)] | os.PathLike[str] | Journal | None,
-        'where runs are recorded: "sqlite" (the default), a path, "memory", a journal, or None to record nothing',
+        'where runs are recorded: "sqlite" (the default), a path, a URL, "memory", a journal, or None for nowhere',
     ]
     budget: Annotated[Budget | Mapping[str, Any] | None, "what a run may spend: a Budget, or a dict of its limits"]
     approve: Annotated[

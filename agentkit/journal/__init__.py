@@ -1,9 +1,9 @@
-"""The journal, which records runs: in memory, or in a file that survives the process."""
+"""The journal, which records runs: in memory, in a file, or in the database of a team."""
 
 from agentkit.config import home
-from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo
+from agentkit.journal.entries import Entry, Journal, Note, Row, RunInfo, Wish
 from agentkit.journal.memory import MemoryJournal, memory
-from agentkit.journal.open import backup, open_journal, verify
+from agentkit.journal.open import backup, migrate, open_journal, verify
 
 __all__ = [
     "Entry",
@@ -12,9 +12,11 @@ __all__ = [
     "Note",
     "Row",
     "RunInfo",
+    "Wish",
     "backup",
     "home",
     "memory",
+    "migrate",
     "open_journal",
     "verify",
 ]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from agentkit.errors import JournalDamaged
 from agentkit.journal.entries import Row
 from agentkit.journal.reader import Reader
+
+Line = tuple[Any, ...]
+"""A stored row: its number in its tree, its run, its time, its lines of JSON, and its hash."""
 
 TREE = 32  # the id of a stored row is its tree's number, shifted by this many bits, plus its own: trees are contiguous
 START = b"\0" * 32
@@ -45,33 +50,72 @@ def read(db: sqlite3.Connection, path: Path, tree: int, run: str) -> tuple[list[
 
     Raises `JournalDamaged` at the first row that is not as it was written.
     """
-    reader, rows, before, first = Reader(), list[Row](), START, span(tree)[0]
+    chain = Chain(str(path), run)
+    return chain.take(*since(db, tree, 0)), chain.reader
+
+
+def since(db: sqlite3.Connection, tree: int, after: int) -> tuple[Iterator[Line], tuple[int, bytes]]:
+    """Return the stored rows of a tree after row `after`, and the number and the hash that were sealed."""
+    first, end = span(tree)
     sealed = db.execute("SELECT sealed_row, sealed_hash FROM trees WHERE id = ?", (tree,)).fetchone() or (0, START)
-    cursor = db.execute("SELECT id, run, at, body, hash FROM rows WHERE id BETWEEN ? AND ? ORDER BY id", span(tree))
-    problem = ""
+    return _lines(db, first, first + after + 1, end), sealed
+
+
+def _lines(db: sqlite3.Connection, first: int, start: int, end: int) -> Iterator[Line]:
+    sql = "SELECT id, run, at, body, hash FROM rows WHERE id BETWEEN ? AND ? ORDER BY id"
     try:
-        for number, of, at, body, mark in cursor:
-            problem = _problem(number - first, len(rows) + 1, before, of, at, body, mark)
-            if problem:
-                break
-            row = reader.decode(body)
-            row.run, row.id, before = of, number - first, mark
-            if (row.id, mark) != sealed and row.id == sealed[0]:
-                problem = "was changed"
-                break
-            rows.append(row)
+        for id, *line in db.execute(sql, (start, end)):
+            yield (id - first, *line)
     except sqlite3.DatabaseError as error:
-        problem = f"cannot be read ({error})"
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        problem = f"is not valid ({type(error).__name__}: {error})"
-    if not problem and len(rows) < sealed[0]:
-        problem = "is missing"
-    if problem:
-        bad = len(rows) + 1
-        before_it = f"the {bad - 1} rows before it are intact and can be opened read-only"
-        text = f"{path}: row {bad} of run {run} {problem}; {before_it}"
-        raise JournalDamaged(text, run=run, row=bad, sound=rows)
-    return rows, reader
+        raise Unreadable(f"cannot be read ({error})") from error
+
+
+class Unreadable(Exception):
+    """A row that the store cannot read; the message is the end of a sentence that begins with the row."""
+
+
+class Chain:
+    """The rows of a tree as they are read, one part after another: each is verified, decoded, and linked to the last.
+
+    `place` and `run` name the journal and the run in an error.
+    """
+
+    def __init__(self, place: str, run: str) -> None:
+        self.reader = Reader()
+        self.number, self.hash = 0, START
+        self._place, self._run = place, run
+
+    def take(self, lines: Iterable[Line], sealed: tuple[int, bytes]) -> list[Row]:
+        """Return the next rows; `sealed` is the number and the hash of a row that is known to have been written.
+
+        Raises `JournalDamaged` at the first row that is not as it was written; then the same rows can be read again.
+        """
+        rows, problem, before = list[Row](), "", self.hash
+        try:
+            for number, of, at, body, mark in lines:
+                problem = _problem(number, self.number + len(rows) + 1, before, of, at, body, mark)
+                if problem:
+                    break
+                row = self.reader.decode(body)
+                if number == sealed[0] and mark != sealed[1]:
+                    problem = "was changed"
+                    break
+                row.run, row.id, before = of, number, mark
+                rows.append(row)
+        except Unreadable as error:
+            problem = str(error)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            problem = f"is not valid ({type(error).__name__}: {error})"
+        end = self.number + len(rows)
+        if not problem and end < sealed[0]:
+            problem = "is missing"
+        if problem:
+            bad = end + 1
+            before_it = f"the {bad - 1} rows before it are intact and can be opened read-only"
+            text = f"{self._place}: row {bad} of run {self._run} {problem}; {before_it}"
+            raise JournalDamaged(text, run=self._run, row=bad, sound=rows)
+        self.number, self.hash = end, before
+        return rows
 
 
 def _problem(number: int, due: int, before: bytes, run: object, at: object, body: object, mark: object) -> str:

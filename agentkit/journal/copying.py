@@ -14,7 +14,7 @@ from pathlib import Path
 from agentkit.errors import JournalDamaged, JournalError, Unknown, UsageError
 from agentkit.journal.chain import last
 from agentkit.journal.database import errors, snapshot
-from agentkit.journal.entries import NOT_BEGUN, Note
+from agentkit.journal.entries import NOT_BEGUN, Journal, Note, RunInfo
 from agentkit.journal.heads import Head, Heads
 from agentkit.journal.listing import infos
 from agentkit.journal.lock import folder_of_locks, is_held
@@ -57,6 +57,11 @@ def verify(path: Path, run: str = "") -> Iterator[Verdict]:
     except JournalDamaged as error:
         yield Verdict("", "damaged", f"the list of its runs cannot be read: {error}")
         return
+    yield from verify_runs(journal, found, run)
+
+
+def verify_runs(journal: Journal, found: list[RunInfo], run: str = "") -> Iterator[Verdict]:
+    """Yield a verdict about each of the runs that a journal lists, or only about one. Raises `Unknown`."""
     if run and all(info.run != run for info in found):
         raise Unknown("run", run, [info.run for info in found])
     for info in found:
@@ -73,7 +78,7 @@ def _of_the_file(path: Path) -> Verdict:
     return Verdict("", "damaged" if problems else "intact", "; ".join(problems))
 
 
-def _of_a_run(journal: ReadOnlyJournal, run: str, status: str) -> Verdict:
+def _of_a_run(journal: Journal, run: str, status: str) -> Verdict:
     try:
         rows, text = journal.rows(run), journal.lost(run)
     except JournalDamaged as error:

@@ -8,7 +8,8 @@ Runs that were forked from each other share a tree.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
@@ -102,6 +103,38 @@ class Note:
 
 Row = Entry | Note
 
+INTERVAL = 0.1
+"""How often a store that announces nothing is asked for new rows, in seconds."""
+
+
+class Tail:
+    """The rows of a run's tree after row `after`, as they are written; several processes may follow one run.
+
+    `more` reads the rows that it has not read yet. `pause` waits a number of seconds, or until there may be new rows.
+    """
+
+    def __init__(
+        self, after: int, more: Callable[[], list[Row]], pause: Callable[[float], object] = time.sleep
+    ) -> None:
+        self.after = after
+        self._more, self._pause = more, pause
+
+    def read(self, timeout: float = 0.0) -> list[Row]:
+        """Return the rows that were written since the last call; wait up to `timeout` seconds for the first of them.
+
+        Raises `Unknown` if the run was deleted, `JournalDamaged` at a row that is not as it was written, and
+        `JournalError` if the store cannot be read now; the next call then goes on after the last row that was returned.
+        """
+        end = time.monotonic() + timeout
+        while True:
+            rows = [row for row in self._more() if row.id > self.after]
+            left = end - time.monotonic()
+            if rows or left <= 0:
+                self.after = rows[-1].id if rows else self.after
+                return rows
+            self._pause(min(INTERVAL, left))
+
+
 ASKED_AGAIN = "asked_again"
 """The kind of the note with which a fork begins that only asks a model again."""
 
@@ -140,6 +173,22 @@ class RunInfo:
         return f"{self.run}  {self.status:<11} {self.rows:>5} rows  {self.model}: {one_line(self.task, 60)}"
 
 
+WISHES = ("pause", "stop", "inject")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody asks of a run that another process holds: "pause", "stop", or "inject" a message, the `text`.
+
+    `author` is who asks.
+    """
+
+    run: str
+    what: str
+    text: str
+    author: str
+
+
 NO_TAGS: Mapping[str, str] = MappingProxyType({})
 _MAX_TAGS, _MAX_TAG = 20, 200
 
@@ -171,7 +220,8 @@ class Journal(Protocol):
     """A store of runs. All methods may be called from any thread.
 
     A journal that several machines share may also have a method `open_memory()`, which returns the memory that belongs
-    to it; without one, the memory is a file beside the journal, or is kept in this process.
+    to it; without one, the memory is a file beside the journal, or is kept in this process. It may have `wish(wish)`,
+    which brings a `Wish` to the process that holds a run, and `on_wish(run, listener)`, which passes wishes on there.
     """
 
     durable: bool
@@ -188,7 +238,8 @@ class Journal(Protocol):
     def append(self, row: Row, *, sync: bool = True) -> int:
         """Add a row to the tree of `row.run`, set its `id`, and return it. With `sync`, it is on the disk on return.
 
-        Raises `Fenced` if another process took the run over, `JournalError` if the row cannot be written.
+        Raises `Fenced` if another process took the run over, `JournalError` if the row cannot be written, and
+        `JournalInDoubt` if it may have been written. The same row can be appended again: it is written once.
         """
 
     def sync(self, run: str) -> None:
@@ -199,6 +250,9 @@ class Journal(Protocol):
 
     def rows(self, run: str) -> list[Row]:
         """Return all rows of the run's tree, oldest first. Raises `Unknown`, `JournalDamaged`, `JournalTooNew`."""
+
+    def tail(self, run: str, after: int = 0) -> Tail:
+        """Return a reader of the rows of the run's tree after row `after`, as they are written. Raises `Unknown`."""
 
     def lost(self, run: str) -> str:
         """Return what is missing of the rows of the run's tree, as a sentence; "" if all are there. Raises `Unknown`.

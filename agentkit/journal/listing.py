@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from agentkit.core.declared_types import LATEST, type_problem
+from agentkit.core.secrets import mask_json
 from agentkit.errors import JournalDamaged, Unknown
-from agentkit.journal.chain import START, TREE, link
-from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Note, RunInfo
+from agentkit.journal.chain import START, TREE, Chain, link, since
+from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Note, Row, RunInfo
 from agentkit.journal.heads import Head, Heads, clock
 from agentkit.journal.lock import folder_of_locks, is_held
 
@@ -34,11 +36,19 @@ def infos(db: sqlite3.Connection, run: str = "", *, prefix: str = "") -> list[Ru
         cursor = db.execute(f"{_LIST} WHERE run = ?", (run,))
     else:
         cursor = db.execute(f"{_LIST} {_NAMED}", (plain(prefix),)) if prefix else db.execute(_LIST)
-    lines = [_info(*line) for line in cursor]
+    lines = [info_of(*line) for line in cursor]
     return sorted(lines, key=lambda info: info.updated, reverse=True)
 
 
-def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int | None, at: float | None) -> RunInfo:
+def line_of(info: RunInfo, mask: Callable[[str], str] | None) -> str:
+    """Return the JSON of what is stored about a run beside its own columns, with its secrets masked."""
+    columns = ("run", "tree", "status", "rows", "updated")
+    line = {name: value for name, value in asdict(info).items() if name not in columns and (value or name != "tags")}
+    return json.dumps(mask_json(line, mask) if mask else line)
+
+
+def info_of(run: str, status: str, updated: float, info: str, tree: str, rows: int | None, at: float | None) -> RunInfo:
+    """Return a line of the list of runs; one that cannot be read is "damaged"."""
     try:
         data: dict[str, Any] = json.loads(info)
         status = NOT_BEGUN if at is None else status
@@ -53,8 +63,13 @@ def _info(run: str, status: str, updated: float, info: str, tree: str, rows: int
 
 def closing_notes(db: sqlite3.Connection, kind: str, prefix: str) -> dict[str, Note]:
     """Return the notes of this kind that are the last row of their run, by run, if they are as they were written."""
+    return sound_notes(kind, db.execute(_LAST, (plain(prefix),)))
+
+
+def sound_notes(kind: str, lines: Iterable[Any]) -> dict[str, Note]:
+    """Return the notes of this kind among the last rows of runs: run, number, time, body, hash, and hash before it."""
     found = dict[str, Note]()
-    for run, number, at, body, mark, before in db.execute(_LAST, (plain(prefix),)):
+    for run, number, at, body, mark, before in lines:
         try:
             if link(before or START, number, run, at, body) != mark:
                 continue
@@ -105,6 +120,13 @@ def find(db: sqlite3.Connection, heads: Heads, run: str) -> tuple[int, str]:
             "run", run, [name for (name,) in db.execute("SELECT run FROM runs ORDER BY updated DESC LIMIT 20")]
         )
     return int(found[0]), str(found[1])
+
+
+def read_more(db: sqlite3.Connection, heads: Heads, run: str, tree: int, chain: Chain) -> list[Row]:
+    """Return the rows of a tree that a chain has not read yet. Raises `Unknown` if the run was deleted meanwhile."""
+    if find(db, heads, run)[0] != tree:
+        raise Unknown("run", run, (), "it was deleted, and another run has its name")
+    return chain.take(*since(db, tree, chain.number))
 
 
 def check_lost(heads: Heads, run: str) -> None:

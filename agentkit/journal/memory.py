@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from agentkit.errors import JournalError, JournalInUse, Unknown, UsageError
 from agentkit.inert import inert
-from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Note, Row, RunInfo
+from agentkit.journal.entries import NO_TAGS, NOT_BEGUN, Note, Row, RunInfo, Tail
 from agentkit.journal.retention import outdated
 
 
@@ -91,6 +91,20 @@ class MemoryJournal:
             self._trees[self._info(run).tree].rows, key=_number
         )  # two threads may get their numbers in one order and append in the other
         return rows[after:]
+
+    def tail(self, run: str, after: int = 0) -> Tail:
+        """Return a reader of the rows of the run's tree after row `after`, as they are written. Raises `Unknown`."""
+        self._info(run)
+        read = after
+
+        def more() -> list[Row]:
+            nonlocal read
+            rows = self.rows(run, read)
+            sound = [row for place, row in enumerate(rows, read + 1) if row.id == place]
+            read += len(sound)
+            return sound
+
+        return Tail(after, more)
 
     def lost(self, run: str) -> str:
         """Return "": the rows are lost only with the process. Raises `Unknown`."""

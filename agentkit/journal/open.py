@@ -1,12 +1,13 @@
-"""Find the journal that an option names: none, this process's memory, the user's default file, or another file."""
+"""Find the journal that an option names: none, this process's memory, the user's file, another file, or a database."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from agentkit.config import home
 from agentkit.core.outside import path_of
@@ -19,18 +20,19 @@ if TYPE_CHECKING:
     from agentkit.journal.copying import Progress, Verdict
     from agentkit.journal.entries import Journal
 
-_opened: dict[tuple[Path, int], Any] = {}
+_opened: dict[tuple[object, ...], Any] = {}
 _guard = threading.Lock()
 
 
 def open_journal(
     spec: Journal | str | os.PathLike[str] | None = "sqlite", *, read_only: bool = False
 ) -> Journal | None:
-    """Return the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, or a journal itself.
+    """Return the journal for None, "memory", "sqlite" (`runs.db` in `home()`), a path, a URL, or a journal itself.
 
-    A file is opened once per process. With `read_only`, it is opened for looking: nothing is created, locked or
-    written, also on a read-only disk, and also while another process writes. Raises `UsageError` for anything else,
-    `JournalError` if the file cannot be opened, or with `read_only` if a file that is named does not exist.
+    A URL is "postgresql://USER@HOST/DATABASE". A file or a database is opened once per process. With `read_only`, it is
+    opened for looking: nothing is created, locked or written, also on a read-only disk, and also while another process
+    writes. Raises `UsageError` for anything else, `JournalError` if the file or the database cannot be opened, or with
+    `read_only` if it does not exist.
     """
     if spec is None:
         return None
@@ -38,10 +40,16 @@ def open_journal(
         return memory
     if not isinstance(spec, str | os.PathLike):
         if not callable(getattr(spec, "append", None)) or not callable(getattr(spec, "rows", None)):
-            raise UsageError(f'a journal must be None, "memory", "sqlite", a path or a Journal, not {spec!r}')
+            raise UsageError(
+                f'a journal must be None, "memory", "sqlite", a path, a postgresql:// URL or a Journal, not {spec!r}'
+            )
         return spec
     if not spec:
-        raise UsageError('a journal must be None, "memory", "sqlite", a path or a Journal, not an empty str')
+        raise UsageError(
+            'a journal must be None, "memory", "sqlite", a path, a postgresql:// URL or a Journal, not an empty str'
+        )
+    if is_url(spec):
+        return _open_postgres(spec, read_only=read_only)
     path = _path(spec)
     if read_only:
         from agentkit.journal.read_only import ReadOnlyJournal
@@ -59,6 +67,22 @@ def open_journal(
         return opened
 
 
+def is_url(spec: object) -> TypeGuard[str]:
+    """Return whether a text is the URL of a PostgreSQL database."""
+    return isinstance(spec, str) and spec.startswith(("postgresql://", "postgres://"))
+
+
+def _open_postgres(url: str, *, read_only: bool) -> Journal:
+    from agentkit.journal.postgres.journal import PostgresJournal
+
+    with _guard:
+        key = (url, os.getpid(), read_only)
+        opened = _opened.get(key)
+        if opened is None or opened.closed:
+            opened = _opened[key] = PostgresJournal(url, read_only=read_only)
+        return opened
+
+
 def backup(
     target: str | os.PathLike[str], journal: str | os.PathLike[str] = "sqlite", progress: Progress | None = None
 ) -> int:
@@ -69,6 +93,8 @@ def backup(
     """
     from agentkit.journal import copying
 
+    if is_url(journal):
+        raise UsageError("a journal on PostgreSQL is copied with pg_dump: pg_dump --schema=agentkit DATABASE")
     return copying.backup(_path(journal), Path(target), progress)
 
 
@@ -79,7 +105,32 @@ def verify(run: str = "", journal: str | os.PathLike[str] = "sqlite") -> Iterato
     """
     from agentkit.journal import copying
 
+    if is_url(journal):
+        return _verify_postgres(journal, run)
     return copying.verify(_path(journal), run)
+
+
+def migrate(url: str) -> tuple[int, int]:
+    """Make the tables of a journal on PostgreSQL, or bring them up to date; return the version before and after.
+
+    The user of the URL has to own the tables, or have the right to create a schema. Raises `UsageError` for anything
+    but the URL of a database, `JournalTooNew` if the tables are newer than this agentkit, and `JournalError`.
+    """
+    if not is_url(url):
+        raise UsageError("only a journal on PostgreSQL has tables to migrate: name postgresql://USER@HOST/DATABASE")
+    from agentkit.journal.postgres import schema
+    from agentkit.journal.postgres.connection import Connections
+
+    with contextlib.closing(Connections(url, 20.0)) as connections:
+        return connections.do(lambda connection: schema.migrate(connection, connections.place))
+
+
+def _verify_postgres(url: str, run: str) -> Iterator[Verdict]:
+    from agentkit.journal import copying
+    from agentkit.journal.postgres.journal import PostgresJournal
+
+    with contextlib.closing(PostgresJournal(url, read_only=True)) as journal:
+        yield from copying.verify_runs(journal, journal.runs(), run)
 
 
 def _path(spec: str | os.PathLike[str]) -> Path:

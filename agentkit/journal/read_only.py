@@ -19,11 +19,11 @@ from typing import NoReturn, TypeVar
 
 from agentkit.errors import JournalError, ReadOnly, Unknown
 from agentkit.inert import inert
-from agentkit.journal.chain import last, read
+from agentkit.journal.chain import Chain, last, read
 from agentkit.journal.database import check_format, errors, is_empty, snapshot
-from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo
+from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, Tail
 from agentkit.journal.heads import Heads
-from agentkit.journal.listing import check_lost, closing_notes, find, listed
+from agentkit.journal.listing import check_lost, closing_notes, find, listed, read_more
 from agentkit.journal.loss import lost
 
 T = TypeVar("T")
@@ -63,6 +63,25 @@ class ReadOnlyJournal:
                 return read(db, self.path, find(db, self._heads, run)[0], run)[0]
 
         return self._look(rows_of, run)[after:]
+
+    def tail(self, run: str, after: int = 0) -> Tail:
+        """Return a reader of the rows of the run's tree after row `after`, as they are written. Raises `Unknown`."""
+        tree = self._look(lambda db: find(db, self._heads, run)[0], run)
+        chain = Chain(str(self.path), run)
+
+        rows: list[Row] = []  # what was read, also by an attempt that had to be made again
+
+        def read_on(db: sqlite3.Connection) -> list[Row]:
+            with snapshot(db):
+                rows.extend(read_more(db, self._heads, run, tree, chain))
+            return rows
+
+        def more() -> list[Row]:
+            new = self._look(read_on, run)[:]
+            rows.clear()
+            return new
+
+        return Tail(after, more)
 
     def lost(self, run: str) -> str:
         """Return what the run's tree has lost since it was synced, as a sentence, or "". Raises `Unknown`."""

@@ -10,7 +10,6 @@ by `delete` and `prune`.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import sqlite3
@@ -18,18 +17,18 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from agentkit.core import secrets
 from agentkit.errors import Fenced, JournalDamaged, JournalError, JournalInUse, Unknown, UsageError
 from agentkit.inert import inert
-from agentkit.journal.chain import START, last, link, read, seal, span
+from agentkit.journal.chain import START, Chain, last, link, read, seal, span
 from agentkit.journal.database import checkpoint, connect, errors, snapshot, transaction
-from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, check_name
+from agentkit.journal.entries import NO_TAGS, Note, Row, RunInfo, Tail, check_name
 from agentkit.journal.heads import Head, Heads
-from agentkit.journal.listing import closing_notes, find, infos, listed, lost_run, plain
+from agentkit.journal.listing import closing_notes, find, infos, line_of, listed, lost_run, plain, read_more
 from agentkit.journal.lock import RunLock, folder_of_locks
 from agentkit.journal.loss import Loss, loss, lost
 from agentkit.journal.retention import outdated
@@ -105,12 +104,7 @@ class SqliteJournal:
         """Add a run, and hold it for this process. Raises `UsageError` if the name is taken or not allowed."""
         check_name(info.run)
         secrets.refresh()
-        line = {
-            name: value
-            for name, value in asdict(info).items()
-            if name not in ("run", "tree", "status", "rows", "updated") and (value or name != "tags")
-        }
-        text = json.dumps(secrets.mask_json(line, self._mask) if self._mask else line)
+        text = line_of(info, self._mask)
         name = plain(info.tree)
         with self._using() as db, self._locked(info.run) as lock:
             with transaction(db):
@@ -235,6 +229,18 @@ class SqliteJournal:
         """Return the rows of the run's tree after row `after`, oldest first. Raises `Unknown`, `JournalDamaged`."""
         with self._using() as db, snapshot(db):
             return read(db, self.path, find(db, self._heads, run)[0], run)[0][after:]
+
+    def tail(self, run: str, after: int = 0) -> Tail:
+        """Return a reader of the rows of the run's tree after row `after`, as they are written. Raises `Unknown`."""
+        with self._using() as db:
+            tree = find(db, self._heads, run)[0]
+        chain = Chain(str(self.path), run)
+
+        def more() -> list[Row]:
+            with self._using() as db, snapshot(db):
+                return read_more(db, self._heads, run, tree, chain)
+
+        return Tail(after, more)
 
     def lost(self, run: str) -> str:
         """Return what the run's tree has lost since it was synced, as a sentence, or "". Raises `Unknown`."""

@@ -9,8 +9,9 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from agentkit.errors import JournalError, JournalTooNew, UsageError
 from agentkit.journal.database import create_tables, errors, is_empty, transaction
@@ -32,6 +33,27 @@ CREATE TABLE facts (n INTEGER PRIMARY KEY AUTOINCREMENT, person TEXT NOT NULL, t
 CREATE TABLE lessons (n INTEGER PRIMARY KEY AUTOINCREMENT, person TEXT NOT NULL, task TEXT NOT NULL,
   lesson TEXT NOT NULL, at REAL NOT NULL, UNIQUE (person, lesson))
 """
+
+
+@runtime_checkable
+class Store(Protocol):
+    """A database with the tables of a memory."""
+
+    @property
+    def path(self) -> Path | str:
+        """The file, or the URL."""
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """Use a connection in this thread alone."""
+
+    def writing(self) -> AbstractContextManager[Any]:
+        """Use a connection in a transaction: all of it is written, or nothing."""
+
+    def erase_log(self) -> None:
+        """Remove what was deleted also from the log of the database, if that is possible."""
+
+    def close(self) -> None:
+        """Close the database; it is opened again when it is used again."""
 
 
 class Database:

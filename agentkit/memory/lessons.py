@@ -9,7 +9,7 @@ from pathlib import Path
 from agentkit.core.secrets import mask
 from agentkit.errors import UsageError
 from agentkit.inert import inert
-from agentkit.memory.database import IN_PROCESS, Database, require_texts
+from agentkit.memory.database import IN_PROCESS, Database, Store, require_texts
 from agentkit.memory.search import rank
 
 _MAX_SEARCHED = 1_000
@@ -23,19 +23,17 @@ class Lessons:
     Secrets are masked before anything is stored.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str] | Database | None = None, *, user: str = "", newest: int = 20
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str] | Store | None = None, *, user: str = "", newest: int = 20) -> None:
         require_texts(user=user)
         if not isinstance(newest, int) or isinstance(newest, bool) or newest < 0:
             raise UsageError(f"newest must be an integer of at least 0, not {newest!r}")
-        self._database = path if isinstance(path, Database) else Database(IN_PROCESS if path is None else path)
+        self._database = path if isinstance(path, Store) else Database(IN_PROCESS if path is None else path)
         self.user = user
         self.newest = newest
 
     @property
-    def path(self) -> Path | None:
-        """The file, or None for lessons in this process."""
+    def path(self) -> Path | str | None:
+        """The file or the URL of the database, or None for lessons in this process."""
         return None if str(self._database.path) == IN_PROCESS else self._database.path
 
     def of(self, user: str) -> Lessons:
@@ -48,7 +46,7 @@ class Lessons:
         if not lesson.strip():
             raise UsageError("lesson must not be empty")
         with self._database.writing() as db:
-            sql = "INSERT INTO lessons VALUES (NULL, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+            sql = "INSERT INTO lessons (person, task, lesson, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
             db.execute(sql, (self.user, mask(task), mask(lesson), time.time()))
 
     def recall(self, task: str = "") -> list[str]:

@@ -1,4 +1,4 @@
-"""Which memory belongs to a journal: a file beside that of the journal, or one in this process."""
+"""Which memory belongs to a journal: a file beside its file, tables in its database, or one in this process."""
 
 from __future__ import annotations
 
@@ -21,8 +21,13 @@ def open_memory(owner: Any) -> Memory:
     A journal with a method `open_memory` brings its memory itself, so that all who share the journal share the memory.
     If the owner has a `path`, its memory is a file beside that; else it lasts as long as the owner.
     """
+    from agentkit.journal.postgres.journal import PostgresJournal
+    from agentkit.memory.postgres import PostgresDatabase
     from agentkit.memory.store import Memory
 
+    if isinstance(owner, PostgresJournal):
+        with _lock:
+            return _in_process.setdefault(owner, Memory(PostgresDatabase(owner.connections)))
     if callable(bring := getattr(owner, "open_memory", None)):
         return bring()
     path = getattr(owner, "path", None)

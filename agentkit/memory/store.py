@@ -10,27 +10,28 @@ from agentkit.core.secrets import mask
 from agentkit.errors import UsageError
 from agentkit.inert import inert
 from agentkit.memory.base import Turn
-from agentkit.memory.database import IN_PROCESS, Database, require_texts
+from agentkit.memory.database import IN_PROCESS, Database, Store, require_texts
 from agentkit.memory.lessons import Lessons
 from agentkit.memory.search import rank
 
 _MAX_SEARCHED = 1_000
+_ALL = 2**62
 
 
 class Memory:
-    """Turns, facts and lessons in the file `path`; ":memory:" lasts as long as the object.
+    """Turns, facts and lessons in the file `path`, or in a database; ":memory:" lasts as long as the object.
 
     What belongs to a person is found only under the name of that person; "" is nobody in particular. Secrets are masked
     before anything is stored. Raises `JournalError` if the file cannot be used, `UsageError` for a name or a text that
     is not a `str`.
     """
 
-    def __init__(self, path: str | os.PathLike[str] = IN_PROCESS, *, timeout: float = 5.0) -> None:
-        self._database = Database(path, timeout=timeout)
+    def __init__(self, path: str | os.PathLike[str] | Store = IN_PROCESS, *, timeout: float = 5.0) -> None:
+        self._database = path if isinstance(path, Store) else Database(path, timeout=timeout)
 
     @property
-    def path(self) -> Path:
-        """The file."""
+    def path(self) -> Path | str:
+        """The file, or the URL of the database."""
         return self._database.path
 
     @inert
@@ -44,7 +45,11 @@ class Memory:
         require_texts(run=run, question=question, session=session, user=user)
         with self._database.writing() as db:
             values = (run, session, user, mask(question), time.time())
-            db.execute("INSERT INTO turns VALUES (NULL, ?, ?, ?, ?, NULL, ?) ON CONFLICT (run) DO NOTHING", values)
+            db.execute(
+                """INSERT INTO turns (run, session, person, question, at) VALUES (?, ?, ?, ?, ?)
+              ON CONFLICT (run) DO NOTHING""",
+                values,
+            )
             return int(db.execute("SELECT n FROM turns WHERE run = ?", (run,)).fetchone()[0])
 
     def has_turn(self, run: str) -> bool:
@@ -72,7 +77,7 @@ class Memory:
         with self._database.reading() as db:
             sql = f"""SELECT n, run, question, answer, at FROM turns
               WHERE {where} AND answer <> '' AND n > ? ORDER BY n DESC LIMIT ?"""
-            rows = db.execute(sql, (*conditions.values(), after, -1 if limit is None else limit)).fetchall()
+            rows = db.execute(sql, (*conditions.values(), after, _ALL if limit is None else limit)).fetchall()
         return [Turn(*row) for row in reversed(rows)]
 
     def count_turns(self, session: str, *, user: str = "") -> int:
@@ -103,7 +108,7 @@ class Memory:
         require_texts(session=session, text=text, user=user)
         with self._database.writing() as db:
             sql = """INSERT INTO summaries VALUES (?, ?, ?, ?) ON CONFLICT (session, person)
-              DO UPDATE SET upto = excluded.upto, text = excluded.text WHERE excluded.upto >= upto"""
+              DO UPDATE SET upto = excluded.upto, text = excluded.text WHERE excluded.upto >= summaries.upto"""
             db.execute(sql, (session, user, upto, mask(text)))
 
     def sessions(self, *, user: str = "") -> list[str]:
@@ -122,7 +127,8 @@ class Memory:
             raise UsageError("a fact to remember must not be empty")
         with self._database.writing() as db:
             db.execute(
-                "INSERT INTO facts VALUES (NULL, ?, ?, ?) ON CONFLICT DO NOTHING", (user, mask(text), time.time())
+                "INSERT INTO facts (person, text, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (user, mask(text), time.time()),
             )
 
     def facts(self, *, user: str = "") -> list[str]:
@@ -139,7 +145,7 @@ class Memory:
         require_texts(query=query, user=user)
         with self._database.reading() as db:
             sql = """SELECT question, answer FROM turns WHERE person = ? AND answer <> ''
-              AND (? IS NULL OR session <> ?)
+              AND (CAST(? AS text) IS NULL OR session <> ?)
               ORDER BY n DESC LIMIT ?"""
             rows = db.execute(sql, (user, except_session, except_session, _MAX_SEARCHED)).fetchall()
         turns = [f"Asked: {question}\nAnswered: {answer}" for question, answer in reversed(rows)]

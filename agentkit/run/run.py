@@ -41,7 +41,7 @@ from agentkit.gates.permissions import Rule
 from agentkit.gates.state import State, Status
 from agentkit.gates.verdict import Verdict
 from agentkit.inert import inert, inert_lines
-from agentkit.journal.entries import ASKED_AGAIN, OUTCOME, Entry, Note, Row, RunInfo
+from agentkit.journal.entries import ASKED_AGAIN, OUTCOME, Entry, Note, Row, RunInfo, Wish
 from agentkit.models import dialects
 from agentkit.run import answer, changes, signals
 from agentkit.run.asked_again import Asking, Question, is_reply, question, question_without_stop, recorded_replies
@@ -163,6 +163,7 @@ class Run(NearMisses, Displayed):
         self.tree_id = tree_id or self.id
         self.expected = ""
         self.asking: dict[str, Asking] = {}
+        self.fulfils: Callable[[Wish], None] | None = None
         """The questions that its model is being asked again at the moment, by their digests."""
         self.attached: dict[Any, Any] = {}
         """What other rooms keep about this run as long as it is there, such as the log of its frames."""
