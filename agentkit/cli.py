@@ -247,7 +247,7 @@ def watch(
     try:
         from agentkit.terminal.watch import watch as follow_run
 
-        follow_run(_full_id(id), as_json=as_json)
+        follow_run(_full_id(id), _journal(), as_json=as_json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

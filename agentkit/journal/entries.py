@@ -90,8 +90,8 @@ class Note:
     "head" (the run moved to other entries), "asked_again" (the run is a fork in which the model of run `data["of"]` is
     only asked again; `data["request"]` is a digest of the request), "signal", "traced" (the run is driven under the
     span `data["traceparent"]` from here on), "error", "status", "warning", "outcome" (what an experiment made of the
-    run as it was then), and "lost" (rows of the tree after row `data["after"]` had been recorded and are missing now, so
-    a call that is not on record may have been performed; `data["text"]` says it in a sentence).
+    run as it was then), and "lost" (rows of the tree after row `data["after"]` had been recorded and are missing now,
+    so a call that is not on record may have been performed; `data["text"]` says it in a sentence).
     """
 
     kind: str

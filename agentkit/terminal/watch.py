@@ -66,26 +66,26 @@ class EventsOfRun:
         return list(row.data["then"]) if is_own and row.data["why"] == "fork" else []  # type: ignore[union-attr]
 
 
-def follow(id: str, pause: Callable[[float], Any] = time.sleep) -> Iterator[Event]:
-    """Yield the events of a run of the journal, first those until now; "waiting" and "paused" say that it rests.
+def follow(id: str, journal: Any = "sqlite", pause: Callable[[float], Any] = time.sleep) -> Iterator[Event]:
+    """Yield the events of a run of a journal, first those until now; "waiting" and "paused" say that it rests.
 
     The data of "paused" have its status. It ends with the run. Raises `Unknown` if there is no such run, also if it is
     deleted meanwhile, and `JournalDamaged`.
     """
-    journal: Any = open_journal("sqlite", read_only=True)
+    opened: Any = open_journal(journal, read_only=True)
     reader, seen, before = EventsOfRun(id), 0, ""
     while True:
         start = time.monotonic()
-        status = _info(journal.runs(), id).status  # first: what is recorded later is seen by the next look
-        if status not in ("not begun", "damaged", "lost") and journal.count(id) > seen:
-            rows = journal.rows(id, seen)
+        status = _info(opened.runs(), id).status  # first: what is recorded later is seen by the next look
+        if status not in ("not begun", "damaged", "lost") and opened.count(id) > seen:
+            rows = opened.rows(id, seen)
             seen += len(rows)
             before = ""  # if it rests again, that is news
             yield from reader.take(rows)
         if status in ("damaged", "lost"):
-            journal.rows(id)  # raises JournalDamaged
+            opened.rows(id)  # raises JournalDamaged
         if status != before and status != "running":
-            yield from _rest(id, status)
+            yield from _rest(Agent(journal=journal).look(id), status)
         before = status
         if status == "done":
             return
@@ -99,13 +99,13 @@ def _info(infos: list[RunInfo], id: str) -> RunInfo:
     return found
 
 
-def _rest(id: str, status: str) -> Iterator[Event]:
+def _rest(run: Run, status: str) -> Iterator[Event]:
     """Yield an event for each step that waits for a person, or one that says how the run rests."""
     if status == "waiting":
-        for text, call in waits_for(Agent().look(id)):
-            yield Event("waiting", id, 0, {"why": text, **({"call": call} if call else {})})
+        for text, call in waits_for(run):
+            yield Event("waiting", run.id, 0, {"why": text, **({"call": call} if call else {})})
     elif status != "done":
-        yield Event("paused", id, 0, {"why": "", "status": status})
+        yield Event("paused", run.id, 0, {"why": "", "status": status})
 
 
 def waits_for(run: Run) -> list[tuple[str, str]]:
@@ -130,11 +130,11 @@ def waits_for(run: Run) -> list[tuple[str, str]]:
     return found or [("a person has to decide", "")]
 
 
-def watch(id: str, *, as_json: bool = False) -> None:
-    """Print the events of a run until it is over."""
+def watch(id: str, journal: Any = "sqlite", *, as_json: bool = False) -> None:
+    """Print the events of a run of a journal until it is over."""
     screen = screen_of("stdout")
     write = _print_json if as_json else _printing(id, screen)
-    for event in follow(id):
+    for event in follow(id, journal):
         write(screen, event)
 
 

@@ -99,7 +99,7 @@ def test_looking_writes_nothing_and_takes_no_lock(home: Path) -> None:
     run.drive()
     run.close()
     before = files(home)
-    events = follow(run.id, _stop)
+    events = follow(run.id, pause=_stop)
     with pytest.raises(KeyboardInterrupt):
         list(events)
     assert files(home) == before
