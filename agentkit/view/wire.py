@@ -91,8 +91,10 @@ class Clock:
             self._wake.wait(POLL_INTERVAL)
             self._sleep(max(0.0, last + SEND_INTERVAL - self._now()))
             self._wake.clear()
-            self._at_once.clear()
-            last = self._now()
+            if self._at_once.is_set():
+                self._at_once.clear()  # what follows an answer, such as the step that was asked for, need not wait
+            else:
+                last = self._now()
             for member in list(self._members):
                 try:
                     member()

@@ -87,6 +87,27 @@ def test_an_answer_does_not_wait_for_the_interval() -> None:
     wait_until_stopped(clock)
 
 
+def test_what_follows_an_answer_does_not_wait_for_the_interval() -> None:
+    now, slept, is_enough = 100.0, list[float](), threading.Event()
+    clock = Clock(lambda: now, slept.append)
+    calls = 0
+
+    def member() -> None:
+        nonlocal calls, now
+        calls, now = calls + 1, now + 0.001
+        clock.wake(at_once=calls < 3)
+        if calls == 5:
+            is_enough.set()
+
+    clock.add(member)
+    clock.wake(at_once=True)
+    assert is_enough.wait(5)
+    clock.remove(member)
+    wait_until_stopped(clock)
+    # three answers and the first call after them begin at once, the one after it an interval later
+    assert slept[:4] == [0.0] * 4 and slept[4] == pytest.approx(SEND_INTERVAL - 0.001)
+
+
 def test_members_are_called_in_time_while_another_thread_computes_and_looks_at_files() -> None:
     """A round takes about a millisecond; with Python's default interval, there is a call in about 500 rounds."""
     clock, called = Clock(), []
