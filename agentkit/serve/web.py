@@ -55,6 +55,8 @@ def routes(hub: Hub) -> list[BaseRoute]:
             run = await asyncio.to_thread(hub.get, id)
         except Unknown as error:
             return _page("No such run", f"<p>{escape_html(error)}</p>", status=404)
+        except AgentkitError as error:  # its recording is damaged
+            return _page("This run cannot be shown", f"<p>{escape_html(error)}</p>", status=409)
         task = one_line(run.info().task, MAX_TASK)
         is_here = await asyncio.to_thread(hub.here, id) is not None
         can_hold = not is_here and run.answer is None and _may_drive(request.scope)

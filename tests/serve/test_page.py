@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import sqlite3
 import subprocess
 import sys
 import time
@@ -181,12 +182,14 @@ def test_a_page_evaluates_no_python_and_writes_no_files_here(
     monkeypatch.chdir(tmp_path)
     run = server.hub.start("Tea, please.", paused=True)
     with browser(server, run) as there:
-        assert there.hello()["head"]["refused"] == ["notebook", "python"]
+        assert there.hello()["head"]["refused"] == ["notebook", "python", "settings"]
         attack = f"open({str(tmp_path / 'x')!r}, 'w')"
         for answer in (
             there.execute("break", kind="when", value=attack),
             there.execute("export", format="cells"),
             there.execute("freeze"),
+            there.execute("approve", which="", remember="always"),
+            there.execute("reject", which="", remember="always"),
         ):
             assert (answer["t"], answer["type"]) == ("nak", "UsageError")
         assert there.execute("export", format="markdown")["result"]["text"].startswith("#")
@@ -198,7 +201,7 @@ def test_who_may_only_watch_sees_the_run_but_not_the_engine(server: Server) -> N
     next(run)
     with browser(server, run, WATCH) as there:
         reset = there.hello()
-        assert reset["head"]["refused"] == ["change", "inside", "notebook", "python"]
+        assert reset["head"]["refused"] == ["change", "inside", "notebook", "python", "settings"]
         assert reset["head"]["where"] == [] and "order" in json.dumps(reset["cards"])
         assert there.execute("request", entry=run.entries[1].id)["t"] == "ack"
         assert there.execute("branches")["t"] == "ack"
@@ -220,13 +223,40 @@ def test_every_command_that_may_be_watched_exists() -> None:
     assert set(dispatcher._COMMANDS) >= WATCHED
 
 
-def test_messages_that_are_not_commands_change_nothing(server: Server) -> None:
+@pytest.mark.parametrize("token", [TOKEN, WATCH])
+def test_messages_that_are_not_commands_change_nothing(server: Server, token: str) -> None:
     run = server.hub.start("Tea, please.", paused=True)
-    with browser(server, run) as there:
+    with browser(server, run, token) as there:
         for text in ("", "null", "[]", "{", '"x"', "[" * 100_000, '{"t": "cmd"}', '{"t": 7}', '{"t": "module"}'):
+            there.socket.send(text)
+        for text in ('{"t": "cmd", "cmd": ["play"]}', '{"t": "cmd", "cmd": {"play": 1}}', b"\x00\xff", b'{"t": "cmd"}'):
             there.socket.send(text)
         assert there.hello()["head"]["status"] == "paused"
     assert len(run) == 1
+
+
+def test_a_browser_that_asks_for_many_answers_again_is_not_sent_more_than_others_can_take(server: Server) -> None:
+    run = server.hub.start("Tea, please.", paused=True)
+    with browser(server, run, WATCH) as one, browser(server, run, WATCH) as other:
+        other.hello()
+        one.send({"t": "hello", "v": 1, "have": 0, "can": {}, "unanswered": [str(n) for n in range(MAX_MESSAGES + 50)]})
+        one.until(lambda message: message.get("cid") == str(MAX_MESSAGES + 49))
+        assert other.execute("branches")["t"] == "ack"
+
+
+def test_a_damaged_run_is_said_to_be_damaged(tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    first = agent(journal=path).start("Tea, please.", paused=True)
+    next(first)
+    first.close()
+    with sqlite3.connect(path) as db:
+        db.execute("DELETE FROM rows")
+    with serve(agent(journal=path), token=TOKEN, watch_token=WATCH) as server:
+        status, text = get(server, f"/runs/{first.id}/view")
+        assert status == 409 and "cannot be shown" in text
+        with browser(server, first.id) as there, pytest.raises(ConnectionClosed) as closed:
+            there.hello()
+        assert closed.value.rcvd is not None and closed.value.rcvd.code == GONE
 
 
 # -- lines that break --------------------------------------------------------------------------------------------------
