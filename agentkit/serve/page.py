@@ -48,7 +48,7 @@ MAX_CHARACTERS = 8_000_000
 """How much may wait to be sent over a socket before it is closed. The browser connects again, and is sent the state."""
 
 MAX_SOCKETS = 500
-"""How many sockets a server has at most."""
+"""How many sockets a server has at most for the pages of runs, and how many for the list of runs."""
 
 LINGER = 30.0
 """Seconds for which a page outlives its last socket."""

@@ -18,7 +18,7 @@ from agentkit.errors import AgentkitError, Unknown
 from agentkit.export.escaping import escape_html
 from agentkit.serve.guard import MAY
 from agentkit.serve.hub import Hub, Line
-from agentkit.serve.page import Pages
+from agentkit.serve.page import MAX_SOCKETS, TRY_LATER, Pages
 from agentkit.view.head import status_of
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ class _Lists:
         self._html = ""
         self._until = 0.0
         self._lock = asyncio.Lock()
+        self._sockets = 0
 
     async def html(self) -> str:
         """Return the list as it is now, or was a moment ago."""
@@ -124,6 +125,10 @@ class _Lists:
         from starlette.websockets import WebSocketDisconnect
 
         await socket.accept()
+        if self._sockets >= MAX_SOCKETS:
+            await socket.close(TRY_LATER)
+            return
+        self._sockets += 1
         changed, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def on_change(_: str) -> None:
@@ -146,6 +151,7 @@ class _Lists:
         except (WebSocketDisconnect, RuntimeError):
             pass  # the browser has left
         finally:
+            self._sockets -= 1
             end()
             leaving.cancel()
 
