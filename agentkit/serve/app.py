@@ -26,6 +26,7 @@ from agentkit.errors import (
     Unknown,
     UsageError,
 )
+from agentkit.gates.state import Status
 from agentkit.inert import inert
 from agentkit.run import signals
 from agentkit.run.run import Run, choices
@@ -344,7 +345,7 @@ def about(run: Run) -> Data:
     return {
         "id": run.id,
         "tree": run.tree_id,
-        "status": str(run.status),
+        "status": str(run.status if run.answer is None else Status.DONE),  # also of a run that is only looked at
         "task": [dict(message) for message in run.task["task"]],
         "session": run.task.get("session", {}).get("id", ""),
         "engine": run.task["engine"].rpartition(":")[2],

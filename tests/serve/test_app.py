@@ -397,6 +397,14 @@ def test_a_recorded_run_is_looked_at_without_a_write_and_its_stream_goes_on_when
         assert len(ids) == len(set(ids))
 
 
+def test_a_run_that_is_over_is_done_also_for_a_server_that_was_started_later(tmp_path: Any) -> None:
+    run = Agent(Scripted(["end"]), journal=tmp_path / "runs.db").run("x")
+    run.close()
+    with serving(Agent(Scripted([]), journal=tmp_path / "runs.db")) as (_, client):
+        assert client.get(f"/runs/{run.id}").json()["status"] == "done"
+        assert [line["status"] for line in client.get("/runs").json()["runs"]] == ["done"]
+
+
 def test_a_token_for_watching_sees_the_runs_and_changes_nothing() -> None:
     with serving(Agent(Scripted(["hello"]), journal="memory")) as (server, client):
         id = client.start(paused=True)
