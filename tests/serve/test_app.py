@@ -398,7 +398,8 @@ def test_a_recorded_run_is_looked_at_without_a_write_and_its_stream_goes_on_when
 
 
 def test_a_run_that_is_over_is_done_also_for_a_server_that_was_started_later(tmp_path: Any) -> None:
-    run = Agent(Scripted(["end"]), journal=tmp_path / "runs.db").run("x")
+    run = Agent(Scripted(["end"]), journal=tmp_path / "runs.db").start("x", paused=True)
+    run.drive()
     run.close()
     with serving(Agent(Scripted([]), journal=tmp_path / "runs.db")) as (_, client):
         assert client.get(f"/runs/{run.id}").json()["status"] == "done"
