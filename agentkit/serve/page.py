@@ -144,7 +144,7 @@ class WebPage:
 
     def follow(self) -> None:
         """If the server now has another object for the run, show that one."""
-        with contextlib.suppress(AgentkitError):  # it was deleted, or damaged: the last state stays
+        with contextlib.suppress(AgentkitError, OSError):  # it was deleted, or cannot be read: the last state stays
             run = self._hub.get(self._id)
             if run is not self.run:
                 self._feed.close()

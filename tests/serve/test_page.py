@@ -261,6 +261,20 @@ def test_a_damaged_run_is_said_to_be_damaged(tmp_path: Path) -> None:
         assert closed.value.rcvd is not None and closed.value.rcvd.code == GONE
 
 
+def test_a_run_that_is_damaged_while_it_is_shown_does_not_end_the_pages_of_the_others(tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    first = agent(journal=path).start("Tea, please.", paused=True)
+    next(first)
+    first.close()
+    with serve(agent(journal=path)) as server:
+        shown = page.WebPage(server.hub, first.id, "drive")
+        with sqlite3.connect(path) as db:
+            db.execute("DELETE FROM rows")
+        shown.follow()  # an error would end the task that does this for all pages
+        assert len(shown.run) == 2
+        shown.close()
+
+
 # -- lines that break --------------------------------------------------------------------------------------------------
 
 
