@@ -21,6 +21,7 @@ released there with a checkpoint. A run that is open and has no head may have lo
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 import zlib
@@ -80,6 +81,8 @@ class Heads:
             except FileNotFoundError:
                 return None
             except OSError as error:
+                if error.errno == errno.ENAMETOOLONG:  # no file can have it, and so no run
+                    return None
                 raise ValueError(error.strerror) from error
             except ValueError:  # another process may be writing it now
                 if attempt == 3:

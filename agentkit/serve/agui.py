@@ -12,11 +12,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from agentkit.core.messages import digest
+from agentkit.core.secrets import mask_json
 from agentkit.errors import UsageError
 from agentkit.run.run import Run, choices
 from agentkit.serve.frames import to_ascii
 from agentkit.tools.serialize import to_json
-from agentkit.trace.events import Event
+from agentkit.trace.events import Event, waiting_data
 
 Data = dict[str, Any]
 Place = tuple[str, int]
@@ -207,7 +209,7 @@ class Agui:
 
     def _on_waiting(self, event: Event) -> Iterator[Data]:
         data = event.data
-        interrupt: Data = {"id": interrupt_id(data["path"], data["index"]), "message": data["why"]}
+        interrupt: Data = {"id": interrupt_id(data), "message": data["why"]}
         if "name" in data:
             yield from self._on_tool_call(event)
             interrupt |= {"reason": "tool_approval", "toolCallId": self._calls[data["path"], data["index"]]}
@@ -230,9 +232,11 @@ class Agui:
 _ENDS = ("RUN_FINISHED", "RUN_ERROR")
 
 
-def interrupt_id(path: str, index: int) -> str:
-    """Return the id of the interrupt of a step that waits."""
-    return f"{path}#{index}"
+def interrupt_id(data: Data) -> str:
+    """Return the id of the interrupt of a step that waits, made of all that a person is shown of it: an answer must not
+    decide about another step that waits at the same place by then.
+    """
+    return f"{data['path']}#{data['index']}-{digest(to_ascii(data).encode())[:12]}"
 
 
 async def stream(batches: AsyncIterator[list[str]], thread: str, run: str) -> AsyncGenerator[str, None]:
@@ -296,36 +300,36 @@ def decide(run: Run, resume: list[Data], *, author: str = "human") -> None:
 
     The payload of a call is `{"decision": "approve" | "reject" | "respond" | "reuse", "comment": …, "value": …}`, true
     or false; that of a question is the reply. A call whose interrupt is "cancelled" is rejected. Raises `UsageError`,
-    before anything is decided, if an entry answers no interrupt, or not with what it can be answered with.
+    before anything is decided, if an entry answers no interrupt, or one that another entry answers, or not with what it
+    can be answered with.
     """
-    decisions = [(str(entry.get("interruptId")), *_decision(run, entry)) for entry in resume]
-    for id, decision, value in decisions:
-        if id == PAUSED:
-            continue
-        which = _waiting(run).index(id)
-        if decision == "approve":
-            run.approve(which, author=author)
-        elif decision == "reject":
-            run.reject(str(value or ""), which, author=author)
-        elif decision == "reuse":
-            run.reuse(which, author=author)
-        else:
-            run.respond(value, which, author=author)
+
+    def do() -> None:  # between two steps, so that nothing else decides meanwhile
+        waiting = {interrupt_id(mask_json(waiting_data(step, why.why))): (step, why) for step, why in run.waiting}
+        decisions = [_decision(waiting, entry) for entry in resume if entry.get("interruptId") != PAUSED]
+        for pending, decision, value in decisions:
+            which = [other for other, _ in run.waiting].index(pending)
+            if decision == "approve":
+                run.approve(which, author=author)
+            elif decision == "reject":
+                run.reject(str(value or ""), which, author=author)
+            elif decision == "reuse":
+                run.reuse(which, author=author)
+            else:
+                run.respond(value, which, author=author)
+
+    run.control.do(do)
 
 
-def _waiting(run: Run) -> list[str]:
-    return [interrupt_id(pending.path, pending.index) for pending, _ in run.waiting]
-
-
-def _decision(run: Run, entry: Data) -> tuple[str, Any]:
-    """Return the decision that an entry of `resume` asks for, and its comment or value."""
+def _decision(waiting: dict[str, Any], entry: Data) -> tuple[Any, str, Any]:
+    """Take from the steps that wait the one that an entry of `resume` answers, and return it with the decision, and its
+    comment or value.
+    """
     id, status, payload = entry.get("interruptId"), entry.get("status"), entry.get("payload")
-    if id == PAUSED:
-        return "", None
-    known = _waiting(run)
-    if id not in known or status not in ("resolved", "cancelled"):
+    if not isinstance(id, str) or id not in waiting or status not in ("resolved", "cancelled"):
         raise UsageError(f"{id!r:.100} is not an interrupt of this run that can be resolved or cancelled; see waiting")
-    able = choices(*run.waiting[known.index(id)])
+    pending, verdict = waiting.pop(id)
+    able = choices(pending, verdict)
     if status == "cancelled":
         payload = {"decision": "reject"}
     if isinstance(payload, bool):
@@ -338,4 +342,4 @@ def _decision(run: Run, entry: Data) -> tuple[str, Any]:
             f"the interrupt {id} is answered with a decision, one of {', '.join(able)}, not {decision!r:.50}"
         )
     assert isinstance(payload, dict)
-    return str(decision), to_json(payload.get("comment" if decision == "reject" else "value"))
+    return pending, str(decision), to_json(payload.get("comment" if decision == "reject" else "value"))

@@ -26,10 +26,12 @@ from agentkit.errors import (
     Unknown,
     UsageError,
 )
+from agentkit.gates.state import Status
 from agentkit.inert import inert
 from agentkit.run import signals
 from agentkit.run.run import Run, choices
 from agentkit.serve import agui, web
+from agentkit.serve.frames import position, to_ascii
 from agentkit.serve.guard import BURST, MAX_BODY, RATE, Guard
 from agentkit.serve.hub import Hub
 from agentkit.serve.log import Log
@@ -44,7 +46,6 @@ STATUS = {Unknown: 404, Ended: 409, Busy: 409, ReadOnly: 409, JournalInUse: 409,
 
 SORRY = "the server could not do this; its log says why"
 _TOKEN_FORM = re.compile(r"[A-Za-z0-9._~-]{16,200}")
-_CURSOR = re.compile(r"\d{1,18}(\.\d{1,9})?")
 
 Data = dict[str, Any]
 
@@ -229,8 +230,7 @@ class Answers:
         """Stream the events of a run after the one with the id of `Last-Event-ID` or `?after=`."""
         id = request.path_params["id"]
         after = request.headers.get("last-event-id", "") or request.query_params.get("after", "")
-        if after and not _CURSOR.fullmatch(after):
-            raise UsageError(f"the id of an event is a number such as 13.0, not {after[:100]!r}")
+        position(after)
         self.streams.check()
         return Stream(self.streams, await _in_thread(lambda: self.hub.get(id)), after)
 
@@ -257,8 +257,9 @@ class Answers:
 def resume(hub: Hub, id: str, body: Any) -> None:
     """Continue a run in the background. Raises `Undecided` if it waits for a person, `Ended` if it is over."""
     run = hub.hold(id)
-    if run.status == "waiting":
-        raise Undecided(f"{run.waiting[0][1].why}: decide first")
+    waiting = run.waiting  # once: somebody else may decide meanwhile
+    if waiting and run.status == "waiting":
+        raise Undecided(f"{waiting[0][1].why}: decide first")
     if run.status == "done":
         raise Ended("the run is over")
     run.play()
@@ -344,7 +345,7 @@ def about(run: Run) -> Data:
     return {
         "id": run.id,
         "tree": run.tree_id,
-        "status": str(run.status),
+        "status": str(run.status if run.answer is None else Status.DONE),  # also of a run that is only looked at
         "task": [dict(message) for message in run.task["task"]],
         "session": run.task.get("session", {}).get("id", ""),
         "engine": run.task["engine"].rpartition(":")[2],
@@ -456,8 +457,7 @@ async def _body(request: Any, model: Any) -> Any:
 def _json(data: Any, status: int = 200, run: str = "") -> Any:
     from starlette.responses import Response
 
-    content = json.dumps(data, default=str, ensure_ascii=True)
-    answer = Response(content, status, media_type="application/json")
+    answer = Response(to_ascii(data), status, media_type="application/json")
     answer.raw_headers += run_header(run)
     return answer
 

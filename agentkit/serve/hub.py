@@ -22,6 +22,9 @@ KEPT = 100
 LISTED = 500
 """How many runs the list has at most."""
 
+MAX_TASK = 2_000
+"""How many characters of a task the list has at most."""
+
 TELLING = {"started", "thought", "completed", "error", "waiting", "playing", "paused", "moved", "budget_exceeded"}
 """The kinds of events after which the line of a run in the list may be another one."""
 
@@ -219,7 +222,7 @@ class Hub:
 def _line(info: RunInfo, run: Run | None) -> Line:
     return Line(
         id=info.run,
-        task=mask(info.task),
+        task=mask(info.task[: 2 * MAX_TASK])[:MAX_TASK],
         status=str(run.status) if run is not None else info.status,
         engine=info.engine.rpartition(":")[2],
         model=info.model,

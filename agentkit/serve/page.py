@@ -19,7 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from agentkit.errors import Unknown, UsageError
+from agentkit.errors import AgentkitError, UsageError
 from agentkit.journal.entries import Entry
 from agentkit.run.run import Run
 from agentkit.serve.guard import MAY, Right
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Data = dict[str, Any]
 
-DRIVING = frozenset({"python", "notebook"})
+DRIVING = frozenset({"python", "notebook", "settings"})
 """What every page of a server refuses: it would evaluate Python, or write files, on the machine of the server."""
 
 WATCHING = DRIVING | {"change", "inside"}
@@ -48,7 +48,7 @@ MAX_CHARACTERS = 8_000_000
 """How much may wait to be sent over a socket before it is closed. The browser connects again, and is sent the state."""
 
 MAX_SOCKETS = 500
-"""How many sockets a server has at most."""
+"""How many sockets a server has at most for the pages of runs, and how many for the list of runs."""
 
 LINGER = 30.0
 """Seconds for which a page outlives its last socket."""
@@ -59,7 +59,9 @@ has begun to hold it.
 """
 
 GONE, TRY_LATER = 4404, 1013
-"""Codes with which a socket is closed: there is no such run; the browser is too slow, or there are too many sockets."""
+"""Codes with which a socket is closed: there is no such run, or it is damaged; the browser is too slow, or there are
+too many sockets.
+"""
 
 
 class TooSlow(Exception):
@@ -142,7 +144,7 @@ class WebPage:
 
     def follow(self) -> None:
         """If the server now has another object for the run, show that one."""
-        with contextlib.suppress(Unknown):  # it was deleted: the last state stays
+        with contextlib.suppress(AgentkitError, OSError):  # it was deleted, or cannot be read: the last state stays
             run = self._hub.get(self._id)
             if run is not self.run:
                 self._feed.close()
@@ -164,7 +166,7 @@ class WebPage:
             self._dispatcher.take(message)
 
     def _is_refused(self, message: Data) -> bool:
-        return self._may != "drive" and message.get("cmd") not in WATCHED
+        return self._may != "drive" and str(message.get("cmd")) not in WATCHED
 
     # -- what the feed needs of its page -----------------------------------------------------------------------------
 
@@ -228,12 +230,12 @@ class Pages:
             page = await asyncio.to_thread(self._attach, socket.path_params["id"], may, outbox)
             self._take_care()
             await _first_of(_send(socket, outbox), _receive(socket, page))
-        except Unknown:
+        except AgentkitError:  # it is unknown, or its recording is damaged
             await socket.close(GONE)
         except TooSlow:
             await socket.close(TRY_LATER)
-        except WebSocketDisconnect:
-            pass
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # the browser has left, perhaps while it was being sent something
         finally:
             self._sockets -= 1
             if page is not None:
@@ -292,10 +294,9 @@ async def _send(socket: WebSocket, outbox: Outbox) -> None:
 
 async def _receive(socket: WebSocket, page: WebPage) -> None:
     while True:
-        text = await socket.receive_text()
         try:
-            message = json.loads(text)
-        except (ValueError, RecursionError):
+            message = json.loads(await socket.receive_text())
+        except (KeyError, TypeError, ValueError, RecursionError):  # binary, or no JSON
             continue
         if isinstance(message, dict):
             await asyncio.to_thread(page.receive, message)

@@ -18,7 +18,7 @@ from agentkit.errors import AgentkitError, Unknown
 from agentkit.export.escaping import escape_html
 from agentkit.serve.guard import MAY
 from agentkit.serve.hub import Hub, Line
-from agentkit.serve.page import Pages
+from agentkit.serve.page import MAX_SOCKETS, TRY_LATER, Pages
 from agentkit.view.head import status_of
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def routes(hub: Hub) -> list[BaseRoute]:
             run = await asyncio.to_thread(hub.get, id)
         except Unknown as error:
             return _page("No such run", f"<p>{escape_html(error)}</p>", status=404)
+        except AgentkitError as error:  # its recording is damaged
+            return _page("This run cannot be shown", f"<p>{escape_html(error)}</p>", status=409)
         task = one_line(run.info().task, MAX_TASK)
         is_here = await asyncio.to_thread(hub.here, id) is not None
         can_hold = not is_here and run.answer is None and _may_drive(request.scope)
@@ -105,6 +107,7 @@ class _Lists:
         self._html = ""
         self._until = 0.0
         self._lock = asyncio.Lock()
+        self._sockets = 0
 
     async def html(self) -> str:
         """Return the list as it is now, or was a moment ago."""
@@ -122,6 +125,10 @@ class _Lists:
         from starlette.websockets import WebSocketDisconnect
 
         await socket.accept()
+        if self._sockets >= MAX_SOCKETS:
+            await socket.close(TRY_LATER)
+            return
+        self._sockets += 1
         changed, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def on_change(_: str) -> None:
@@ -144,6 +151,7 @@ class _Lists:
         except (WebSocketDisconnect, RuntimeError):
             pass  # the browser has left
         finally:
+            self._sockets -= 1
             end()
             leaving.cancel()
 

@@ -26,7 +26,8 @@ class Injections:
     def live(self, line: Line) -> list[Note]:
         """Return the messages that were injected on this line."""
         slot, slots = line.tree.slot, line.slots
-        return [note for note in self.notes.values() if not note.data["anchor"] or slot(note.data["anchor"]) in slots]
+        notes = list(self.notes.values())  # a copy: views look at them while others are added
+        return [note for note in notes if not note.data["anchor"] or slot(note.data["anchor"]) in slots]
 
     def missing(self, line: Line, lane: str, chat: Chat) -> list[Note]:
         """Return the messages addressed to a lane that a chat does not contain."""

@@ -207,6 +207,7 @@ def approve(
     feed: Feed, *, which: str, arguments: Data | None = None, remember: bool | Literal["always"] = False
 ) -> None:
     """Approve a waiting call."""
+    _check_span(feed, remember)
 
     def decide(number: int) -> None:
         calls = _calls_of(feed.run.waiting[number][0])
@@ -223,12 +224,19 @@ def reuse(feed: Feed, *, which: str) -> None:
 
 def reject(feed: Feed, *, which: str, comment: str = "", remember: bool | Literal["always"] = False) -> None:
     """Reject a waiting call."""
+    _check_span(feed, remember)
     _decide(feed, which, lambda number: feed.run.reject(comment, number, remember=remember))
 
 
 def respond(feed: Feed, *, which: str, value: Any) -> None:
     """Answer a question, or a call instead of its tool."""
     _decide(feed, which, lambda number: feed.run.respond(value, number))
+
+
+def _check_span(feed: Feed, remember: bool | str) -> None:
+    """Raise `UsageError` if a decision is about all later runs, and the place that shows the run refuses that."""
+    if remember == "always" and "settings" in feed.page.refuses:
+        raise UsageError("this page changes no settings; decide about this run, or add the rule to the settings file")
 
 
 def _decide(feed: Feed, which: str, decide: Callable[[int], Any]) -> None:

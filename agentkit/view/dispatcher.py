@@ -64,8 +64,10 @@ class Dispatcher:
         self._answers: OrderedDict[str, Data] = OrderedDict()
 
     def answer_again(self, ids: Any) -> None:
-        """Answer the commands that a view has sent and still waits for, unless they are in progress."""
-        for command in [str(id)[:100] for id in ids] if isinstance(ids, list) else []:
+        """Answer the commands that a view has sent and still waits for, unless they are in progress; the last ones, if
+        there are more than answers are kept.
+        """
+        for command in [str(id)[:100] for id in ids[-KEPT_ANSWERS:]] if isinstance(ids, list) else []:
             with self._lock:
                 if command in self._unanswered:
                     continue

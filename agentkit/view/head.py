@@ -36,6 +36,7 @@ REFUSABLE = {
     "inside": "the source of the engine, its local variables, and files that contain them",
     "python": "evaluating Python expressions",
     "notebook": "inserting cells, and leaving a static form behind",
+    "settings": "decisions about all later runs, which are written into the settings file",
 }
 """What a place that shows a run may refuse."""
 

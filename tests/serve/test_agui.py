@@ -254,6 +254,18 @@ def test_a_paused_run_is_an_interrupt_that_playing_resolves() -> None:
     assert answer(read(run, play=True, from_now=True)) == "three"
 
 
+def test_an_answer_decides_only_about_the_call_that_the_person_saw() -> None:
+    run, events = waiting([asks(Call("pay", {"amount": n}, "c1")) for n in (5, 5000)] + ["done"])
+    resume = resolved(events, {"decision": "approve"})
+    run.rewind(run.entries[0])
+    now = read(run, play=True, from_now=True)
+    assert len(run.waiting) == 1
+    with pytest.raises(UsageError, match="is not an interrupt"):
+        agui.decide(run, resume)
+    agui.decide(run, resolved(now, {"decision": "approve"}))
+    assert run.drive().answer == "done" and run.entries[2].result.text == "paid 5000"
+
+
 @pytest.mark.parametrize(
     "entry",
     [
@@ -265,12 +277,14 @@ def test_a_paused_run_is_an_interrupt_that_playing_resolves() -> None:
         {"interruptId": "WAITS", "status": "resolved", "payload": {"decision": "discard"}},
         {"interruptId": "WAITS", "status": "resolved", "payload": {"decision": "reuse"}},
         {"interruptId": ["WAITS"], "status": "resolved", "payload": True},
+        {"interruptId": "FIRST", "status": "resolved", "payload": False},
     ],
 )
 def test_what_does_not_answer_an_interrupt_is_refused_before_anything_is_decided(entry: dict[str, Any]) -> None:
     run, events = waiting([CALLS, "done"])
     first, second = (interrupt["id"] for interrupt in events[-1]["outcome"]["interrupts"])
-    bad = {key: second if value == "WAITS" else value for key, value in entry.items()}
+    known = {"WAITS": second, "FIRST": first}
+    bad = {key: known.get(value, value) if isinstance(value, str) else value for key, value in entry.items()}
     with pytest.raises(UsageError):
         agui.decide(run, [{"interruptId": first, "status": "resolved", "payload": True}, bad])
     assert len(run.waiting) == 2

@@ -7,7 +7,8 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 from serving import TOKEN, WATCH_TOKEN, Client, serving
@@ -15,10 +16,12 @@ from serving import TOKEN, WATCH_TOKEN, Client, serving
 import agentkit
 from agentkit import Agent, Call, Reply, tool
 from agentkit.agent.signals import wait_for_signal
-from agentkit.errors import UsageError
+from agentkit.errors import Undecided, UsageError
 from agentkit.models import Scripted
 from agentkit.models.base import Abilities
 from agentkit.serve import Server, app
+from agentkit.serve.app import resume
+from agentkit.serve.hub import MAX_TASK
 
 NATIVE = Abilities(tools=True)
 
@@ -106,7 +109,7 @@ def test_the_stream_goes_on_after_each_id_with_exactly_the_rest() -> None:
             assert [f.id for f in found if f.id] == [f.id for f in kept[3:]]
 
 
-@pytest.mark.parametrize("after", ["x", "1.", ".1", "-1.0", "1.0.0", "1e3", "9" * 40, "1.0\x00"])
+@pytest.mark.parametrize("after", ["x", "1.", ".1", "-1.0", "1.0.0", "1e3", "9" * 40, "1.0\x00", "١٢"])
 def test_an_id_that_is_none_is_refused(paying: tuple[Server, Client], after: str) -> None:
     client = paying[1]
     id = client.start(paused=True)
@@ -394,6 +397,15 @@ def test_a_recorded_run_is_looked_at_without_a_write_and_its_stream_goes_on_when
         assert len(ids) == len(set(ids))
 
 
+def test_a_run_that_is_over_is_done_also_for_a_server_that_was_started_later(tmp_path: Any) -> None:
+    run = Agent(Scripted(["end"]), journal=tmp_path / "runs.db").start("x", paused=True)
+    run.drive()
+    run.close()
+    with serving(Agent(Scripted([]), journal=tmp_path / "runs.db")) as (_, client):
+        assert client.get(f"/runs/{run.id}").json()["status"] == "done"
+        assert [line["status"] for line in client.get("/runs").json()["runs"]] == ["done"]
+
+
 def test_a_token_for_watching_sees_the_runs_and_changes_nothing() -> None:
     with serving(Agent(Scripted(["hello"]), journal="memory")) as (server, client):
         id = client.start(paused=True)
@@ -454,6 +466,47 @@ def test_the_tokens_come_from_the_environment_or_are_new(monkeypatch: pytest.Mon
     with pytest.raises(UsageError, match="agent"):
         app("offline")  # type: ignore[arg-type]
     assert TOKEN not in repr(app(Agent("offline")))
+
+
+def test_a_name_that_no_file_can_have_is_that_of_no_run(tmp_path: Any) -> None:
+    with serving(Agent(Scripted(["hello"]), journal=tmp_path / "runs.db")) as (_, client):
+        client.start(paused=True)
+        for path in ("", "/view", "/events"):
+            assert client.get(f"/runs/{'a' * 5_000}{path}").status_code == 404
+        assert client.post(f"/runs/{'a' * 5_000}/hold").status_code == 404
+
+
+def test_what_waits_is_json_although_the_model_wrote_numbers_that_json_does_not_have() -> None:
+    odd = calling("pay", amount=float("nan"), more=float("inf"), text="\ud800")
+    with serving(Agent(Scripted([odd], abilities=NATIVE), [pay], journal="memory")) as (_, client):
+        id = client.start()
+        until(lambda: client.get(f"/runs/{id}").json()["status"] == "waiting")
+        json.loads(client.get(f"/runs/{id}").text, parse_constant=pytest.fail)
+
+
+def test_the_list_has_the_beginning_of_a_long_task() -> None:
+    with serving(Agent(Scripted(["hello"]), journal="memory")) as (_, client):
+        id = client.start("a" * 100_000, paused=True)
+        [line] = [line for line in client.get("/runs").json()["runs"] if line["id"] == id]
+        assert line["task"] == "a" * MAX_TASK
+        assert "a" * 100_000 in client.get(f"/runs/{id}").text
+
+
+def test_a_run_is_resumed_while_somebody_else_decides() -> None:
+    class Deciding:
+        """A run whose step is decided about as soon as somebody has looked at it."""
+
+        status = "waiting"
+        steps: ClassVar[list[Any]] = [(None, SimpleNamespace(why="pay needs your approval"))]
+
+        @property
+        def waiting(self) -> list[Any]:
+            steps, self.steps = self.steps, []  # type: ignore[misc]
+            return steps
+
+    hub: Any = SimpleNamespace(hold=lambda id: Deciding())
+    with pytest.raises(Undecided, match="pay needs your approval: decide first"):
+        resume(hub, "id", None)
 
 
 def told(lines: Any) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from agentkit.core.messages import Call, Message, Reply
 from agentkit.engines.react import react
 from agentkit.errors import Diverged, UsageError
 from agentkit.journal.entries import Entry, Note, Row
+from agentkit.trace.injections import Injections
 from agentkit.trace.trace import Trace
 
 ONE, TWO = Call("w", {"a": 1}, "c1"), Call("w", {"a": 2}, "c2")
@@ -219,3 +221,18 @@ def test_a_changed_prompt_is_drift_and_the_recording_is_used() -> None:
     second.rebuild()
     assert [second.has_drifted(entry) for entry in second.line if entry.kind == "think"] == [True]
     assert len(second.line) == 4
+
+
+def test_messages_are_injected_while_a_view_looks_at_them() -> None:
+    injections = Injections()
+
+    class Anchored(dict[str, Any]):
+        """The data of a note; another note arrives whenever it is looked at."""
+
+        def __getitem__(self, name: str) -> Any:
+            injections.notes[f"note {len(injections.notes)}"] = Note("injected", {"anchor": 0})
+            return super().__getitem__(name)
+
+    injections.notes["first"] = Note("injected", Anchored(anchor=0))
+    line: Any = SimpleNamespace(tree=SimpleNamespace(slot=int), slots=())
+    assert [note for note in injections.live(line) if isinstance(note.data, Anchored)] == [injections.notes["first"]]

@@ -382,9 +382,10 @@ export interface Head {
 
 /**
  * `change`: changing the run, or making it go on; `inside`: the source of the engine, its variables, and files that
- * contain them; `python`: evaluating Python expressions; `notebook`: inserting cells, and leaving a static form behind.
+ * contain them; `python`: evaluating Python expressions; `notebook`: inserting cells, and leaving a static form behind;
+ * `settings`: decisions about all later runs, which are written into the settings file.
  */
-export type Refusable = "change" | "inside" | "python" | "notebook";
+export type Refusable = "change" | "inside" | "python" | "notebook" | "settings";
 
 /**
  * Overviews that are drawn from roles and tags; sent whole whenever they have changed. A click on an item leads to

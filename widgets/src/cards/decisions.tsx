@@ -7,6 +7,7 @@ import { Form } from "../elements/form";
 import { errorText } from "../elements/format";
 import { ErrorMessage, Muted, Note } from "../elements/text";
 import type { Command, Json, PendingStep } from "../protocol";
+import { isOffered as isOfferedHere } from "../state/actions";
 import type { Store } from "../state/store";
 import { useStore } from "../state/useStore";
 import { type Draft, readDraft } from "./argumentFields";
@@ -166,7 +167,7 @@ export function Approval({ store, step, which }: DecisionProps): JSX.Element {
       {call && (mode === "approve" || mode === "edit" || mode === "reject") && (
         <div class="ak-choice" role="group" aria-label="How long this holds">
           <Muted>{mode === "reject" ? "Reject" : "Allow"} this tool</Muted>
-          {SPANS.map(([span, label]) => (
+          {SPANS.filter(([span]) => span !== "always" || isOfferedHere(store, "settings")).map(([span, label]) => (
             <Button
               key={label}
               aria-pressed={remember === span}

@@ -26,6 +26,17 @@ test.each([
   expect(shown.lastCommand).toMatchObject({ cmd: "approve", remember });
 });
 
+test("a page that changes no settings offers no decision about all later runs", async () => {
+  const { messages, answers } = state("waiting");
+  const refusing = messages.map((message) =>
+    message.t === "reset" ? { ...message, head: { ...message.head, refused: ["settings" as const] } } : message,
+  );
+  const shown = await show({ messages: refusing, answers });
+  const group = shown.root.querySelector("[aria-label='How long this holds']")?.textContent ?? "";
+  expect(group).toContain("This run");
+  expect(group).not.toContain("Always");
+});
+
 test("a rejection that holds always is sent as one, and the choice ends with its form", async () => {
   const shown = await show("waiting");
   await shown.press("Reject…");
