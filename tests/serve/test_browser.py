@@ -47,6 +47,8 @@ def visited(folder: Path, *command: str, script: str) -> tuple[list[str], list[s
     ) as program:
         assert program.stdin is not None and program.stdout is not None
         addresses = [program.stdout.readline().strip() for _ in range(script.count(".view()"))]
+        with pytest.raises(subprocess.TimeoutExpired):
+            program.wait(1.5)  # a browser takes its time, and the program waits for a person
         titles = []
         for address in addresses:
             with urllib.request.urlopen(address, timeout=30) as answer:
