@@ -109,6 +109,8 @@ def edit(chat: Chat, rest: str) -> None:
             text = chat.reader.read("text> ", default=text_of(run[entry]))
         except (KeyboardInterrupt, EOFError):
             raise UsageError("nothing was edited") from None
+        if not text.strip():
+            raise UsageError(f"nothing was edited; /edit {which} text= makes the text empty")
     name, equals, value = text.partition("=")
     if not equals or name not in ("text", "answer", "arguments"):
         name, value = "text", text
