@@ -59,7 +59,8 @@ def serve(
     hosts = [hosts] if isinstance(hosts, str) else list(hosts)
     if not _is_loopback(host) and not (hosts and token):
         raise UsageError(
-            f"other machines can reach {host}, so say under which names they do, and choose a token: hosts=[…], token=…"
+            f"other machines can reach {host}, so say under which names they do, and choose a token: hosts=[…], token=… "
+            "(with `agentkit serve`: --name NAME, and the variable AGENTKIT_SERVE_TOKEN)"
         )
     server = Server(make_app(agent, token=token, watch_token=watch_token, hosts=hosts, **limits), host, port)
     sys.stdout.write(f"{server.address}\n")
@@ -222,5 +223,5 @@ def _bound(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         if sock is not None:
             sock.close()
-        raise UsageError(f"cannot serve at {host}, port {port}: {error}") from error
+        raise UsageError(f"cannot serve at {host}, port {port}: {error}; port 0 is a free one") from error
     return sock
