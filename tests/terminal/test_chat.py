@@ -388,6 +388,17 @@ def test_ctrl_c_at_the_prompt_clears_what_was_typed_and_twice_ends(start: Start)
     assert terminal.end() == 130 and "not this" not in {info.task for info in runs()}
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_list_of_commands_fits_the_terminal(world: dict[str, str], columns: int) -> None:
+    terminal = Terminal("chat", "-t", "world", "-m", "obedient", columns=columns, **world)
+    terminal.until("\n>")
+    terminal.type("/help")
+    lines = terminal.until("Begin another line").splitlines()
+    terminal.ctrl("d")
+    assert terminal.end() == 0
+    assert len(lines) > 20 and max(map(len, lines)) <= columns
+
+
 def test_ctrl_c_at_a_question_with_a_default_decides_nothing(start: Start, world: dict[str, str]) -> None:
     terminal = start()
     terminal.until("\n>")
