@@ -394,6 +394,7 @@ def test_the_list_of_commands_fits_the_terminal(world: dict[str, str], columns: 
     terminal.until("\n>")
     terminal.type("/help")
     lines = terminal.until("Begin another line").splitlines()
+    terminal.until("\n>")
     terminal.ctrl("d")
     assert terminal.end() == 0
     assert len(lines) > 20 and max(map(len, lines)) <= columns
