@@ -59,8 +59,8 @@ def serve(
     hosts = [hosts] if isinstance(hosts, str) else list(hosts)
     if not _is_loopback(host) and not (hosts and token):
         raise UsageError(
-            f"other machines can reach {host}, so say under which names they do, and choose a token: hosts=[…], token=… "
-            "(with `agentkit serve`: --name NAME, and the variable AGENTKIT_SERVE_TOKEN)"
+            f"other machines can reach {host}, so name it as they do, and choose a token: hosts=[…], token=…; "
+            "`agentkit serve` takes --name NAME, and the variable AGENTKIT_SERVE_TOKEN"
         )
     server = Server(make_app(agent, token=token, watch_token=watch_token, hosts=hosts, **limits), host, port)
     sys.stdout.write(f"{server.address}\n")

@@ -48,8 +48,8 @@ def help(chat: Chat, rest: str) -> None:
     indent = 26 if width >= 70 else 4
     for what, about in abouts.items():
         separate = "" if len(what) < indent else "\n".ljust(indent + 1)
-        first, *rest = textwrap.wrap(about, width - indent)
-        chat.screen.lines("\n".join([f"{what:<{indent}}{separate}{first}", *(" " * indent + line for line in rest)]))
+        lines = f"\n{' ' * indent}".join(textwrap.wrap(about, width - indent))
+        chat.screen.lines(f"{what:<{indent}}{separate}{lines}")
 
 
 @command()

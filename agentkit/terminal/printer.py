@@ -135,8 +135,7 @@ class Printer:
     def _completed(self, data: Data) -> None:
         self._screen.end_line()
         answer = data["answer"]
-        is_same = self._answers is self._screen and self._answers.is_terminal
-        if is_same and answer.strip() and self._streamed.strip().endswith(answer.strip()):
+        if self._answers is self._screen and answer.strip() and self._streamed.strip().endswith(answer.strip()):
             return
         if self._answers.is_terminal:
             self._answers.write(answer)

@@ -70,7 +70,9 @@ def test_a_script_opens_the_pages_of_its_runs_in_a_browser(tmp_path: Path, comma
     assert not list((tmp_path / "home").glob("page-*"))  # the private file with the token is gone
 
 
-def test_the_page_of_the_example_in_the_documentation_is_still_there_when_the_browser_asks_for_it(tmp_path: Path) -> None:
+def test_the_page_of_the_example_in_the_documentation_is_still_there_when_the_browser_asks_for_it(
+    tmp_path: Path,
+) -> None:
     before, _, example = DOCS.read_text("utf-8").partition("\n    run = Agent(")
     example = example.partition("\n\n")[0].partition(".start(")[2].replace("\n    ", "\n")
     model = "from agentkit import Agent\nfrom agentkit.models.scripted import Scripted\n"

@@ -101,9 +101,7 @@ def browser(server: Server, run: Run | str, token: str = TOKEN) -> Iterator[Brow
         yield Browser(socket)
 
 
-def get(
-    server: Server, path: str, token: str = TOKEN, method: str = "GET", body: bytes = b"{}"
-) -> tuple[int, str]:
+def get(server: Server, path: str, token: str = TOKEN, method: str = "GET", body: bytes = b"{}") -> tuple[int, str]:
     """Return the status and the text of an answer."""
     request = urllib.request.Request(
         server.url + path,
