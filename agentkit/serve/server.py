@@ -131,8 +131,11 @@ class Server:
     def show(self, run: Run, *, browser: bool = True) -> str:
         """Show the page of a run of this process: print its address, open it in a browser, and return the address.
 
-        No browser is opened with `browser=False`, or if AGENTKIT_NONINTERACTIVE is set.
+        No browser is opened with `browser=False`, or if AGENTKIT_NONINTERACTIVE is set. Raises `UsageError` if the
+        server has been closed.
         """
+        if not self.is_running:
+            raise UsageError("this server is closed; serve(agent) starts another one")
         self.hub.add(run)
         address = f"{self.url}/runs/{run.id}/view?token={self.app.token}"
         sys.stdout.write(f"{address}\n")
