@@ -38,4 +38,10 @@ def silence(*names: str) -> None:
             log.setLevel(logging.CRITICAL)
 
 
+def guard(*names: str) -> None:
+    """Make the records of a library's loggers inert, too."""
+    for name in names:
+        logging.getLogger(name).addFilter(make_inert)
+
+
 logger.addFilter(make_inert)

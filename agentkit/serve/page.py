@@ -38,7 +38,9 @@ DRIVING = frozenset({"python", "notebook"})
 WATCHING = DRIVING | {"change", "inside"}
 """What is refused to those who may only watch."""
 
-WATCHED = frozenset({"page", "text", "original", "request", "tokens", "branches", "compare", "forecast", "samples"})
+WATCHED = frozenset(
+    {"page", "text", "original", "request", "tokens", "profile", "branches", "compare", "forecast", "samples"}
+)
 """The commands of those who may only watch: they change nothing, and look neither at files nor into the engine."""
 
 MAX_MESSAGES = 256

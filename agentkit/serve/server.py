@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import contextlib
 import ipaddress
-import logging
 import os
 import signal
 import socket
@@ -19,7 +18,7 @@ from typing import Any
 
 from agentkit.agent.agent import Agent
 from agentkit.config import home
-from agentkit.core.log import make_inert
+from agentkit.core import log
 from agentkit.core.private_files import write_private
 from agentkit.errors import UsageError
 from agentkit.inert import inert
@@ -102,8 +101,7 @@ class Server:
             ws_max_size=MAX_MESSAGE,
             timeout_graceful_shutdown=1,
         )
-        for log in ("uvicorn.error", "uvicorn.asgi"):
-            logging.getLogger(log).addFilter(make_inert)
+        log.guard("uvicorn.error", "uvicorn.asgi")
         self._server = uvicorn.Server(config)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opened: list[str] = []

@@ -356,7 +356,7 @@ def test_an_answer_that_differs_from_what_was_streamed_begins_again() -> None:
 
 def test_a_session_that_is_longer_than_what_the_run_is_told_begins_with_compact() -> None:
     agent = Agent(Scripted([f"answer {n}" for n in range(4)]), journal="memory", retained_turns=2)
-    last = [agent.run(f"question {n}", session="s") for n in range(4)]
+    last = [agent.run(f"question {n}", session="compacted") for n in range(4)]
     counts = [[f.data for f in frames(result.run) if f.event == "compact"] for result in last]
     assert counts == [[], [], [], [{"original_messages": 6, "kept_messages": 4}]]
     again = agent.resume(last[3].run.id)

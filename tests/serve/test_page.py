@@ -270,15 +270,18 @@ def test_a_socket_that_is_not_read_is_closed_and_the_others_go_on() -> None:
 
 def test_a_browser_that_reads_too_slowly_is_told_to_come_back(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "MAX_CHARACTERS", 400_000)
+    monkeypatch.setattr(page, "LINGER", 0.0)
     run = server.hub.start("Tea, please. " * 20_000, paused=True)
+    listeners = run.control.scheduler.listeners._listeners
+    before = len(listeners)
     with browser(server, run) as there, pytest.raises(ConnectionClosed) as closed:
         there.hello()
         for number in range(150):
             query = {"cmd": "text", "entry": run.entries[0].id, "field": "message0"}
             there.send({"t": "cmd", "v": 1, "cid": str(number), **query})
+        eventually(lambda: len(listeners) == before)  # nothing is read until the server has closed the connection
         while True:
             there.until(lambda _: True)
-            time.sleep(0.1)
     assert closed.value.rcvd is not None and closed.value.rcvd.code == TRY_LATER
     with browser(server, run) as there:
         assert there.hello()["head"]["status"] == "paused"

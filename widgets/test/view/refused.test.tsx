@@ -6,7 +6,7 @@ import { SHORTCUTS } from "../../src/state/shortcuts";
 import { type LiveView, settled, show } from "../support/liveView";
 
 /** What a page that may only watch may ask for, as in agentkit/serve/page.py, and what its server refuses in silence. */
-const WATCHED = "page text original request tokens branches compare forecast samples at".split(" ");
+const WATCHED = "page text original request tokens profile branches compare forecast samples at".split(" ");
 const STATES = ["paused", "waiting", "failed", "edited", "done", "running", "tree", "question"];
 
 async function refusing(name: string, ...refused: Refusable[]): Promise<LiveView> {
