@@ -67,7 +67,8 @@ def app(
     AGENTKIT_SERVE_TOKEN (AGENTKIT_SERVE_WATCH_TOKEN), or else a new one: `app.token`. `hosts` are the names of the
     server besides those of this machine. `rate` requests a second are answered in the long run, and `burst` at once.
 
-    Raises `UsageError` for a token that is too short, for a host that is no name, or if the packages of the extra "serve" are missing.
+    Raises `UsageError` for a token that is too short, for an address among the names, or if the packages of the extra
+    "serve" are missing.
     """
     if not isinstance(agent, Agent):
         raise UsageError(f"an agent is served, such as Agent('offline'), not {agent!r:.100}")

@@ -149,7 +149,7 @@ def test_one_name_of_an_application_may_be_a_text() -> None:
 
 @pytest.mark.parametrize("name", ["http://agents.example", "agents.example/", "agents example"])
 def test_an_address_in_place_of_a_name_is_an_error(name: str) -> None:
-    with pytest.raises(UsageError, match="not a name such as agents.example.com"):
+    with pytest.raises(UsageError, match=r"not a name such as agents\.example\.com"):
         serve(Agent("offline", journal="memory"), hosts=[name])
 
 
