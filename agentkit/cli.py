@@ -718,7 +718,7 @@ def serve(
     ] = ",".join(builtin.BOXES),
     port: Annotated[int, typer.Option("--port", "-p", help="the port; 0 is a free one")] = 8000,
     host: Annotated[
-        str, typer.Option("--host", help="the address to listen at; others need --name, too")
+        str, typer.Option("--host", help="the address to listen at; others need --name and a token")
     ] = "127.0.0.1",
     name: Annotated[
         list[str] | None, typer.Option("--name", help="a name of the server besides those of this machine")

@@ -45,6 +45,7 @@ STATUS = {Unknown: 404, Ended: 409, Busy: 409, ReadOnly: 409, JournalInUse: 409,
 """The status of the answer for an error; any other error is 500, and its text stays here."""
 
 SORRY = "the server could not do this; its log says why"
+_HOST_FORM = re.compile(r"[^\s/@?#]+")
 _TOKEN_FORM = re.compile(r"[A-Za-z0-9._~-]{16,200}")
 
 Data = dict[str, Any]
@@ -67,7 +68,8 @@ def app(
     AGENTKIT_SERVE_TOKEN (AGENTKIT_SERVE_WATCH_TOKEN), or else a new one: `app.token`. `hosts` are the names of the
     server besides those of this machine. `rate` requests a second are answered in the long run, and `burst` at once.
 
-    Raises `UsageError` for a token that is too short, or if the packages of the extra "serve" are missing.
+    Raises `UsageError` for a token that is too short, for an address among the names, or if the packages of the extra
+    "serve" are missing.
     """
     if not isinstance(agent, Agent):
         raise UsageError(f"an agent is served, such as Agent('offline'), not {agent!r:.100}")
@@ -99,7 +101,7 @@ class App:
         self._guard = Guard(
             _routed(hub, self.streams, self.close),
             {self.token: "drive", self.watch_token: "watch"},
-            hosts,
+            _checked_hosts(hosts),
             open_paths=["/health"],
             max_body=max_body,
             rate=rate,
@@ -119,6 +121,17 @@ class App:
     @inert
     def __repr__(self) -> str:
         return f"<ASGI application of {self.hub.agent!r}>"
+
+
+def _checked_hosts(hosts: Iterable[str]) -> list[str]:
+    """Return the names of the server. Raises `UsageError` for an address, which no browser sends as a name."""
+    names = [hosts] if isinstance(hosts, str) else list(hosts)
+    for name in names:
+        if not isinstance(name, str) or not _HOST_FORM.fullmatch(name):
+            raise UsageError(
+                f"{name!r:.100} is not a name such as agents.example.com, under which browsers reach the server"
+            )
+    return names
 
 
 def _checked(token: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from agentkit.agent.agent import Agent, live
 from agentkit.core.secrets import mask
-from agentkit.errors import Unknown
+from agentkit.errors import ReadOnly, Unknown
 from agentkit.journal.entries import RunInfo
 from agentkit.run.run import Run
 from agentkit.trace.events import Event
@@ -123,7 +123,8 @@ class Hub:
     def hold(self, id: str) -> Run:
         """Return a run to drive: that of this process, or else the recorded one, which this process holds from then on.
 
-        Raises `Unknown`, and `JournalInUse` if another process has the run open.
+        Raises `Unknown`, `JournalInUse` if another process has the run open, and `ReadOnly` if the agent lacks what the
+        run needs; it is then not held, so that another process can.
         """
         with self._opening:
             run = self.here(id)
@@ -131,6 +132,9 @@ class Hub:
                 if self.agent.journal is None:
                     raise Unknown("run", id, ())
                 run = self.agent.resume(id)
+                if why := run.read_only:
+                    run.close()
+                    raise ReadOnly(f"the server cannot go on with this run: {why}")
                 self.add(run)
         return run
 

@@ -58,7 +58,8 @@ def serve(
     hosts = [hosts] if isinstance(hosts, str) else list(hosts)
     if not _is_loopback(host) and not (hosts and token):
         raise UsageError(
-            f"other machines can reach {host}, so say under which names they do, and choose a token: hosts=[…], token=…"
+            f"other machines can reach {host}, so name it as they do, and choose a token: hosts=[…], token=…; "
+            "`agentkit serve` takes --name NAME, and the variable AGENTKIT_SERVE_TOKEN"
         )
     server = Server(make_app(agent, token=token, watch_token=watch_token, hosts=hosts, **limits), host, port)
     sys.stdout.write(f"{server.address}\n")
@@ -128,8 +129,11 @@ class Server:
     def show(self, run: Run, *, browser: bool = True) -> str:
         """Show the page of a run of this process: print its address, open it in a browser, and return the address.
 
-        No browser is opened with `browser=False`, or if AGENTKIT_NONINTERACTIVE is set.
+        No browser is opened with `browser=False`, or if AGENTKIT_NONINTERACTIVE is set. Raises `UsageError` if the
+        server has been closed.
         """
+        if not self.is_running:
+            raise UsageError("this server is closed; serve(agent) starts another one")
         self.hub.add(run)
         address = f"{self.url}/runs/{run.id}/view?token={self.app.token}"
         sys.stdout.write(f"{address}\n")
@@ -220,5 +224,5 @@ def _bound(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         if sock is not None:
             sock.close()
-        raise UsageError(f"cannot serve at {host}, port {port}: {error}") from error
+        raise UsageError(f"cannot serve at {host}, port {port}: {error}; port 0 is a free one") from error
     return sock

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import shutil
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -36,11 +38,18 @@ def command(usage: str = "") -> Callable[[Command], Command]:
 @command()
 def help(chat: Chat, rest: str) -> None:
     """List the commands."""
-    for name, function in COMMANDS.items():
-        about = (inspect.getdoc(function) or "").partition("\n")[0]
-        chat.screen.line(f"/{f'{name} {_USAGE[name]}'.strip():<34} {about}")
-    chat.screen.line(f"{'exit, quit, q, Ctrl-D':<35} End the conversation; Ctrl-C pauses a run, and twice ends it.")
-    chat.screen.line("Alt-Enter, or a backslash at the end of a line, begins another line of a message.")
+    abouts = {
+        f"/{name} {_USAGE[name]}".strip(): (inspect.getdoc(function) or "").partition("\n")[0]
+        for name, function in COMMANDS.items()
+    }
+    abouts["exit, quit, q, Ctrl-D"] = "End the conversation; Ctrl-C pauses a run, and twice ends it."
+    abouts["Alt-Enter, \\ at the end"] = "Begin another line of a message."
+    width = max(40, shutil.get_terminal_size().columns)
+    indent = 26 if width >= 70 else 4
+    for what, about in abouts.items():
+        separate = "" if len(what) < indent else "\n".ljust(indent + 1)
+        lines = f"\n{' ' * indent}".join(textwrap.wrap(about, width - indent))
+        chat.screen.lines(f"{what:<{indent}}{separate}{lines}")
 
 
 @command()
@@ -109,6 +118,8 @@ def edit(chat: Chat, rest: str) -> None:
             text = chat.reader.read("text> ", default=text_of(run[entry]))
         except (KeyboardInterrupt, EOFError):
             raise UsageError("nothing was edited") from None
+        if not text.strip():
+            raise UsageError(f"nothing was edited; /edit {which} text= makes the text empty")
     name, equals, value = text.partition("=")
     if not equals or name not in ("text", "answer", "arguments"):
         name, value = "text", text

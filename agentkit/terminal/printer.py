@@ -90,8 +90,9 @@ class Printer:
 
     def _call(self, data: Data) -> None:
         self._calls += 1
-        text = call_text(Call(data["name"], data["arguments"]))
-        self._screen.line(f"{self._screen.marks.call} {one_line(text)}", dim=True)
+        text = one_line(call_text(Call(data["name"], data["arguments"])))
+        answered = "" if data["performed"] else " [not called: what follows was answered in its place]"
+        self._screen.line(f"{self._screen.marks.call} {text}{answered}", dim=True)
 
     def _result(self, data: Data) -> None:
         self._calls -= 1
@@ -134,8 +135,7 @@ class Printer:
     def _completed(self, data: Data) -> None:
         self._screen.end_line()
         answer = data["answer"]
-        is_same = self._answers is self._screen and self._answers.is_terminal
-        if is_same and answer.strip() and self._streamed.strip().endswith(answer.strip()):
+        if self._answers is self._screen and answer.strip() and self._streamed.strip().endswith(answer.strip()):
             return
         if self._answers.is_terminal:
             self._answers.write(answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -62,12 +62,13 @@ class Typing:
         from prompt_toolkit.output import create_output
 
         self._presses = presses
+        self._is_editing = False
         self._input = create_input(sys.stdin)
         self._session: PromptSession[str] = PromptSession(
             history=_history(),
             multiline=True,
             prompt_continuation="  ",
-            key_bindings=_keys(presses),
+            key_bindings=_keys(presses, lambda: self._is_editing),
             completer=WordCompleter(list(commands), sentence=True),
             complete_while_typing=False,
             enable_suspend=True,
@@ -80,6 +81,7 @@ class Typing:
         if anew:
             self._forget_typed()
         shown = default if visible(default) == default else ""
+        self._is_editing = bool(default)
         with self._presses.telling(self._wake):
             return str(self._session.prompt(prompt, default=shown, handle_sigint=False, pre_run=self._end_if_twice))
 
@@ -108,9 +110,9 @@ class Typing:
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-def _keys(presses: Presses) -> Any:
+def _keys(presses: Presses, is_editing: Callable[[], bool]) -> Any:
     """Return the keys: Enter sends, Alt-Enter or a backslash at the end of the line begins another one, and Ctrl-C
-    clears what was typed.
+    clears what was typed; if a text was there to be edited, Ctrl-C leaves it, so that a command typed next is one.
     """
     from prompt_toolkit.key_binding import KeyBindings
 
@@ -131,7 +133,7 @@ def _keys(presses: Presses) -> Any:
 
     @keys.add("c-c")
     def clear(event: Any) -> None:
-        if event.current_buffer.text:
+        if event.current_buffer.text and not is_editing():
             event.current_buffer.reset()
         else:
             presses.press()

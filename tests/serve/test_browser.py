@@ -26,6 +26,7 @@ other = Agent(Scripted(["Hello."]), journal="memory").start("Say hello again.", 
 other.view()
 input()
 """
+DOCS = Path(__file__).parents[2] / "docs" / "view-in-a-browser.md"
 BROWSER = "import pathlib, sys; pathlib.Path({log!r}).open('a').write(sys.argv[1] + chr(10))"
 
 
@@ -45,7 +46,9 @@ def visited(folder: Path, *command: str, script: str) -> tuple[list[str], list[s
         text=True,
     ) as program:
         assert program.stdin is not None and program.stdout is not None
-        addresses = [program.stdout.readline().strip() for _ in range(2)]
+        addresses = [program.stdout.readline().strip() for _ in range(script.count(".view()"))]
+        with pytest.raises(subprocess.TimeoutExpired):
+            program.wait(1.5)  # a browser takes its time, and the program waits for a person
         titles = []
         for address in addresses:
             with urllib.request.urlopen(address, timeout=30) as answer:
@@ -65,6 +68,18 @@ def test_a_script_opens_the_pages_of_its_runs_in_a_browser(tmp_path: Path, comma
     assert addresses[0].partition("/runs/")[0] == addresses[1].partition("/runs/")[0]  # one server for both
     assert len(opened) == 2 and all(page.startswith("file://") for page in opened)
     assert not list((tmp_path / "home").glob("page-*"))  # the private file with the token is gone
+
+
+def test_the_page_of_the_example_in_the_documentation_is_still_there_when_the_browser_asks_for_it(
+    tmp_path: Path,
+) -> None:
+    before, _, example = DOCS.read_text("utf-8").partition("\n    run = Agent(")
+    example = example.partition("\n\n")[0].partition(".start(")[2].replace("\n    ", "\n")
+    model = "from agentkit import Agent\nfrom agentkit.models.scripted import Scripted\n"
+    script = f'{model}run = Agent(Scripted(["Tea."]), journal="memory").start({example}'
+    assert before and "run.view()" in script
+    _, _, titles = visited(tmp_path, script=script)
+    assert titles == ["Order tea. · agentkit"]
 
 
 def test_nobody_is_shown_a_run_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,13 +102,13 @@ def browser(server: Server, run: Run | str, token: str = TOKEN) -> Iterator[Brow
         yield Browser(socket)
 
 
-def get(server: Server, path: str, token: str = TOKEN, method: str = "GET") -> tuple[int, str]:
+def get(server: Server, path: str, token: str = TOKEN, method: str = "GET", body: bytes = b"{}") -> tuple[int, str]:
     """Return the status and the text of an answer."""
     request = urllib.request.Request(
         server.url + path,
         method=method,
         headers={"Authorization": f"Bearer {token}", "Origin": server.url},
-        data=b"{}" if method == "POST" else None,
+        data=body if method == "POST" else None,
     )
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
@@ -390,6 +390,23 @@ def test_a_recorded_run_is_shown_and_goes_on_in_the_same_socket_once_it_is_held_
             there.execute("play")
             there.until_status("done")
         assert get(server, "/runs/nowhere/hold", method="POST")[0] == 404
+
+
+def test_a_run_that_the_server_cannot_drive_is_not_held_so_that_another_program_can(tmp_path: Path) -> None:
+    path = str(tmp_path / "runs.db")
+    first = agent(journal=path).start("Tea, please.")
+    first.wait()
+    assert first.status == "waiting"
+    first.close()
+    lacking = Agent(Scripted(["Done."]), journal=path)  # has no tool `order`
+    with serve(lacking, token=TOKEN) as server:
+        for what, body in (("hold", b"{}"), ("resume", b"{}"), ("pause", b"{}"), ("decide", b'{"approve": true}')):
+            status, text = get(server, f"/runs/{first.id}/{what}", method="POST", body=body)
+            assert status == 409 and "without tool 'order'" in text, (what, text)
+        assert server.hub.list()[0].status == "waiting"
+        run = agent("Done.", journal=path).resume(first.id)
+        run.approve()
+        assert run.drive().answer == "Done."
 
 
 OTHER = """

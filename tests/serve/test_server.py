@@ -27,7 +27,7 @@ from agentkit import Agent, Call, Reply, tool
 from agentkit.cli import app as command
 from agentkit.errors import UsageError
 from agentkit.models import Scripted
-from agentkit.serve import serve
+from agentkit.serve import Server, app, serve
 from agentkit.serve import streams as open_streams
 
 SIZE = int(os.environ.get("AGENTKIT_SIZE", "100"))
@@ -130,6 +130,27 @@ def test_an_address_that_others_can_reach_answers_under_the_names_that_were_pass
         assert client.get("/runs", headers={"host": "agents.example"}).status_code == 200
         assert client.get("/runs", headers={"host": "other.example"}).status_code == 421
         client.close()
+
+
+def test_a_closed_server_shows_no_run_at_an_address_that_does_not_answer() -> None:
+    run = Agent("offline", journal="memory").start("Say hello.", paused=True)
+    with serving(run.agent) as (server, _):
+        pass
+    with pytest.raises(UsageError, match=r"closed; serve\(agent\) starts another"):
+        server.show(run)
+
+
+def test_one_name_of_an_application_may_be_a_text() -> None:
+    with Server(app(Agent("offline", journal="memory"), token=TOKEN, hosts="agents.example"), "127.0.0.1", 0) as server:
+        client = Client(server.url)
+        assert client.get("/runs", headers={"host": "agents.example"}).status_code == 200
+        client.close()
+
+
+@pytest.mark.parametrize("name", ["http://agents.example", "agents.example/", "agents example"])
+def test_an_address_in_place_of_a_name_is_an_error(name: str) -> None:
+    with pytest.raises(UsageError, match=r"not a name such as agents\.example\.com"):
+        serve(Agent("offline", journal="memory"), hosts=[name])
 
 
 def test_a_port_that_is_taken_is_an_error() -> None:
@@ -262,7 +283,7 @@ def test_the_command_says_why_it_finds_no_agent(
 
 def test_the_command_needs_names_and_a_token_for_another_address() -> None:
     done = CliRunner().invoke(command, ["serve", "-m", "offline", "--port", "0", "--host", "0.0.0.0"])
-    assert done.exit_code == 1 and "token" in done.output
+    assert done.exit_code == 1 and "--name" in done.output and "AGENTKIT_SERVE_TOKEN" in done.output
 
 
 def test_no_log_has_the_token(caplog: pytest.LogCaptureFixture) -> None:

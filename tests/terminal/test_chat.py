@@ -388,6 +388,18 @@ def test_ctrl_c_at_the_prompt_clears_what_was_typed_and_twice_ends(start: Start)
     assert terminal.end() == 130 and "not this" not in {info.task for info in runs()}
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_list_of_commands_fits_the_terminal(world: dict[str, str], columns: int) -> None:
+    terminal = Terminal("chat", "-t", "world", "-m", "obedient", columns=columns, **world)
+    terminal.until("\n>")
+    terminal.type("/help")
+    lines = terminal.until("Begin another line").splitlines()
+    terminal.until("\n>")
+    terminal.ctrl("d")
+    assert terminal.end() == 0
+    assert len(lines) > 20 and max(map(len, lines)) <= columns
+
+
 def test_ctrl_c_at_a_question_with_a_default_decides_nothing(start: Start, world: dict[str, str]) -> None:
     terminal = start()
     terminal.until("\n>")
@@ -402,13 +414,19 @@ def test_ctrl_c_at_a_question_with_a_default_decides_nothing(start: Start, world
     terminal.until("decide>")
     terminal.type("/edit 1")
     terminal.until("I pay.")
-    terminal.ctrl("c")  # clears the text, and then leaves it
-    time.sleep(0.3)
-    terminal.ctrl("c")
+    terminal.ctrl("c")  # leaves the text, so that a command is not taken for it
     terminal.until("nothing was edited")
     terminal.until("decide>")
+    terminal.type("/edit 1")
+    terminal.until("I pay.")
+    terminal.process.send("\x15\r")  # Ctrl-U deletes the text
+    terminal.until("/edit 1 text= makes the text empty")
+    terminal.until("decide>")
+    terminal.type("reuse")
+    terminal.until("pay(amount=5) [not called: what follows was answered in its place]\n→ paid 5\n")
+    terminal.until("\n>")
     terminal.ctrl("d")
-    assert terminal.end() == 0 and newest().status == "waiting" and paid(world) == ["5"]
+    assert terminal.end() == 0 and newest().status == "done" and paid(world) == ["5"]
 
 
 def test_ctrl_c_at_a_question_decides_nothing(start: Start, world: dict[str, str]) -> None:
