@@ -68,7 +68,7 @@ export class Store {
   private readonly connection: Connection;
   private readonly replies = new Map<string, PartialReply>();
   private readonly listeners = new Set<() => void>();
-  private readonly loading = new Set<number>();
+  private readonly loading = new Map<number, Promise<void>>();
   private seq = 0;
   private readonly frames = new Frames(() => this.notify());
 
@@ -120,24 +120,29 @@ export class Store {
     return this.connection.isExecuting(name);
   }
 
-  /** Load the missing cards of a range of positions. */
+  /** Load the missing cards of a range of positions, and wait for those that are being loaded already. */
   async load(first: number, last: number): Promise<void> {
     const nextGap = (): number => (this.loadProblem ? -1 : this.trace.firstGap(first, last));
     for (let gap = nextGap(); gap >= 0; gap = nextGap()) {
       const before = Math.min(this.total, last, gap + PAGE_SIZE);
-      if (this.loading.has(before)) return;
-      this.loading.add(before);
-      try {
-        const page = await this.execute({ cmd: "page", before, count: before - gap });
-        this.trace.fillGaps(page.first, page.cards);
-        if (this.trace.firstGap(gap, gap + 1) >= 0) this.loadProblem = "the kernel answered without them";
-      } catch (error) {
-        this.loadProblem = errorText(error);
-      } finally {
-        this.loading.delete(before);
-        this.version++;
-        this.notify();
-      }
+      await (this.loading.get(before) ?? this.loadPage(gap, before));
+    }
+  }
+
+  private async loadPage(gap: number, before: number): Promise<void> {
+    let done = (): void => {};
+    this.loading.set(before, new Promise((resolve) => (done = resolve))); // first: a listener may need the same cards
+    try {
+      const page = await this.execute({ cmd: "page", before, count: before - gap });
+      this.trace.fillGaps(page.first, page.cards);
+      if (this.trace.firstGap(gap, gap + 1) >= 0) this.loadProblem = "the kernel answered without them";
+    } catch (error) {
+      this.loadProblem = errorText(error);
+    } finally {
+      this.loading.delete(before);
+      this.version++;
+      this.notify();
+      done();
     }
   }
 

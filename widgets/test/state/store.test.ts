@@ -208,6 +208,16 @@ test("older cards are loaded in pages until the range has no gap", async () => {
   expect(store.cards[250]?.id).toBe(1_250);
 });
 
+test("who needs cards that are being loaded already waits for them, and they are asked for once", async () => {
+  store.receive({ ...reset, first: 1, total: 2, cards: reset.cards.slice(-1) });
+  const loaded = store.load(0, 2);
+  const needed = store.load(0, 2).then(() => store.cards[0]?.id);
+  answer({ first: 0, cards: [card(1_000, 0)] });
+  expect(await needed).toBe(1_000);
+  await loaded;
+  expect(sent.filter((message) => message.t === "cmd").length).toBe(1);
+});
+
 test.each<[string, object | string, string]>([
   ["refuses", "the journal is gone", "the journal is gone"],
   ["answers without them", { first: 0, cards: [] }, "the kernel answered without them"],
