@@ -90,8 +90,8 @@ def claims(home: Path) -> tuple[list[int], list[str]]:
 
 def without_times(line: str) -> Any:
     data = json.loads(line)
-    is_row = isinstance(data, dict)
-    return {name: value for name, value in data.items() if name not in ("started", "ended", "at")} if is_row else data
+    times = ("started", "ended", "at", "rested", "streamed")
+    return {name: value for name, value in data.items() if name not in times} if isinstance(data, dict) else data
 
 
 def finish(process: subprocess.Popen[str]) -> str:

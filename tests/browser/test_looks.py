@@ -124,5 +124,5 @@ def test_every_tab_is_visible(lab: Notebook) -> None:
     act = "run = pictured(branching); [next(run) for _ in range(5)]; run.edit(5, text='other'); run.break_at(tool='x')"
     view = View(lab.open(f"{SHOP}\n{PICTURES}\n{act}", "run"), 1)
     tabs = view.root.get_by_role("tablist")
-    expect(tabs.get_by_role("tab")).to_have_count(5)
+    expect(tabs.get_by_role("tab")).to_have_count(6)
     assert tabs.evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth")
