@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import subprocess
 import sys
 
@@ -180,7 +181,7 @@ def test_a_journal_in_a_file_is_the_same_one_in_this_process(tmp_path):
 
 def test_a_journal_in_a_file_is_refused_on_another_machine(tmp_path, monkeypatch):
     packed = pickle.dumps(Agent(Echo(), journal=tmp_path / "runs.db"))
-    monkeypatch.setattr(sqlite.socket, "gethostname", lambda: "elsewhere")
+    monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
     with pytest.raises(UsageError, match=r"this is elsewhere.*postgresql"):
         pickle.loads(packed)  # noqa: S301 (it was packed here)
 
