@@ -27,7 +27,7 @@ from agentkit.serve import Server, page, serve, web
 from agentkit.serve.page import GONE, MAX_CHARACTERS, MAX_MESSAGES, TRY_LATER, WATCHED, Outbox, TooSlow
 from agentkit.view import dispatcher
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 TOKEN, WATCH = "a-token-that-lets-in", "a-token-for-watching"
 
 
